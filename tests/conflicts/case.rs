@@ -137,9 +137,7 @@ impl Case {
     /// Writes some cases as objects. Where rows are updated, an object may lack only columns that `--update` names, or
     /// the load is refused.
     fn choose_form(&mut self, chance: &mut Chance, names_set: bool) {
-        // Where any constraint counts, objects that lack a column of an index are looked at more cautiously than rows
-        // without it: they are skipped by the server, and not counted as duplicates.
-        if self.is_besides || self.is_by_any() || !chance.is_one_in(3) {
+        if self.is_besides || !chance.is_one_in(3) {
             return;
         }
         let all = if names_set { &self.set } else { &self.input };

@@ -6,7 +6,6 @@
 
 use super::case::{Action, Case, Rule, names};
 use super::columns::Column;
-use super::table::Besides;
 use crate::harness::identifier;
 
 /// Statements that make the tables which the function needs, besides `twin.t` and `shape.t`.
@@ -43,54 +42,13 @@ END $$",
     )
 }
 
-/// A row that has all keys in common with one before it is a duplicate, if that is about all rows of all leaves.
+/// The server decides about one row after the other.
 fn by_any(case: &Case) -> String {
-    let main = (&case.key, case.table.joins_nulls, true);
-    let others = case.table.others.iter().map(|other| (&other.columns, false, other.is_everywhere));
-    // What the input lacks is NULL, which equals nothing.
-    let is_given = |column: &Column| case.input.iter().any(|it| it.name == column.name);
-    let keys = std::iter::once(main).chain(others);
-    let keys: Vec<_> = keys.filter(|(columns, ..)| columns.iter().all(is_given)).collect();
-    let each = |of: &str, is: &str, columns: &[Column]| {
-        let columns = columns.iter().map(|column| format!("{of}.{} {is}", identifier(column.name)));
-        columns.collect::<Vec<_>>().join(" OR ")
-    };
-    let alike = keys.iter().map(|(columns, joins_nulls, _)| {
-        let operator = if *joins_nulls { "IS NOT DISTINCT FROM" } else { "=" };
-        let names = columns.iter().map(|column| identifier(column.name));
-        let same = names.map(|name| format!("c.{name} {operator} r.{name}"));
-        let same = same.collect::<Vec<_>>().join(" AND ");
-        match joins_nulls {
-            true => format!("({same})"),
-            false => format!(
-                "(({}) AND ({}) OR {same})",
-                each("c", "IS NULL", columns),
-                each("r", "IS NULL", columns)
-            ),
-        }
-    });
-    let alike = alike.collect::<Vec<_>>().join(" AND ");
-    let kept = keys.iter().filter(|(.., is_everywhere)| *is_everywhere);
-    let kept = kept.map(|(columns, joins_nulls, _)| match joins_nulls {
-        true => "true".to_owned(),
-        false => format!("NOT ({})", each("r", "IS NULL", columns)),
-    });
-    let kept = kept.collect::<Vec<_>>().join(" OR ");
-    let is_known = !case.table.others.iter().any(|other| match other.besides {
-        Some(Besides::Default) => other.columns.iter().all(is_given),
-        besides => besides.is_some(),
-    });
     format!(
         "FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
-        IF {is_known} AND ({kept})
-            AND EXISTS (SELECT FROM twin.input c WHERE c.n < r.n AND c.leaf = r.leaf AND {alike})
-        THEN
-            what := 'duplicate';
-        ELSE
-            INSERT INTO twin.t ({known}) VALUES ({values}) ON CONFLICT DO NOTHING;
-            GET DIAGNOSTICS many = ROW_COUNT;
-            what := CASE many WHEN 1 THEN 'inserted' ELSE 'skipped' END;
-        END IF;
+        INSERT INTO twin.t ({known}) VALUES ({values}) ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS many = ROW_COUNT;
+        what := CASE many WHEN 1 THEN 'inserted' ELSE 'skipped' END;
         UPDATE twin.input SET fate = what WHERE n = r.n;
     END LOOP;",
         known = names(case.known()),

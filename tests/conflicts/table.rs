@@ -54,22 +54,13 @@ pub(super) struct Table {
     pub(super) stated: Option<Stated>,
     /// Whether the column `up` refers to the key of another row.
     pub(super) refers: bool,
-    /// What else keeps rows apart.
-    pub(super) others: Vec<Other>,
-}
-
-/// Another constraint of leaves, or of a table that is not divided.
-pub(super) struct Other {
-    pub(super) columns: Vec<Column>,
-    /// Whether each leaf has it.
-    pub(super) is_everywhere: bool,
-    /// What else says which rows are the same, if something does.
-    pub(super) besides: Option<Besides>,
+    /// The columns of the other constraints that keep rows apart.
+    pub(super) others: Vec<Vec<Column>>,
 }
 
 /// What a key has that columns of the input do not say.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Besides {
+enum Besides {
     /// It is about some rows only.
     Condition,
     Expression,
@@ -151,14 +142,15 @@ impl Parts<'_> {
                 names[0]
             ));
         }
-        let mut others: Vec<Other> = Vec::new();
+        let mut others: Vec<Vec<Column>> = Vec::new();
         while self.has_others && (others.is_empty() || chance.is_one_in(3)) {
             let columns = self.columns_of_other(chance);
-            let is_alike = |other: &Other| {
-                other.columns.iter().map(|it| it.name).eq(columns.iter().map(|it| it.name))
+            let is_alike = |other: &Vec<Column>| {
+                other.iter().map(|it| it.name).eq(columns.iter().map(|it| it.name))
             };
             if !others.iter().any(is_alike) {
-                others.push(other(chance, columns, &leaves, &mut uniques));
+                other(chance, &columns, &leaves, &mut uniques);
+                others.push(columns);
             }
         }
         Table { ddl: tree.ddl, uniques, is_primary, joins_nulls, stated, refers, others }
@@ -184,21 +176,14 @@ impl Parts<'_> {
 }
 
 /// Makes another constraint, of all leaves or of some.
-fn other(
-    chance: &mut Chance,
-    columns: Vec<Column>,
-    leaves: &[String],
-    uniques: &mut Vec<String>,
-) -> Other {
+fn other(chance: &mut Chance, columns: &[Column], leaves: &[String], uniques: &mut Vec<String>) {
     let is_exclusion = columns.len() == 1 && chance.is_one_in(4);
     let besides = (!is_exclusion && chance.is_one_in(4))
         .then(|| chance.one_of(&[Besides::Condition, Besides::Expression, Besides::Default]));
-    let mut is_everywhere = true;
     let names: Vec<String> = columns.iter().map(|column| identifier(column.name)).collect();
     let names = names.join(", ");
     for (number, leaf) in leaves.iter().enumerate() {
         if number > 0 && chance.is_one_in(8) {
-            is_everywhere = false;
             continue;
         }
         let index = format!("CREATE UNIQUE INDEX ON {{s}}.{leaf}");
@@ -212,7 +197,6 @@ fn other(
             None => format!("ALTER TABLE {{s}}.{leaf} ADD UNIQUE ({names})"),
         });
     }
-    Other { columns, is_everywhere, besides }
 }
 
 /// A partitioned table that is being made.

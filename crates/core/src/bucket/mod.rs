@@ -19,8 +19,8 @@
 //! 5. Under memory pressure and at the end, remainders of few rows travel together ([`FEW_ROWS`]). They come
 //!    from at most 256 leaves, because the server keeps a lock on each.
 //! 6. A payload's [`Claim`]s say which rows are in once it is committed.
-//! 7. Rows whose order decides what becomes of them have a bucket of their own for each node. They come from one
-//!    shard, as text, and go one payload of a node after the other ([`Scheduler::take_in_turn`]).
+//! 7. If the order of the rows decides which of them are stored, all rows come from one shard, as text. Each node then
+//!    sends one payload after the other ([`Scheduler::in_order`]).
 //!
 //! The threshold is measured: each load times three empty COPYs. A payload waits until that cost is at most
 //! an eighth of what its rows take. Waiting costs nothing while input is fast. While it is slow, 64 KiB are

@@ -30,7 +30,6 @@ pub struct Payload {
     claims: Vec<Claim>,
     /// Whether others may write to its nodes while it is sent.
     pub(super) is_shared: bool,
-    is_in_turn: bool,
 }
 
 impl Payload {
@@ -51,7 +50,6 @@ impl Payload {
             rows,
             claims: Vec::new(),
             is_shared: false,
-            is_in_turn: false,
         };
         payload.slices = payload.in_input_order(0..payload.blocks.len());
         payload
@@ -63,8 +61,8 @@ impl Payload {
         self
     }
 
-    /// The same rows in the order of the input, row by row.
-    pub(super) fn in_turn(mut self) -> Self {
+    /// Puts the rows into the order of the input, row by row.
+    pub(super) fn sort_by_place(mut self) -> Self {
         let blocks = self.blocks.iter().enumerate();
         let rows = blocks.flat_map(|(number, block)| {
             let rows = block.rows_in(0, block.bytes() as u32);
@@ -81,7 +79,6 @@ impl Payload {
                 _ => self.slices.push(row),
             }
         }
-        self.is_in_turn = true;
         self
     }
 
@@ -109,9 +106,6 @@ impl Payload {
     /// index on the columns that `order` says of it, or else in that of the input. Those of several
     /// nodes take turns.
     pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [Column]>) {
-        if self.is_in_turn {
-            return;
-        }
         let (mut begin, mut is_sorted) = (0, false);
         let mut of_nodes = Vec::new();
         for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {
@@ -175,11 +169,6 @@ impl Payload {
             [node] => node,
             _ => ROOT,
         }
-    }
-
-    /// Whether the order of the rows decides what becomes of them.
-    pub fn is_in_turn(&self) -> bool {
-        self.is_in_turn
     }
 
     /// Whether the rows stand in the order of an index, and no longer in that of the input.
@@ -276,7 +265,6 @@ impl Payload {
             is_sorted: self.is_sorted,
             claims: Vec::new(),
             is_shared: self.is_shared,
-            is_in_turn: self.is_in_turn,
         }
     }
 

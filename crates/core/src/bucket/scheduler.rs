@@ -1,5 +1,7 @@
 //! The scheduler: which payload is sent when.
 
+mod in_order;
+
 use std::ops::DerefMut;
 
 use super::block::Block;
@@ -25,6 +27,8 @@ pub struct Scheduler {
     few_rows: usize,
     /// If payloads are to claim their rows.
     reckoning: Option<Reckoning>,
+    /// Whether the rows of each node are sent in the order of the input.
+    in_order: bool,
 }
 
 /// How large a payload must be, and may become, in bytes.
@@ -44,7 +48,8 @@ impl Scheduler {
     pub fn new(is_leaf: Vec<bool>, few_rows: usize) -> Self {
         let nodes = is_leaf.len();
         let writers = vec![0; nodes];
-        Self { nodes, is_leaf, ranked: Vec::new(), writers, few_rows, reckoning: None }
+        let ranked = Vec::new();
+        Self { nodes, is_leaf, ranked, writers, few_rows, reckoning: None, in_order: false }
     }
 
     /// Has each payload claim its rows: see [`Payload::claims`]. Then [`Self::complete`] must be told of
@@ -52,6 +57,13 @@ impl Scheduler {
     #[must_use]
     pub fn claiming(self) -> Self {
         Self { reckoning: Some(Reckoning::default()), ..self }
+    }
+
+    /// Sends the rows of each node in the order of the input, one payload after the other. All rows must be text and
+    /// come from one shard: with several, earlier rows may still be on their way.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
     }
 
     /// Marks a split as complete: all of its rows are on a shard, or were taken from there.
@@ -66,7 +78,7 @@ impl Scheduler {
 
     /// Returns the number of buckets for `nodes` nodes.
     pub fn count(nodes: usize) -> usize {
-        3 * nodes
+        2 * nodes
     }
 
     /// The bucket for the rows of a node of `nodes` in one format.
@@ -78,11 +90,6 @@ impl Scheduler {
         }
     }
 
-    /// The bucket for the rows of a node of `nodes` that are sent in the order of the input, as text.
-    pub fn in_turn(nodes: usize, node: NodeId) -> usize {
-        2 * nodes + node
-    }
-
     /// The fullest payload, if it is worth it. One node is given to two writers at once only if it is
     /// the only work left.
     pub fn take(
@@ -90,6 +97,9 @@ impl Scheduler {
         worth: Worth,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
+        if self.in_order {
+            return self.take_in_order(worth, shards);
+        }
         match self.fullest(worth.least / worth.together.max(1), true, shards) {
             Some(bucket)
                 if self.is_small(bucket, shards)
@@ -113,6 +123,10 @@ impl Scheduler {
         together: bool,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Vec<Payload> {
+        if self.in_order {
+            let closed = (0..self.nodes).filter_map(|node| self.close_in_order(node, most, shards));
+            return closed.take(nodes).collect();
+        }
         self.ranked.clear();
         self.rank(0, shards);
         let buckets: Vec<usize> = self.ranked.drain(..).rev().take(nodes).collect();
@@ -134,40 +148,7 @@ impl Scheduler {
             }
         }
         joined.extend(alone);
-        let taken = joined.iter().map(|payload| payload.nodes().len()).sum();
-        let in_turn = (0..self.nodes).filter_map(|node| self.close_in_turn(node, most, shards));
-        joined.extend(in_turn.take(nodes.saturating_sub(taken)));
         joined
-    }
-
-    /// Takes rows of a node that are sent in the order of the input, if they are worth it and no connection writes
-    /// to the node. They must come from one shard: with several, earlier ones may still be on their way.
-    pub fn take_in_turn(
-        &mut self,
-        worth: Worth,
-        shards: &mut [impl DerefMut<Target = Shard>],
-    ) -> Option<Payload> {
-        (0..self.nodes).find_map(|node| {
-            let bucket = Self::in_turn(self.nodes, node);
-            let is_next = self.is_idle(bucket) && weight(bucket, shards).is_worth(worth.least);
-            is_next.then(|| self.close_in_turn(node, worth.most, shards))?
-        })
-    }
-
-    fn close_in_turn(
-        &mut self,
-        node: NodeId,
-        most: usize,
-        shards: &mut [impl DerefMut<Target = Shard>],
-    ) -> Option<Payload> {
-        let [shard] = shards else { return None };
-        let blocks = shard.take_in_turn(Self::in_turn(self.nodes, node), most);
-        if blocks.is_empty() {
-            return None;
-        }
-        self.writers[node] += 1;
-        let claim = self.claim(node, &blocks, shards);
-        Some(Payload::new(node, Wire::Text, blocks).claiming(claim).in_turn())
     }
 
     /// Takes the rows of `bucket`, however few, if no connection writes to its node.
@@ -180,9 +161,9 @@ impl Scheduler {
         (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
     }
 
-    /// From now on others may write to the nodes of `payload` as well.
+    /// From now on others may write to the nodes of `payload` as well, unless rows are sent in the order of the input.
     pub fn share(&mut self, payload: &mut Payload) {
-        if !payload.is_shared && !payload.is_in_turn() {
+        if !payload.is_shared && !self.in_order {
             payload.is_shared = true;
             self.stop_writing(payload);
         }
@@ -386,7 +367,5 @@ fn weight(bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> Weight {
     })
 }
 
-#[cfg(test)]
-mod in_turn;
 #[cfg(test)]
 mod tests;

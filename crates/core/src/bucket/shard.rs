@@ -131,7 +131,7 @@ impl Shard {
 
     /// Takes the first blocks of `index`, of about `most` bytes: no row that comes before one of theirs is in
     /// another block, or may still come.
-    pub(super) fn take_in_turn(&mut self, index: usize, most: usize) -> Vec<Block> {
+    pub(super) fn take_in_order(&mut self, index: usize, most: usize) -> Vec<Block> {
         let blocks = self.buckets[index].blocks();
         let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
         let blocks: Vec<([Mark; 2], usize)> = blocks.collect();

@@ -13,10 +13,8 @@
 //!    once in 10^20 loads.
 //! 2. An [`Entry`] sorts by its print, and then by what makes a row count ([`Rule`]): so the one that does
 //!    comes first.
-//! 3. Where several constraints say which rows are the same, a row has a print for each, and one of all of them
-//!    together: [`shared`] finds the rows that have some of them in common.
-//! 4. What is superseded is kept by the row's number in the input. So nothing depends on which thread has
-//!    routed it, or in which payload it would have been.
+//! 3. Superseded rows are kept by their numbers in the input. So nothing depends on which thread has routed them, or
+//!    in which payload they would have been.
 
 pub mod naive;
 mod print;
@@ -92,25 +90,6 @@ pub fn superseded<R: Rank>(entries: &mut [Entry<R>], rule: Rule, mut found: impl
     for of_key in entries.chunk_by(|one, next| one.print == next.print) {
         let [counts, others @ ..] = of_key else { continue };
         others.iter().for_each(|other| found(other.row(rule), counts.row(rule)));
-    }
-}
-
-/// Sorts the entries of whole keys, and hands over the rows of each key that more than one row has. Rows that `are_out`
-/// do not count.
-pub fn shared<R: Rank>(
-    entries: &mut [Entry<R>],
-    rule: Rule,
-    are_out: impl Fn(u64) -> bool,
-    mut found: impl FnMut(&[u64]),
-) {
-    entries.sort_unstable();
-    let mut rows = Vec::new();
-    for of_key in entries.chunk_by(|one, next| one.print == next.print) {
-        rows.clear();
-        rows.extend(of_key.iter().map(|entry| entry.row(rule)).filter(|row| !are_out(*row)));
-        if rows.len() > 1 {
-            found(&rows);
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::parse::{Fields, Value};
 use crate::types::KeyType;
 
 /// 128 bits that are the same for equal keys, and for no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Print {
     high: u64,
     low: u64,
@@ -58,15 +58,6 @@ pub enum NoPrint {
 }
 
 impl Secret {
-    /// The print of several keys together, of which a row may lack some.
-    #[must_use]
-    pub fn of_all(&self, prints: &[Option<Print>]) -> Print {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
-        prints.hash(&mut hasher);
-        let bits = hasher.finish128();
-        Print { high: bits.h1, low: bits.h2 }
-    }
-
     /// The print of a row's key. `leaf` is the row's leaf where keys of two leaves may be equal.
     ///
     /// Where `nulls` are distinct a key with one has no print; otherwise it equals every other NULL.

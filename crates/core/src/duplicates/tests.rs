@@ -75,25 +75,4 @@ proptest! {
         }
         prop_assert_eq!(counting, naive::counting(&rows, rule));
     }
-
-    #[test]
-    fn shared_keys_are_those_of_several_rows(
-        rows in proptest::collection::vec((0..12_i64, any::<bool>()), 0..60),
-    ) {
-        let key = [KeyPart { slot: 0, key_type: KeyType::Int8 }];
-        let prints = rows.iter().map(|(of, _)| print(&key, &format!("{of},,"), None, true).unwrap());
-        let mut found: Vec<Vec<u64>> = Vec::new();
-        let entries = &mut kept(prints.map(|print| (print, NoRank)), Rule::First);
-        let is_out = |row: u64| rows[row as usize].1;
-        shared(entries, Rule::First, is_out, |rows| found.push(rows.to_vec()));
-        let of = |key: i64| {
-            let rows = rows.iter().zip(0..).filter(move |(row, _)| **row == (key, false));
-            rows.map(|(_, number)| number)
-        };
-        let mut wanted: Vec<Vec<u64>> = (0..12).map(|key| of(key).collect()).collect();
-        wanted.retain(|rows| rows.len() > 1);
-        found.sort_unstable();
-        wanted.sort_unstable();
-        prop_assert_eq!(found, wanted);
-    }
 }

@@ -13,10 +13,11 @@ use crate::bucket::filler::{Filler, Filling};
 use crate::counts::outcome::{Counts, Tally};
 use crate::duplicates::Superseded;
 use crate::error::Error;
+use crate::error::kind::Kind;
 use crate::ledger::Ledger;
 use crate::plan::{Answered, Plan};
 use crate::route::routing::{Reached, Routing};
-use crate::source::Split;
+use crate::source::{Inputs, Split};
 use crate::testing::fault::fault;
 
 /// What one thread needs to put rows into buckets; reused from split to split.
@@ -30,7 +31,9 @@ pub(crate) struct Bucketing<'p> {
     /// The fields of a row that the server was asked about.
     fields: Fields,
     scratch: Scratch,
-    /// Why it is not known of a row whether it is in.
+    inputs: &'p Inputs,
+    is_in_order: bool,
+    /// Why it is not known of a row whether it is in, or before which rows it comes.
     doubt: Option<Error>,
 }
 
@@ -40,6 +43,7 @@ impl<'p> Bucketing<'p> {
         plan: &'p Plan,
         ledger: Option<&'p Ledger>,
         superseded: &'p Superseded,
+        inputs: &'p Inputs,
     ) -> Self {
         Self {
             plan,
@@ -48,6 +52,8 @@ impl<'p> Bucketing<'p> {
             counts: Counts::new(plan.tree.nodes.len()),
             fields: Fields::default(),
             scratch: Scratch::default(),
+            inputs,
+            is_in_order: plan.is_in_order(),
             doubt: None,
         }
     }
@@ -75,7 +81,7 @@ impl<'p> Bucketing<'p> {
     }
 
     fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
-        let Reached { index, at, asked, keys, waiting, is_keyless, .. } = *reached;
+        let Reached { index, at, asked, keys, waiting, is_keyless, refused, .. } = *reached;
         let row = &split.rows[index];
         let (bytes, stands) = (split.text(index), RowAt::new(split.number, row.start, row.line));
         let at = if fault("row::misrouted") { self.another(at) } else { at };
@@ -94,10 +100,16 @@ impl<'p> Bucketing<'p> {
                 Err(error) => return self.doubt = Some(error),
             }
         }
+        match at {
+            Err((_, cause)) if self.is_in_order && !cause.is_likely_refused() && !refused => {
+                return self.doubt = Some(self.out_of_order(split, index, (node, cause)));
+            }
+            _ => {}
+        }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(waiting.map(mark));
-        let is_in_turn = self.superseded.is_in_turn(number);
-        let may_encode = !is_in_turn && !is_keyless;
+        // Rows in both formats would be in two buckets.
+        let may_encode = !self.is_in_order && !is_keyless;
         let mut wire = Wire::Text;
         if let Some(encoder) = self.plan.encoder.as_ref().filter(|_| may_encode) {
             let fields = if asked {
@@ -124,7 +136,7 @@ impl<'p> Bucketing<'p> {
                 Err(not_encodable) => self.counts.not_encodable(not_encodable),
             }
         }
-        let bucket = if is_in_turn { filler.in_turn(node) } else { filler.bucket(node, wire) };
+        let bucket = filler.bucket(node, wire);
         if wire == Wire::Text {
             let Ok(()) = filler.push(bucket, stands, bytes.len() + 1, |block| {
                 block.extend_from_slice(bytes);
@@ -133,9 +145,19 @@ impl<'p> Bucketing<'p> {
             });
         }
         self.counts.count(at, asked);
-        if !is_in_turn && at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
+        if !self.is_in_order && at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
             filler.flush_soon(bucket);
         }
+    }
+
+    /// The error for a row that may end in the leaf of rows which are sent in input order.
+    fn out_of_order(&self, split: &Split, index: usize, (node, cause): (NodeId, Cause)) -> Error {
+        let (what, why) = self.plan.explain(node, cause);
+        let message =
+            format!("cannot send the row in input order: {what}: {why}, so its leaf is unknown");
+        let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
+        let place = split.position(index).and_then(|position| self.inputs.locate(position));
+        place.into_iter().fold(error, Error::at)
     }
 
     /// Another leaf, for a test.

@@ -68,11 +68,6 @@ impl Filler<'_, '_> {
         Scheduler::of(self.queue.nodes, node, wire)
     }
 
-    /// The bucket for the rows of `node` that are sent in the order of the input, as text.
-    pub(crate) fn in_turn(&self, node: NodeId) -> usize {
-        Scheduler::in_turn(self.queue.nodes, node)
-    }
-
     /// Adds a row to `bucket` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
     /// Waits for memory.
     #[inline]

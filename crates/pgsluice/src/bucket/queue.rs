@@ -67,7 +67,6 @@ pub(crate) struct Queue<'c> {
     /// Whether nobody knows when more input comes.
     is_of_a_pipe: bool,
     /// Whether some rows must be sent in the order of the input.
-    has_turns: bool,
     /// Whether no other connection sends anything before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
@@ -120,6 +119,7 @@ impl<'c> Queue<'c> {
         let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
         let scheduler = Scheduler::new(is_leaf, few_rows.unwrap_or(FEW_ROWS));
         let scheduler = if claiming { scheduler.claiming() } else { scheduler };
+        let scheduler = if plan.is_in_order() { scheduler.in_order() } else { scheduler };
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf is waited for until the memory is full of the others.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
@@ -163,7 +163,6 @@ impl<'c> Queue<'c> {
             starving: AtomicUsize::new(0),
             share,
             is_of_a_pipe: false,
-            has_turns: false,
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
             meeting,
@@ -175,11 +174,6 @@ impl<'c> Queue<'c> {
     /// Has the first transaction not wait for input that comes slowly.
     pub(crate) fn of_a_pipe(self) -> Self {
         Self { is_of_a_pipe: true, ..self }
-    }
-
-    /// Has it send rows in the order of the input that must be.
-    pub(crate) fn of_turns(self) -> Self {
-        Self { has_turns: true, ..self }
     }
 
     /// Lets connections have rows: the router is tested.
@@ -271,16 +265,9 @@ impl<'c> Queue<'c> {
         if let Some(payload) = scheduler.take(worth, &mut shards) {
             return Next::Payload(payload);
         }
-        if self.has_turns {
-            if let Some(payload) = scheduler.take_in_turn(worth, &mut shards) {
-                return Next::Payload(payload);
-            }
-            // Those that are left go when those before them are in.
-            if shards.iter().any(|shard| shard.bytes() > 0) {
-                return Next::Nothing;
-            }
-        }
-        if *fillers == 0 { Next::Done } else { Next::Nothing }
+        // In input order some rows are left until the rows before them are in.
+        let is_done = *fillers == 0 && shards.iter().all(|shard| shard.bytes() == 0);
+        if is_done { Next::Done } else { Next::Nothing }
     }
 
     /// Whether the rows of the first transaction are there: all of the input, or enough of it, or as many
@@ -363,8 +350,11 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Puts the rows of a payload into the order in which they are sent.
+    /// Puts the rows of a payload into the order in which they are sent, unless they are in input order already.
     pub(crate) fn arrange(&self, payload: &mut Payload) {
+        if self.plan.is_in_order() {
+            return;
+        }
         let [mut needed, mut kept] = [0; 2];
         if payload.nodes().iter().any(|node| self.plan.order(*node).is_some()) {
             [needed, kept] = payload.sorting_memory();
@@ -380,7 +370,7 @@ impl<'c> Queue<'c> {
     /// Gives back the memory of a payload that was sent.
     pub(crate) fn recycle(&self, payload: Payload) {
         self.state.lock().scheduler.release(&payload);
-        if payload.is_in_turn() {
+        if self.plan.is_in_order() {
             self.work.notify_all();
         }
         let mut pool = self.pool.lock();

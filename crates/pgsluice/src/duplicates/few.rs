@@ -17,7 +17,8 @@ pub(crate) fn find_few(
     changes: &Changes,
     inputs: &Inputs,
 ) -> Result<Option<Superseded>> {
-    let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.by_any.is_none()) else {
+    let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.in_order.is_none())
+    else {
         return Ok(None);
     };
     let mut reader = Reader::new(inputs.clone(), &plan.shape);
@@ -38,5 +39,5 @@ pub(crate) fn find_few(
     let mut rows = RoaringTreemap::new();
     superseded(&mut entries, changes.rule, |row, _| _ = rows.insert(row));
     let must_be_none = changes.refuses_duplicates && !rows.is_empty();
-    Ok((!must_be_none).then(|| Superseded { rows, ..Superseded::default() }))
+    Ok((!must_be_none).then_some(Superseded { rows }))
 }

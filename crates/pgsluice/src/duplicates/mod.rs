@@ -5,7 +5,6 @@
 //! [`pgsluice_core::duplicates`].
 
 mod alone;
-mod by_any;
 mod entries;
 mod few;
 mod refused;
@@ -39,16 +38,6 @@ use crate::source::{Inputs, Reader, Split};
 #[derive(Debug, Default)]
 pub(crate) struct Superseded {
     rows: RoaringTreemap,
-    in_turn: InTurn,
-}
-
-/// The rows of which those that come before decide what becomes of them.
-#[derive(Debug, Default)]
-enum InTurn {
-    #[default]
-    None,
-    These(RoaringTreemap),
-    All,
 }
 
 impl Superseded {
@@ -61,21 +50,6 @@ impl Superseded {
     /// Whether every row counts.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// Whether row number `row` is to be sent in the order of the input.
-    #[inline]
-    pub(crate) fn is_in_turn(&self, row: u64) -> bool {
-        match &self.in_turn {
-            InTurn::None => false,
-            InTurn::These(rows) => rows.contains(row),
-            InTurn::All => true,
-        }
-    }
-
-    /// Whether any row is.
-    pub(crate) fn has_turns(&self) -> bool {
-        !matches!(self.in_turn, InTurn::None)
     }
 }
 
@@ -98,7 +72,8 @@ fn secret() -> Secret {
     Secret((u128::from(word()) << 64 | u128::from(word())).to_le_bytes())
 }
 
-/// Finds the rows that do not count; an error if there are some and there must be none.
+/// Finds the rows that do not count; an error if there are some and there must be none. Where rows are sent in input
+/// order, all of them count.
 pub(crate) fn find(
     job: &Job,
     plan: &Plan,
@@ -107,25 +82,29 @@ pub(crate) fn find(
     target: &Target,
     control: &Arc<Control>,
 ) -> Result<Superseded> {
+    if let Some(why) = &changes.in_order {
+        control.progress.warn(format!(
+            "all rows are sent in input order, one payload of a leaf at a time, because {why}"
+        ));
+        return Ok(Superseded::default());
+    }
     let what = "looking for duplicate keys in the input";
     control.progress.wait_for(Some(what.to_owned()));
     let secret = secret();
     let unkeyed = AtomicU64::new(0);
     let finding = Finding { job, plan, changes, inputs, target, control, secret, unkeyed };
-    let found = match (&changes.by_any, &changes.newer) {
-        (Some(by_any), _) => finding.find_by_any(by_any),
-        (None, Some(_)) => finding.find::<Value>(),
-        (None, None) => finding.find::<NoRank>(),
+    let found = match &changes.newer {
+        Some(_) => finding.find::<Value>(),
+        None => finding.find::<NoRank>(),
     };
     control.progress.wait_for(None);
     let unkeyed = finding.unkeyed.into_inner();
     if unkeyed > 0 && found.is_ok() {
         let rows = count(unkeyed, "row has", "rows have");
-        let key = match &changes.by_any {
-            Some(_) => "all keys".to_owned(),
-            None => format!("the key ({})", changes.key.columns.join(", ")),
-        };
-        control.progress.warn(format!("{rows} NULL in {key}, which matches no other key"));
+        let key = changes.key.columns.join(", ");
+        control
+            .progress
+            .warn(format!("{rows} NULL in the key ({key}), which matches no other key"));
     }
     found
 }
@@ -147,7 +126,7 @@ impl Finding<'_> {
         let (rows, first) = rows.into_inner();
         match first.filter(|_| self.changes.refuses_duplicates) {
             Some(pair) => Err(self.refused(pair)),
-            None => Ok(Superseded { rows, ..Superseded::default() }),
+            None => Ok(Superseded { rows }),
         }
     }
 

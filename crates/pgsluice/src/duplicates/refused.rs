@@ -47,9 +47,8 @@ impl Finding<'_> {
     /// The error for two rows of a key where there must be one.
     pub(super) fn refused(&self, pair: [u64; 2]) -> Error {
         let places = pair.map(|row| self.place_of(row));
-        let keys = self.changes.keys().iter().map(|key| format!("({})", key.columns.join(", ")));
-        let keys = keys.collect::<Vec<_>>().join(" or ");
-        let message = format!("the input has several rows with the same key {keys}");
+        let key = self.changes.key.columns.join(", ");
+        let message = format!("the input has several rows with the same key ({key})");
         let error = Error::new(Kind::Data, message).with_sqlstate("21000");
         match places {
             [Some(first), Some(second)] => {

@@ -65,11 +65,9 @@ pub use loader::Loader;
 fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: &Link) -> Outcome {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
-    let has_turns = flow.superseded.has_turns();
-    // Of several routers none would know whether a row still comes before another.
-    let routers = if has_turns { 1 } else { plan.routers(job) };
+    // Several routers would not keep the input order.
+    let routers = if plan.is_in_order() { 1 } else { plan.routers(job) };
     let queue = Queue::new(plan, job, routers, control, flow.ledger.is_some());
-    let queue = if has_turns { queue.of_turns() } else { queue };
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
     let reading = read(flow, routers);
@@ -135,7 +133,7 @@ fn route(
 ) -> Tally {
     let routing = Routing::new(flow.plan, flow.control, target);
     let mut routing = routing.giving_up(flow.rejects.is_none());
-    let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.superseded);
+    let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.superseded, &flow.inputs);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
         reading.next(flow.control)

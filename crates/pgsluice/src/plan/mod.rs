@@ -283,7 +283,8 @@ impl Plan {
 
     /// Whether the rows of any leaf are sorted.
     pub(crate) fn sorts(&self) -> bool {
-        self.encoder.is_some() && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
+        let may_sort = self.encoder.is_some() && !self.is_in_order();
+        may_sort && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
     }
 
     /// Where a row goes that has no keys.

@@ -97,8 +97,8 @@ impl Connection<'_> {
 
     /// Whether a part that the server rejects may be stored in smaller parts.
     pub(super) fn divides_parts(&self) -> bool {
-        let in_turn = |changes: &Changes| changes.by_any.is_some();
-        self.flow.rejects.is_some() || self.flow.plan.changes.as_ref().is_some_and(in_turn)
+        let is_in_order = |changes: &Changes| changes.in_order.is_some();
+        self.flow.rejects.is_some() || self.flow.plan.changes.as_ref().is_some_and(is_in_order)
     }
 
     /// Keeps the rows of this part if the transaction is committed.

@@ -66,7 +66,6 @@ impl<'a> Connection<'a> {
             Some(_) if self.queue.meeting.updates_first() => Way::UpdateFirst,
             // A transaction that is held cannot begin again.
             Some(_) if self.flow.is_atomic => Way::Conflict,
-            Some(_) if payloads.iter().any(|payload| payload.is_in_turn()) => Way::Conflict,
             Some(changes) if changes.may_copy() && !payloads.iter().any(is_likely) => Way::Straight,
             Some(changes) => staged_way(changes),
         });
@@ -285,7 +284,7 @@ pub(super) fn is_met(error: &Error) -> bool {
 fn staged_way(changes: &Changes) -> Way {
     // Where NULL is the same as NULL, keys are not found by the index.
     let is_fast = changes.inserts
-        && changes.by_any.is_none()
+        && changes.in_order.is_none()
         && !changes.key.joins_nulls
         && !changes.has_triggers;
     if is_fast { Way::Absent } else { Way::Conflict }

@@ -27,7 +27,7 @@ pub(crate) fn made(plan: &Plan) -> Option<String> {
     let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
     let root = &plan.tree.nodes[ROOT].relation;
     let made = make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers);
-    Some(match changes.by_any {
+    Some(match changes.in_order {
         Some(_) => [made, number_stage(&catalogue.columns)].join("; "),
         None => made,
     })
@@ -71,7 +71,7 @@ pub(crate) fn apply<'p>(
         columns: &changes.columns,
         key: &changes.key.compared,
         any_constraint: changes.any_constraint,
-        by_number: changes.by_any.as_ref().map(|_| &*plan.catalogue.columns),
+        by_number: changes.in_order.as_ref().map(|_| &*plan.catalogue.columns),
         alone: is_alone && (is_leaf(node) || changes.through_root),
         joins_nulls: changes.key.joins_nulls,
         newer: changes.newer_column.as_deref(),

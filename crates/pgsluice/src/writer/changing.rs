@@ -54,17 +54,16 @@ pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     let refuse = |message: &str, hint: &str| {
         Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
     };
-    if let Some(why) = changes.by_any.as_ref().and_then(|it| it.unread.as_ref())
-        && !changes.key.columns.is_empty()
-    {
-        let message = format!("a loader needs unchanged keys, but {why}");
-        return refuse(&message, "Use a load instead, which sends the rows in input order.");
-    }
-    if changes.by_any.is_some() {
-        return refuse(
-            "a loader skips rows by a single key, but several constraints identify a row",
-            "Use --key to list the columns that identify a row.",
-        );
+    if let Some(why) = &changes.in_order {
+        let (needs, hint) = match changes.key.columns.is_empty() {
+            true => {
+                ("skips rows by a single key", "Use --key to list the columns that identify a row.")
+            }
+            false => {
+                ("needs unchanged keys", "Use a load instead, which sends the rows in input order.")
+            }
+        };
+        return refuse(&format!("a loader {needs}, but {why}"), hint);
     }
     if !changes.through_root && plan.asks() {
         return refuse(

@@ -2,10 +2,10 @@
 
 use pgsluice_core::catalog::{NodeId, label};
 
-use super::{Changes, Chosen, no_column};
+use super::{Changes, Chosen, Key, no_column};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::job::{ChangeOptions, FieldOptions, Job, OnConflict};
+use crate::job::{ChangeOptions, Duplicates, FieldOptions, Job, OnConflict};
 use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::triggers::RowTrigger;
 use crate::pg::introspect::uniques::Changing;
@@ -76,7 +76,7 @@ pub(super) fn changed_key(
 ) -> Result<Option<String>> {
     let updates = options.on_conflict == OnConflict::Update;
     let inserts = !options.no_insert && options.on_conflict != OnConflict::Delete;
-    let columns = chosen.indexes.iter().flat_map(|index| &index.compared);
+    let columns = chosen.index.iter().flat_map(|index| &index.compared);
     let key: Vec<String> = columns.map(|column| column.name.clone()).collect();
     let fires = |it: &&RowTrigger| inserts && it.inserts || updates && it.updates;
     let Some(trigger) = triggers.iter().filter(fires).find(|it| it.may_change(&key)) else {
@@ -91,6 +91,29 @@ pub(super) fn changed_key(
             Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
         }
     }
+}
+
+/// Refuses options that compare the rows of the input with each other, because rows are sent in input order for the
+/// reason `why`: the first row of a key then counts where rows are skipped, and the last one where they are updated.
+pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &Key) -> Result<()> {
+    let by_itself = match options.on_conflict {
+        OnConflict::Update => Duplicates::Last,
+        OnConflict::Error | OnConflict::Skip | OnConflict::Delete => Duplicates::First,
+    };
+    let is_other = options.duplicates.is_some_and(|duplicates| duplicates != by_itself);
+    if is_other && key.columns.is_empty() {
+        let message = format!("--duplicates needs a key: {why}");
+        return Err(Error::new(Kind::Usage, message)
+            .with_sqlstate("42P10")
+            .with_hint("Use --key to list the columns that identify a row."));
+    }
+    let option = match is_other {
+        true => "--duplicates",
+        false if options.delete_when.is_some() => "--delete-when",
+        false => return Ok(()),
+    };
+    let message = format!("{option} needs unchanged keys, but {why}");
+    Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
 }
 
 /// Refuses leaves that would not do by their own name what they do through the root.
@@ -114,8 +137,7 @@ fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {
 pub(super) fn check_fields(job: &Job, columns: &[String], changes: &Changes) -> Result<()> {
     let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
     let forced = [force_null, force_not_null].map(|some| some.among(columns));
-    let keys = changes.keys().iter().flat_map(|key| &key.columns);
-    let compared = keys.chain(&changes.newer_column);
+    let compared = changes.key.columns.iter().chain(&changes.newer_column);
     let mut compared = compared.filter(|name| forced.iter().any(|some| some.contains(name)));
     let why = match (default, compared.next()) {
         (Some(_), _) => "a field may stand for the default of its column".to_owned(),

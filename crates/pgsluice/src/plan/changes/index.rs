@@ -12,12 +12,13 @@ use crate::pg::introspect::uniques::{UniqueIndex, Wanted};
 /// Indexes that one error names.
 const NAMED: usize = 5;
 
-/// The indexes that were chosen.
+/// The index that was chosen.
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Chosen {
-    pub(super) indexes: Vec<Index>,
-    /// Why not all that say which rows are the same are among them, if so.
-    pub(super) unread: Option<String>,
+    /// `None` if several say which rows are the same.
+    pub(super) index: Option<Index>,
+    /// Why rows are sent in input order, if they are.
+    pub(super) in_order: Option<String>,
     /// Triggers of a table may change rows for each row that is changed.
     pub(super) has_row_triggers: bool,
 }
@@ -30,8 +31,6 @@ pub(super) struct Index {
     pub(super) compared: Vec<ComparedColumn>,
     pub(super) joins_nulls: bool,
     pub(super) is_of_root: bool,
-    /// Whether each leaf has one like it.
-    pub(super) is_everywhere: bool,
 }
 
 impl Chosen {
@@ -39,12 +38,12 @@ impl Chosen {
     /// whole table none is found in another one. Otherwise its constraint is looked at.
     pub(in crate::plan) fn wanted(&self, options: &ChangeOptions) -> Wanted {
         let updates = options.on_conflict == OnConflict::Update;
-        let is_found = self.indexes.iter().all(|index| index.is_of_root);
+        let is_found = self.index.iter().all(|index| index.is_of_root);
         let constraints = options.on_conflict == OnConflict::Delete
             || options.delete_when.is_some()
             || options.no_insert
             || updates && !is_found;
-        Wanted { indexes: self.indexes.iter().map(|index| index.oid).collect(), constraints }
+        Wanted { indexes: self.index.iter().map(|index| index.oid).collect(), constraints }
     }
 }
 
@@ -54,8 +53,8 @@ struct Indexes<'i> {
     all: &'i [UniqueIndex],
 }
 
-/// Chooses the index by which rows are the same, of which every leaf has one like it; or all of them, if rows are
-/// skipped by any.
+/// Chooses the index by which rows are the same. Every leaf must have one like it. If rows are skipped by any index, none
+/// is chosen unless it is the only one.
 pub(super) fn choose(
     tree: &Tree,
     indexes: &[UniqueIndex],
@@ -82,7 +81,8 @@ pub(super) fn choose(
             indexes.on_key(&columns)?
         }
     };
-    Ok(Chosen { indexes: vec![indexes.described(chosen)], unread: None, has_row_triggers: false })
+    let index = Some(indexes.described(chosen));
+    Ok(Chosen { index, in_order: None, has_row_triggers: false })
 }
 
 impl<'i> Indexes<'i> {
@@ -166,7 +166,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// All that say which rows of a leaf are the same.
+    /// Chooses among all that say which rows of a leaf are the same.
     fn any(&self) -> Result<Chosen> {
         let leaves: Vec<NodeId> = self.tree.leaves().collect();
         let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.of(*leaf)).collect();
@@ -177,16 +177,17 @@ impl<'i> Indexes<'i> {
         if let Some(index) = all.iter().find(|index| index.is_deferrable) {
             return Err(self.no_usable(index.node, Some(index)));
         }
-        let unread = all.iter().find_map(|index| Some((index, why_unusable(index)?)));
-        let unread = unread.map(|(index, why)| format!("index {} {why}", label(&index.name)));
-        let mut kinds: Vec<&UniqueIndex> = Vec::new();
-        for index in all.into_iter().filter(|index| why_unusable(index).is_none()) {
-            if !kinds.iter().any(|kind| kind.is_like(index)) {
-                kinds.push(index);
-            }
-        }
-        let indexes = kinds.into_iter().map(|kind| self.described(kind)).collect();
-        Ok(Chosen { indexes, unread, has_row_triggers: false })
+        let first = all[0];
+        let unusable = all.iter().find_map(|index| Some((index, why_unusable(index)?)));
+        let is_single = all.iter().all(|index| index.is_like(first));
+        let in_order = match unusable {
+            Some((index, why)) => Some(format!("index {} {why}", label(&index.name))),
+            None if !is_single => Some("several constraints identify a row".to_owned()),
+            None if leaves.iter().all(|leaf| self.of(*leaf).next().is_some()) => None,
+            None => Some("some leaves have no unique index".to_owned()),
+        };
+        let index = in_order.is_none().then(|| self.described(first));
+        Ok(Chosen { index, in_order, has_row_triggers: false })
     }
 
     fn described(&self, index: &UniqueIndex) -> Index {
@@ -198,7 +199,6 @@ impl<'i> Indexes<'i> {
             compared: index.compared(),
             joins_nulls: index.joins_nulls,
             is_of_root: has(ROOT),
-            is_everywhere: has(ROOT) || self.tree.leaves().all(has),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Changes: by which key rows of the input meet those of the table, and what is done to these.
 
 mod allowed;
-mod by_any;
 mod columns;
 mod index;
 
@@ -12,7 +11,6 @@ use pgsluice_core::duplicates::{KeyPart, Rule};
 use pgsluice_core::types::KeyType;
 
 pub(super) use self::allowed::check_detours;
-pub(crate) use self::by_any::ByAny;
 use self::columns::{exact, is_boolean, is_readable};
 pub(super) use self::index::Chosen;
 use self::index::Index;
@@ -31,8 +29,8 @@ pub struct Changes {
     pub(crate) on_conflict: OnConflict,
     /// The key, and where the input has it. It has no columns if several constraints say which rows are the same.
     pub(crate) key: Key,
-    /// How rows of the input are compared with one another if not by the key.
-    pub(crate) by_any: Option<ByAny>,
+    /// Why the rows of each leaf are sent in input order, if they are: the server decides which of them are the same.
+    pub(crate) in_order: Option<String>,
     /// Whether a row is there already if any constraint says so.
     pub(crate) any_constraint: bool,
     /// The columns that the table gets.
@@ -73,18 +71,16 @@ pub(crate) struct Key {
     pub(crate) joins_nulls: bool,
     /// The whole table keeps it unique, not each leaf.
     pub(crate) is_of_root: bool,
-    /// Every leaf keeps it unique.
-    pub(crate) is_everywhere: bool,
 }
 
 impl Key {
     /// The key of an index, whose columns `found` says how the input has.
     fn new(index: &Index, found: &[KeyColumn]) -> Result<Self> {
-        let Index { joins_nulls, is_of_root, is_everywhere, .. } = *index;
+        let Index { joins_nulls, is_of_root, .. } = *index;
         let columns = found.iter().map(|column| column.name().to_owned()).collect();
         let parts = found.iter().map(part).collect::<Result<Vec<_>>>()?;
         let compared = index.compared.clone();
-        Ok(Self { columns, compared, parts, joins_nulls, is_of_root, is_everywhere })
+        Ok(Self { columns, compared, parts, joins_nulls, is_of_root })
     }
 }
 
@@ -141,7 +137,7 @@ impl Changes {
             None => (&[][..], None),
         };
         let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;
-        let (key, by_any) = keys(options, &chosen, found, any_constraint)?;
+        let (key, in_order) = key(options, &chosen, found, any_constraint)?;
         let newer = newer.map(part).transpose()?;
         if let (Some(column), None) = (&options.newer, &newer) {
             return Err(no_column(column, "is not in the table"));
@@ -163,7 +159,7 @@ impl Changes {
         let changes = Self {
             on_conflict: options.on_conflict,
             key,
-            by_any,
+            in_order,
             any_constraint,
             columns: given().cloned().collect(),
             set,
@@ -210,8 +206,12 @@ impl Changes {
         if self.on_conflict == OnConflict::Update && !self.inserts {
             what.push_str("; new rows are not inserted");
         }
-        if let Some(why) = self.by_any.as_ref().and_then(|by_any| by_any.unread.as_ref()) {
-            return format!("{what}; through a temporary table in input order, because {why}");
+        if let Some(why) = &self.in_order {
+            let way = match self.may_copy() && !is_atomic {
+                true => "copied directly until a key exists, then through a temporary table",
+                false => "through a temporary table",
+            };
+            return format!("{what}; {way}, in input order, because {why}");
         }
         let way = match (self.may_copy(), is_atomic) {
             (true, false) => "copied directly until a key exists, then through a temporary table",
@@ -228,29 +228,22 @@ impl Changes {
         (self.set.first().filter(|_| updates).map(String::as_str), deletes)
     }
 
-    /// The keys by which rows are the same.
-    pub(crate) fn keys(&self) -> &[Key] {
-        match &self.by_any {
-            Some(by_any) => &by_any.keys,
-            None => std::slice::from_ref(&self.key),
-        }
-    }
-
     /// All fields that rows are compared by.
     pub(crate) fn compared(&self) -> impl Iterator<Item = &KeyPart> {
-        self.keys().iter().flat_map(|key| &key.parts).chain(&self.newer)
+        self.key.parts.iter().chain(&self.newer)
     }
 
     /// Whether rows may be copied straight in while they meet no others.
     pub(crate) fn may_copy(&self) -> bool {
-        self.inserts && self.delete_when.is_none()
+        let may_change_keys = self.in_order.is_some() && self.has_triggers;
+        self.inserts && self.delete_when.is_none() && !may_change_keys
     }
 
     /// Whether existing rows may be updated before new ones are inserted. A trigger before INSERT would not see them
     /// then, although it may change the values that they get.
     pub(crate) fn may_update_first(&self) -> bool {
         let updates = self.on_conflict == OnConflict::Update && self.inserts;
-        updates && self.by_any.is_none() && !self.has_triggers
+        updates && self.in_order.is_none() && !self.has_triggers
     }
 
     /// Whether rows of several leaves may travel through the root together.
@@ -260,6 +253,11 @@ impl Changes {
 }
 
 impl Plan {
+    /// Whether the rows of each leaf are sent in input order.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.changes.as_ref().is_some_and(|changes| changes.in_order.is_some())
+    }
+
     /// The type of a field that is read natively, for a partition key or the key of rows that change others.
     pub(crate) fn key_type(&self, field: usize) -> Option<&KeyType> {
         let of_changes = || {
@@ -271,7 +269,7 @@ impl Plan {
 }
 
 /// Chooses the index by which rows are the same: on the key that is given, or else the primary key. Every leaf
-/// must have one like it, and let its rows be changed. To skip rows without a key, all count.
+/// must have one like it, and let its rows be changed. To skip rows without a key, all indexes count.
 pub(super) fn choose(
     catalogue: &Catalogue,
     uniques: &Uniques,
@@ -288,36 +286,32 @@ pub(super) fn choose(
     }
     let mut chosen = index::choose(&catalogue.tree, &uniques.indexes, options)?;
     if let Some(why) = allowed::changed_key(catalogue, &uniques.triggers, options, &chosen)? {
-        _ = chosen.unread.get_or_insert(why);
+        _ = chosen.in_order.get_or_insert(why);
     }
     let has_row_triggers = catalogue.facts.iter().any(|facts| facts.row_triggers)
         || uniques.changing.iter().any(|changing| changing.row_triggers);
     Ok(Chosen { has_row_triggers, ..chosen })
 }
 
-/// Returns the key of a single index whose columns can be compared here; otherwise the
-/// server's comparison.
-fn keys(
+/// Returns the key, if there is a single one whose columns can be compared here, and why rows are sent in input order,
+/// if they are.
+fn key(
     options: &ChangeOptions,
     chosen: &Chosen,
     found: &[Vec<KeyColumn>],
     any_constraint: bool,
-) -> Result<(Key, Option<ByAny>)> {
-    let unread = chosen.unread.clone();
-    let only = match (&chosen.indexes[..], found) {
-        ([index], [found]) if index.is_everywhere && !(any_constraint && unread.is_some()) => {
-            Some(Key::new(index, found))
-        }
-        _ => None,
+) -> Result<(Key, Option<String>)> {
+    let key = chosen.index.as_ref().zip(found.first());
+    let key = key.map(|(index, found)| Key::new(index, found));
+    let (key, why) = match (key, &chosen.in_order) {
+        (Some(Ok(key)), None) => return Ok((key, None)),
+        (Some(Ok(key)), Some(why)) if !any_constraint => (key, why.clone()),
+        (Some(Err(error)), _) if !any_constraint => return Err(error),
+        (Some(Err(error)), None) => (Key::default(), error.message().to_owned()),
+        (_, why) => (Key::default(), why.clone().unwrap_or_default()),
     };
-    match only {
-        Some(Ok(key)) => Ok((key, unread.map(|why| ByAny::in_turn(options, why)).transpose()?)),
-        Some(Err(error)) if !any_constraint => Err(error),
-        Some(Err(_)) | None => {
-            let by_any = ByAny::new(options, chosen.indexes.iter().zip(found), unread)?;
-            Ok((Key::default(), Some(by_any)))
-        }
-    }
+    allowed::check_in_order(options, &why, &key)?;
+    Ok((key, Some(why)))
 }
 
 /// Returns how a column of the key is found in the input.

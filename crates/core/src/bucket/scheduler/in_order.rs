@@ -1,0 +1,192 @@
+//! Rows that are sent in the order of the input.
+
+use std::ops::DerefMut;
+
+use super::{Scheduler, Worth, weight};
+use crate::bucket::Wire;
+use crate::bucket::payload::Payload;
+use crate::bucket::shard::Shard;
+use crate::catalog::NodeId;
+
+impl Scheduler {
+    /// Takes the next rows of the fullest node to which no connection writes, if they are worth it.
+    pub(super) fn take_in_order(
+        &mut self,
+        worth: Worth,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        let idle = (0..self.nodes).filter(|node| self.is_idle(*node));
+        let weights = idle.map(|node| (weight(node, shards), node));
+        let worthy = weights.filter(|(weight, _)| weight.is_worth(worth.least));
+        let mut full: Vec<(usize, NodeId)> =
+            worthy.map(|(weight, node)| (weight.bytes, node)).collect();
+        full.sort_unstable();
+        let mut fullest = full.into_iter().rev();
+        fullest.find_map(|(_, node)| self.close_in_order(node, worth.most, shards))
+    }
+
+    /// Takes the next rows of `node`; `None` if a row before them may still come.
+    pub(super) fn close_in_order(
+        &mut self,
+        node: NodeId,
+        most: usize,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Option<Payload> {
+        let [shard] = shards else { return None };
+        let blocks = shard.take_in_order(Self::of(self.nodes, node, Wire::Text), most);
+        if blocks.is_empty() {
+            return None;
+        }
+        self.writers[node] += 1;
+        let claim = self.claim(node, &blocks, shards);
+        Some(Payload::new(node, Wire::Text, blocks).claiming(claim).sort_by_place())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bucket::{Block, Mark, RowAt};
+
+    const ANY: Worth = Worth { least: 0, most: 1, together: 1 };
+
+    /// A scheduler of one node, and the shard of one thread.
+    struct House {
+        scheduler: Scheduler,
+        shard: Shard,
+    }
+
+    impl House {
+        fn new() -> Self {
+            let shard = Shard::new(Scheduler::count(1));
+            Self { scheduler: Scheduler::new(vec![true], 0).claiming().in_order(), shard }
+        }
+
+        /// Adds a row in a block of its own.
+        fn push(&mut self, split: u32, offset: u32) {
+            let bucket = Scheduler::of(1, 0, Wire::Text);
+            let room = match self.shard.room(bucket, 24) {
+                Ok(room) => room,
+                Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
+            };
+            let pushed = room.push(RowAt::new(split, offset, 0), |block| {
+                block.extend_from_slice(&[b'x'; 24]);
+                Ok::<(), ()>(())
+            });
+            assert_eq!(pushed, Ok(()));
+        }
+
+        fn take(&mut self) -> Option<Payload> {
+            self.scheduler.take(ANY, &mut [&mut self.shard])
+        }
+    }
+
+    fn places(payload: &Payload) -> Vec<(u32, u32)> {
+        payload.in_order().map(|(at, _)| (at.split, at.offset)).collect()
+    }
+
+    #[test]
+    fn they_are_sent_row_by_row_in_the_order_of_the_input() {
+        let mut house = House::new();
+        for (split, offset) in [(0, 10), (0, 30), (0, 20), (1, 0)] {
+            house.push(split, offset);
+        }
+        let payload = house.scheduler.take(Worth { most: 1000, ..ANY }, &mut [&mut house.shard]);
+        let payload = payload.expect("rows");
+        assert_eq!(payload.wire(), Wire::Text);
+        assert_eq!(places(&payload), [(0, 10), (0, 20), (0, 30), (1, 0)]);
+    }
+
+    #[test]
+    fn no_row_is_sent_before_one_that_is_on_its_way() {
+        let mut house = House::new();
+        house.push(0, 10);
+        let first = house.take().expect("a row");
+        house.push(1, 50);
+        assert!(house.take().is_none(), "another payload of the node is under way");
+        house.scheduler.release(&first);
+        house.shard.expect(Some(Mark { split: 1, offset: 40 }));
+        assert!(house.take().is_none(), "an earlier row may still come");
+        house.shard.expect(None);
+        assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(1, 50)]));
+    }
+
+    #[test]
+    fn no_row_is_sent_beside_the_first_transaction() {
+        let mut house = House::new();
+        house.push(0, 0);
+        house.push(0, 50);
+        let mut first = house.scheduler.take_first((1, 9), true, &mut [&mut house.shard]);
+        assert_eq!(first.iter().map(places).collect::<Vec<_>>(), [[(0, 0)]]);
+        house.scheduler.share(&mut first[0]);
+        assert!(house.take().is_none());
+        house.scheduler.release(&first[0]);
+        assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(0, 50)]));
+    }
+
+    #[test]
+    fn the_fullest_node_is_first() {
+        let mut shard = Shard::new(Scheduler::count(3));
+        let mut scheduler = Scheduler::new(vec![true; 3], 100).in_order();
+        for (node, rows) in [(0, 1), (1, 3), (2, 2)] {
+            let mut block = Block::new(100);
+            for row in 0..rows {
+                let pushed = block.push(RowAt::new(0, row, 0), |data| {
+                    data.extend_from_slice(b"row");
+                    Ok::<(), ()>(())
+                });
+                assert_eq!(pushed, Ok(()));
+            }
+            shard.add_block(Scheduler::of(3, node, Wire::Text), block);
+        }
+        let mut next = || scheduler.take(ANY, &mut [&mut shard]).map(|payload| payload.node());
+        assert_eq!([next(), next(), next(), next()], [Some(1), Some(2), Some(0), None]);
+    }
+
+    proptest! {
+        /// Some rows of a split come late, as those do that the server is asked about.
+        #[test]
+        fn payloads_follow_each_other_as_their_rows_do(
+            splits in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 0..9), 0..9),
+            takes in proptest::collection::vec(any::<bool>(), 200),
+        ) {
+            let mut house = House::new();
+            let (mut takes, mut sent) = (takes.into_iter(), Vec::new());
+            let mut maybe_take = |house: &mut House| {
+                if takes.next() == Some(true)
+                    && let Some(payload) = house.take()
+                {
+                    sent.extend(places(&payload));
+                    house.scheduler.release(&payload);
+                }
+            };
+            for (split, late) in (0..).zip(&splits) {
+                let mark = |place: usize| Mark { split, offset: place as u32 };
+                let first_late = |from: usize| {
+                    let late = late.iter().enumerate().skip(from).find(|(_, late)| **late);
+                    late.map(|(place, _)| mark(place))
+                };
+                for place in (0..late.len()).filter(|place| !late[*place]) {
+                    house.shard.expect(first_late(0).filter(|first| *first < mark(place)));
+                    house.push(split, place as u32);
+                    maybe_take(&mut house);
+                }
+                for place in (0..late.len()).filter(|place| late[*place]) {
+                    house.shard.expect(first_late(place));
+                    house.push(split, place as u32);
+                    maybe_take(&mut house);
+                }
+                house.shard.expect(None);
+                house.scheduler.complete(split);
+            }
+            while let Some(payload) = house.take() {
+                sent.extend(places(&payload));
+                house.scheduler.release(&payload);
+            }
+            prop_assert!(sent.is_sorted(), "{:?}", sent);
+            prop_assert_eq!(sent.len(), splits.iter().map(Vec::len).sum::<usize>());
+        }
+    }
+}
