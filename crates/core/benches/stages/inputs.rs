@@ -70,38 +70,40 @@ impl Input {
     }
 }
 
-/// TPC-H lineitem as CSV, by month of l_shipdate and hash of l_orderkey.
-pub(crate) fn lineitem() -> Input {
+/// Writes a row of TPC-H lineitem as CSV.
+fn write_lineitem(row: u64, text: &mut String) -> std::fmt::Result {
     const MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"];
     const INSTRUCTIONS: [&str; 4] =
         ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
     const COMMENT: &str = "furiously regular requests. carefully final de";
-    let bytes = written(|row, text| {
-        let n = scattered(row);
-        let date =
-            |n: u64| format!("{}-{:02}-{:02}", 1992 + n % 7, 1 + n / 7 % 12, 1 + n / 84 % 28);
-        writeln!(
-            text,
-            "{},{},{},{},{},{}.{:02},0.{:02},0.0{},{},{},{},{},{},{},{},\"{}\"",
-            row / 4 + 1,
-            n % 200_000,
-            n % 10_000,
-            row % 4 + 1,
-            n % 50 + 1,
-            n % 90_000 + 900,
-            n % 100,
-            n % 11,
-            n % 9,
-            ['N', 'R'][(n % 2) as usize],
-            ['O', 'F'][(n / 2 % 2) as usize],
-            date(n),
-            date(n >> 8),
-            date(n >> 16),
-            INSTRUCTIONS[(n % 4) as usize],
-            MODES[(n % 7) as usize],
-            &COMMENT[..10 + (n % 34) as usize],
-        )
-    });
+    let n = scattered(row);
+    let date = |n: u64| format!("{}-{:02}-{:02}", 1992 + n % 7, 1 + n / 7 % 12, 1 + n / 84 % 28);
+    writeln!(
+        text,
+        "{},{},{},{},{},{}.{:02},0.{:02},0.0{},{},{},{},{},{},{},{},\"{}\"",
+        row / 4 + 1,
+        n % 200_000,
+        n % 10_000,
+        row % 4 + 1,
+        n % 50 + 1,
+        n % 90_000 + 900,
+        n % 100,
+        n % 11,
+        n % 9,
+        ['N', 'R'][(n % 2) as usize],
+        ['O', 'F'][(n / 2 % 2) as usize],
+        date(n),
+        date(n >> 8),
+        date(n >> 16),
+        INSTRUCTIONS[(n % 4) as usize],
+        MODES[(n % 7) as usize],
+        &COMMENT[..10 + (n % 34) as usize],
+    )
+}
+
+/// TPC-H lineitem as CSV, by month of l_shipdate and hash of l_orderkey.
+pub(crate) fn lineitem() -> Input {
+    let bytes = written(write_lineitem);
     let numeric = || KeyType::Numeric { scale: Some(Scale { precision: 15, scale: 2 }) };
     let date = || KeyType::Date;
     let character = |max| KeyType::Bpchar { max: Some(max) };

@@ -81,73 +81,91 @@ impl<'p> Bucketing<'p> {
     }
 
     fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
-        let Reached { index, at, asked, keys, waiting, is_keyless, refused, .. } = *reached;
-        let row = &split.rows[index];
-        let (bytes, stands) = (split.text(index), RowAt::new(split.number, row.start, row.line));
+        let Reached { index, at, asked, waiting, is_keyless, refused, .. } = *reached;
         let at = if fault("row::misrouted") { self.another(at) } else { at };
         let node = at.unwrap_or_else(|(node, _)| node);
-        let number = split.first_row + index as u64;
-        if self.superseded.contains(number) {
-            return self.counts.duplicate();
+        if self.is_settled(split, reached, node) {
+            return;
         }
-        if let Some(ledger) = self.resumed {
-            match ledger.is_in(node, reached, split, &mut self.scratch) {
-                Ok(false) => {}
-                Ok(true) if ledger.was_rejected(reached, split) => {
-                    return self.counts.rejected_before(node);
-                }
-                Ok(true) => return self.counts.already(node),
-                Err(error) => return self.doubt = Some(error),
-            }
-        }
-        match at {
-            Err((_, cause)) if self.is_in_order && !cause.is_likely_refused() && !refused => {
-                return self.doubt = Some(self.out_of_order(split, index, (node, cause)));
-            }
-            _ => {}
+        let is_likely_refused = at.is_err_and(|(_, cause)| cause.is_likely_refused());
+        if let Err((_, cause)) = at
+            && self.is_in_order
+            && !is_likely_refused
+            && !refused
+        {
+            return self.doubt = Some(self.out_of_order(split, index, (node, cause)));
         }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(waiting.map(mark));
         // Rows in both formats would be in two buckets.
         let may_encode = !self.is_in_order && !is_keyless;
-        let mut wire = Wire::Text;
-        if let Some(encoder) = self.plan.encoder.as_ref().filter(|_| may_encode) {
-            let fields = if asked {
-                // The keys may be in the server's spelling.
-                self.plan.parser.parse(bytes, &mut self.fields);
-                &self.fields
-            } else {
-                keys
-            };
-            let bucket = filler.bucket(node, Wire::Binary);
-            let pushed = match split.encoded(index) {
-                Some(Ok(encoded)) => filler.push(bucket, stands, encoded.len(), |block| {
-                    block.extend_from_slice(encoded);
-                    Ok(())
-                }),
-                Some(Err(not_encodable)) => Err(not_encodable),
-                None => {
-                    let room = encoder.room_for(bytes.len());
-                    filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block))
-                }
-            };
-            match pushed {
-                Ok(()) => wire = Wire::Binary,
-                Err(not_encodable) => self.counts.not_encodable(not_encodable),
-            }
-        }
-        let bucket = filler.bucket(node, wire);
-        if wire == Wire::Text {
-            let Ok(()) = filler.push(bucket, stands, bytes.len() + 1, |block| {
+        let is_encoded = may_encode && self.encode(split, reached, node, filler);
+        let bucket = filler.bucket(node, if is_encoded { Wire::Binary } else { Wire::Text });
+        if !is_encoded {
+            let bytes = split.text(index);
+            let Ok(()) = filler.push(bucket, place(split, index), bytes.len() + 1, |block| {
                 block.extend_from_slice(bytes);
                 block.push(b'\n');
                 Ok::<(), Infallible>(())
             });
         }
         self.counts.count(at, asked);
-        if !self.is_in_order && at.is_err_and(|(_, cause)| cause.is_likely_refused()) {
+        if !self.is_in_order && is_likely_refused {
             filler.flush_soon(bucket);
         }
+    }
+
+    /// Counts a row that is not to be sent: it does not count, or earlier runs of the load have settled it. A row of
+    /// which that is not known is not sent either.
+    fn is_settled(&mut self, split: &Split, reached: &Reached<'_>, node: NodeId) -> bool {
+        if self.superseded.contains(split.first_row + reached.index as u64) {
+            self.counts.duplicate();
+            return true;
+        }
+        let Some(ledger) = self.resumed else { return false };
+        match ledger.is_in(node, reached, split, &mut self.scratch) {
+            Ok(false) => return false,
+            Ok(true) if ledger.was_rejected(reached, split) => self.counts.rejected_before(node),
+            Ok(true) => self.counts.already(node),
+            Err(error) => self.doubt = Some(error),
+        }
+        true
+    }
+
+    /// Puts a row into the bucket of its node in binary; false if it cannot be encoded.
+    fn encode(
+        &mut self,
+        split: &Split,
+        reached: &Reached<'_>,
+        node: NodeId,
+        filler: &mut Filler<'_, '_>,
+    ) -> bool {
+        let Reached { index, asked, keys, .. } = *reached;
+        let Some(encoder) = &self.plan.encoder else { return false };
+        let (bytes, stands) = (split.text(index), place(split, index));
+        let fields = if asked {
+            // The keys may be in the server's spelling.
+            self.plan.parser.parse(bytes, &mut self.fields);
+            &self.fields
+        } else {
+            keys
+        };
+        let bucket = filler.bucket(node, Wire::Binary);
+        let pushed = match split.encoded(index) {
+            Some(Ok(encoded)) => filler.push(bucket, stands, encoded.len(), |block| {
+                block.extend_from_slice(encoded);
+                Ok(())
+            }),
+            Some(Err(not_encodable)) => Err(not_encodable),
+            None => {
+                let room = encoder.room_for(bytes.len());
+                filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block))
+            }
+        };
+        if let Err(not_encodable) = pushed {
+            self.counts.not_encodable(not_encodable);
+        }
+        pushed.is_ok()
     }
 
     /// The error for a row that may end in the leaf of rows which are sent in input order.
@@ -175,4 +193,10 @@ impl<'p> Bucketing<'p> {
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         self.counts.tally(answered)
     }
+}
+
+/// Returns the place of a row of `split`.
+fn place(split: &Split, index: usize) -> RowAt {
+    let row = &split.rows[index];
+    RowAt::new(split.number, row.start, row.line)
 }

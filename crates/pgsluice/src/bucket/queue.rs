@@ -101,6 +101,14 @@ pub(crate) enum Next {
     Done,
 }
 
+/// Makes the scheduler of a load, which computes claims if the ledger `claims` them.
+fn scheduler(plan: &Plan, few_rows: usize, claims: bool) -> Scheduler {
+    let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
+    let scheduler = Scheduler::new(is_leaf, few_rows);
+    let scheduler = if claims { scheduler.claiming() } else { scheduler };
+    if plan.is_in_order() { scheduler.in_order() } else { scheduler }
+}
+
 impl<'c> Queue<'c> {
     /// A queue for the rows of a load that `fillers` threads fill. `claiming` says that payloads are to
     /// claim their rows.
@@ -116,20 +124,14 @@ impl<'c> Queue<'c> {
         let joins = plan.joins_leaves() && job.speed.few_rows.is_none();
         let is_alone = plan.exchange.is_some() || plan.changes.is_some() && !joins;
         let few_rows = is_alone.then_some(0).or(job.speed.few_rows);
-        let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
-        let scheduler = Scheduler::new(is_leaf, few_rows.unwrap_or(FEW_ROWS));
-        let scheduler = if claiming { scheduler.claiming() } else { scheduler };
-        let scheduler = if plan.is_in_order() { scheduler.in_order() } else { scheduler };
+        let scheduler = scheduler(plan, few_rows.unwrap_or(FEW_ROWS), claiming);
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf is waited for until the memory is full of the others.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
         let share = share.max(WORTH_A_COPY);
         let worth = match plan.sorts() {
             true => worth_sorting(memory, share),
-            false => {
-                let least = share.min(WORTH_WAITING_FOR);
-                Worth { least, most: SEALED_BYTES, together: 1 }
-            }
+            false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES, together: 1 },
         };
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
             true => First::Gathering(None, Routed::default()),

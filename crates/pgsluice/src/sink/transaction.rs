@@ -31,6 +31,17 @@ const FIRST_IN: Duration = Duration::from_secs(5);
 /// compared.
 type Begun = (Sink, Option<Vec<i64>>);
 
+impl Loaded {
+    fn of(copied: &[Copied], destination: Option<Destination>) -> Self {
+        let is_shown = |it: &Copied| it.is_proven || it.payload.nodes().len() == 1;
+        let evidence = match copied.iter().all(is_shown) {
+            true => Evidence::Counts,
+            false => Evidence::Server,
+        };
+        Self { settled: copied.iter().flat_map(Copied::settled).collect(), destination, evidence }
+    }
+}
+
 impl Connection<'_> {
     /// Stores all rows of a transaction; None if the load was stopped.
     pub(super) async fn load(
@@ -162,13 +173,7 @@ impl Connection<'_> {
         };
         let is_proven = before.is_some();
         copied.push(Copied { payload: Arc::clone(last), stored, is_proven });
-        let is_shown = |it: &Copied| it.is_proven || it.payload.nodes().len() == 1;
-        let evidence = match copied.iter().all(is_shown) {
-            true => Evidence::Counts,
-            false => Evidence::Server,
-        };
-        let settled = copied.iter().flat_map(Copied::settled).collect();
-        Ok(Some(Loaded { settled, destination, evidence }))
+        Ok(Some(Loaded::of(&copied, destination)))
     }
 
     /// Begins the COPY of a payload of a transaction, and the transaction with the first one.

@@ -188,10 +188,7 @@ impl Catalogue {
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
         let OfInput { columns, known, besides, omits: omits_columns, mut led, nullness } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
-        let literals: Vec<Option<Literals>> = rows
-            .iter()
-            .map(|row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse))
-            .collect();
+        let literals = literals(&rows);
         let mut tree = assemble(&rows, &oids, keys);
         let (questions, places) =
             questions::find(transaction, session, &mut tree, &oids, &columns, &literals).await?;
@@ -234,6 +231,12 @@ impl Catalogue {
         spellings::find(transaction, session, &mut catalogue, root).await?;
         Ok(Some(catalogue))
     }
+}
+
+/// Returns the literals of each table's bound, where it has any.
+fn literals(rows: &[Row]) -> Vec<Option<Literals>> {
+    let bound = |row: &Row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse);
+    rows.iter().map(bound).collect()
 }
 
 /// The tables among `rows` that have a partition key.
