@@ -33,7 +33,7 @@ ROUNDS = 5
 LEAVES = 800
 # Rows of a batch, and how many batches a round has.
 BATCHES = {1: 1500, 10: 1000, 100: 400, 1000: 80, 10_000: 16}
-# Batches before the clock runs: sessions plan, and a loader finds its way.
+# Batches before the clock runs, in which sessions plan.
 WARM = 0.25
 TREES = (16, 100, 800)
 COPIED = 2_000_000

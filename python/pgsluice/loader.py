@@ -40,8 +40,8 @@ class Receipt:
     position: Any
     """The position behind them, if the loader keeps one."""
     way: str | None
-    """How they were sent: `single` statements, `arrays` or `copy`; where some were there already by
-    `conflict` or `stage`; None if there were none."""
+    """The statement that sent them: `arrays` or `copy`, or `conflict` or `stage` if some exist
+    already; None if no row was sent."""
 
 
 _open: "WeakSet[Loader]" = WeakSet()

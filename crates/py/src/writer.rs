@@ -173,7 +173,6 @@ impl Doing {
         };
         let fate = receipt.map(|receipt| receipt.fate).unwrap_or_default();
         let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
-            Way::Single => "single",
             Way::Arrays => "arrays",
             Way::Copy => "copy",
             Way::Conflict => "conflict",

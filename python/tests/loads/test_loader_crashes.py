@@ -220,7 +220,7 @@ PRODUCER = """
     while True:
         try:
             while at < most:
-                rows = range(at, min(at + draw.choice((1, 1, 5, 40, 200)), most))
+                rows = range(at, min(at + draw.choice((1, 1, 5, 40, 1200)), most))
                 loader.write([(row * 4 + number,) for row in rows], position=rows.stop)
                 at = rows.stop
                 if draw.random() < 0.02:

@@ -43,7 +43,7 @@ PRODUCER = """
     print(loader.position, flush=True)
     at = loader.position or 0
     while at < most:
-        rows = min(random.choice((1, 1, 5, 40, 200)), most - at)
+        rows = min(random.choice((1, 1, 5, 40, 1200)), most - at)
         numbers = range(at, at + rows)
         ids = [number % keys if keys else number for number in numbers]
         loader.write(pa.table({"id": ids, "number": numbers}), position=at + rows)
@@ -154,7 +154,7 @@ class Stopped(OwnServer):
         draw, at = random.Random(8), 0
         with pgsluice.Loader("loaded", self.url, wait="120s", flush_rows=40) as loader:
             while not over.is_set() or at <= 1000:
-                rows = draw.choice((1, 1, 5, 40, 300))
+                rows = draw.choice((1, 1, 5, 40, 1200))
                 loader.write(pa.table({"id": range(at, at + rows)}))
                 at += rows
         thread.join()

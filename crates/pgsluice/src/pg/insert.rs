@@ -1,5 +1,5 @@
-//! Rows by INSERT, where these are too few for a COPY: one row a statement, or all of them as an array for each
-//! column. Both store what COPY BINARY of the same bytes does.
+//! INSERT of rows that are too few for a COPY, with an array for each column. It stores the same values as COPY BINARY
+//! of the same bytes.
 
 use pgsluice_core::catalog::{Relation, quoted};
 use tokio_postgres::types::{Kind, Oid, Type};
@@ -35,18 +35,16 @@ WHERE t.typtype OPERATOR(pg_catalog.<>) 'd'";
 
 /// The statements that insert rows into one table, as far as they do what COPY does.
 pub(crate) struct Inserts {
-    /// One row: a parameter a column.
-    pub(crate) one: Option<Statement>,
-    /// All rows: a parameter a column, an array of its values.
-    pub(crate) all: Option<Statement>,
-    /// The same, of rows that may be there already.
+    /// The statement for rows that are new.
+    pub(crate) plain: Option<Statement>,
+    /// The statement for rows that may exist already.
     pub(crate) changing: Option<Statement>,
 }
 
 impl Inserts {
     /// None of them.
     pub(crate) fn none() -> Self {
-        Self { one: None, all: None, changing: None }
+        Self { plain: None, changing: None }
     }
 
     /// Plans the statements once, for `columns` of these types, whose values are written in binary. `changing` is the
@@ -62,34 +60,25 @@ impl Inserts {
         if columns.is_empty() || !is_plain.is_some_and(|row| row.get(0)) {
             return Ok(Self::none());
         }
-        let head = head(relation, columns);
-        let parameters = (1..=columns.len()).map(|number| format!("${number}"));
-        let values: Vec<String> = parameters.clone().collect();
-        let one = format!("{head} VALUES ({})", values.join(", "));
-        let given: Vec<Type> = types.iter().map(|oid| typed(*oid)).collect();
-        let one = client.prepare_typed(&one, &given).await?;
         let rows = client.query_typed(ARRAYS, &[(&types, Type::OID_ARRAY)]).await?;
         let array_of = |ty: &Oid| {
             let row = rows.iter().find(|row| row.get::<_, Oid>(0) == *ty)?;
             Some(row.get::<_, Oid>(1)).filter(|oid| *oid != 0)
         };
         let arrays: Option<Vec<Type>> = types.iter().map(|ty| array_of(ty).map(typed)).collect();
-        let Some(arrays) = arrays else { return Ok(Self { one: Some(one), ..Self::none() }) };
+        let Some(arrays) = arrays else { return Ok(Self::none()) };
         let unnest: Vec<String> =
-            parameters.map(|parameter| format!("pg_catalog.unnest({parameter})")).collect();
+            (1..=columns.len()).map(|number| format!("pg_catalog.unnest(${number})")).collect();
         let rows = format!("ROWS FROM ({}) AS r ({})", unnest.join(", "), list(columns));
-        let all = client.prepare_typed(&format!("{head} SELECT * FROM {rows}"), &arrays).await?;
+        // COPY writes columns that are always generated as identities, too.
+        let head = format!("INSERT INTO {relation} ({}) OVERRIDING SYSTEM VALUE", list(columns));
+        let plain = client.prepare_typed(&format!("{head} SELECT * FROM {rows}"), &arrays).await?;
         let changing = match changing {
             Some(apply) => Some(client.prepare_typed(&apply.insert(&rows), &arrays).await?),
             None => None,
         };
-        Ok(Self { one: Some(one), all: Some(all), changing })
+        Ok(Self { plain: Some(plain), changing })
     }
-}
-
-/// COPY writes columns that are always generated as identities, too.
-fn head(relation: &Relation, columns: &[String]) -> String {
-    format!("INSERT INTO {relation} ({}) OVERRIDING SYSTEM VALUE", list(columns))
 }
 
 fn list(columns: &[String]) -> String {

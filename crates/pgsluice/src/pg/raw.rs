@@ -32,28 +32,6 @@ impl ToSql for Raw {
     to_sql_checked!();
 }
 
-/// A value of any type, or NULL: its bytes on the wire, where they are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Field<'a>(pub(crate) Option<&'a [u8]>);
-
-impl ToSql for Field<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
-        Ok(match self.0 {
-            Some(bytes) => {
-                out.extend_from_slice(bytes);
-                IsNull::No
-            }
-            None => IsNull::Yes,
-        })
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
-}
-
 /// Text as it stands in the input; the server says whether it is valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);

@@ -1,5 +1,5 @@
-//! Rows that may be there already: they go as arrays by one INSERT with `ON CONFLICT`, or are copied into the stage of
-//! the session and taken from there, whichever has taken least time for so many.
+//! Rows that may be there already: few go as arrays by one INSERT with `ON CONFLICT`, many are copied into the stage of
+//! the session and applied from there.
 //!
 //! While no row has met another they go straight in, as any rows do. Once the server says that a key is there, that
 //! flush goes again, through the stage, and so do the next ones by either way, until several have met none. Where rows
@@ -20,7 +20,6 @@ use super::kept::Keeping;
 use super::parameters::of_all;
 use super::session::{Planned, advance, check_current, send_all};
 use super::trouble::{Trouble, refused};
-use super::way::Way;
 use crate::bucket::message::Message;
 use crate::counts::reconcile::misplaced;
 use crate::error::kind::Kind;
@@ -37,9 +36,6 @@ use crate::sink::taken::{Taken, fate, in_node, made, take};
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
 pub(super) const ENOUGH_UNMET: u32 = 8;
-
-/// How often rows are sent again in all, before what refuses them is an error.
-const MOST_MEANWHILE: u32 = 8;
 
 /// Rows of a payload that pass the stage at once.
 struct Part<'p> {
@@ -79,35 +75,6 @@ impl Planned {
     pub(super) fn expects_others(&self) -> bool {
         let changes = self.plan.changes.as_ref();
         changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
-    }
-
-    /// Returns the way to try after `way` has failed with `trouble`, or `None` after `tried` attempts that are enough.
-    pub(super) fn next_way(&self, way: Way, trouble: &Trouble, tried: u32) -> Option<Way> {
-        let Trouble::Refused(error) = trouble else { return None };
-        let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
-        let has_met = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
-        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
-            && is_any(&["23502", "23514"]);
-        match way {
-            // INSERT looks at columns that are not set of rows that are there, too.
-            Way::Stage if may_be_there && !self.updates_first.get() => {
-                self.updates_first.set(true);
-                Some(Way::Stage)
-            }
-            // Another session has inserted a key meanwhile.
-            Way::Stage if has_met && self.updates_first.get() && tried < MOST_MEANWHILE => {
-                Some(Way::Stage)
-            }
-            Way::Stage => None,
-            _ if has_met || may_be_there => {
-                self.unmet.set(0);
-                Some(Way::Stage)
-            }
-            // COPY says which row it is.
-            Way::Single | Way::Arrays if error.kind() == Kind::Data => Some(Way::Copy),
-            Way::Conflict if error.kind() == Kind::Data => Some(Way::Stage),
-            Way::Single | Way::Arrays | Way::Conflict | Way::Copy => None,
-        }
     }
 
     /// Begins a transaction, and takes all rows through the stage; what became of them.

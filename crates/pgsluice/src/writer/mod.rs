@@ -1,9 +1,8 @@
 //! Writer: a few rows at a time, from a program that runs long.
 //!
 //! ```text
-//!     rows -> gather -> INSERT of a row | INSERT of arrays | COPY through the root    one transaction, with
-//!             by leaf   whichever has taken least time for so many (`way`)            the position in the ledger
-//!                       or the stage, where rows are there already (`changing`)
+//!     rows -> gather -> few: INSERT of arrays, many: COPY through the root (`way`)    one transaction, with
+//!             by leaf   where rows exist: ON CONFLICT, or the stage (`changing`)      the position in the ledger
 //! ```
 //!
 //! 1. The tree decides about the order of rows only, as in [`crate::gather`]: the server routes each of them.
@@ -294,15 +293,11 @@ impl Writer {
             return Ok(Receipt { fate: Fate::default(), way: None });
         }
         let way = planned.choose(&gathered);
-        let began = Instant::now();
         let keeping = kept.as_ref().map(|kept| (kept, position));
         let storing = store(planned, link, (&gathered, way), keeping);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((fate, gone))) => {
-                if gone == way {
-                    planned.record(&gathered, way, began.elapsed());
-                }
                 planned.gathering.give_back(gathered);
                 kept.iter_mut().for_each(|kept| kept.advanced(fate, position));
                 Ok(Receipt { fate, way: Some(gone) })
@@ -370,8 +365,8 @@ fn opened(
     job.opened(control)
 }
 
-/// Stores rows by the `way` that was chosen for them, or another one if the server refuses them so; what became of
-/// them, and which way they have gone.
+/// Stores rows by the `way` that was chosen for them, or by another if the server refuses that. Returns the counts and
+/// the way that succeeded.
 async fn store(
     planned: &Planned,
     link: &Link,

@@ -3,7 +3,7 @@
 use pgsluice_core::bucket::Payload;
 use tokio_postgres::types::Oid;
 
-use crate::pg::raw::{Field, Raw};
+use crate::pg::raw::Raw;
 
 /// The fields of a row of COPY BINARY, each with its length before it.
 struct Fields<'r>(&'r [u8]);
@@ -31,15 +31,10 @@ impl<'r> Iterator for Fields<'r> {
     }
 }
 
-/// The values of one row.
-pub(super) fn of_row(row: &[u8]) -> impl Iterator<Item = Field<'_>> {
-    Fields::of(row).map(|(_, value)| Field(value))
-}
-
 /// The values of all rows, an array for each column of these types, as `array_send` writes it
 /// (`src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18).
 pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
-    // A flush has fewer rows than that.
+    // Arrays have few rows.
     let count = rows.rows() as i32;
     let mut arrays: Vec<Vec<u8>> = types
         .iter()

@@ -2,21 +2,20 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{join3, join4, try_join, try_join_all};
+use futures_util::future::{join3, join4, try_join};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::ROOT;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Statement};
 
 use super::changing::{ENOUGH_UNMET, check};
 use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
 use super::named::Named;
-use super::parameters::{of_all, of_row};
+use super::parameters::of_all;
 use super::trouble::{Trouble, in_doubt, refused};
-use super::way::{Way, Ways};
+use super::way::Way;
 use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::fate::Fate;
@@ -47,9 +46,6 @@ pub(super) struct Planned {
     /// The names in the rows that it was planned for.
     pub(super) named: Named,
     pub(super) gathering: Gathering,
-    ways: Ways,
-    /// Those of rows that may be there already.
-    changing: Ways,
     pub(super) inserts: Inserts,
     pub(super) recheck: Recheck,
     pub(super) statements: Statements,
@@ -107,11 +103,6 @@ impl Planned {
             Inserts::prepare(client, root, columns, types, changing).await
         };
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
-        let Inserts { one, all, changing } = &inserts;
-        let single = one.as_ref().map(|_| Way::Single);
-        let ways =
-            Ways::new(single.into_iter().chain(all.as_ref().map(|_| Way::Arrays)), Way::Copy);
-        let changing = Ways::new(changing.as_ref().map(|_| Way::Conflict), Way::Stage);
         let gathering = Gathering::new(&plan);
         let statements = Statements::default();
         let (unmet, has_stage) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
@@ -120,8 +111,6 @@ impl Planned {
             named: Named::new(job, &plan),
             plan,
             gathering,
-            ways,
-            changing,
             inserts,
             recheck,
             statements,
@@ -129,29 +118,6 @@ impl Planned {
             has_stage,
             updates_first,
         })
-    }
-
-    /// The way of the rows of a flush.
-    pub(super) fn choose(&mut self, gathered: &Gathered) -> Way {
-        match &gathered.payloads[..] {
-            [] => Way::Copy,
-            _ if self.updates_first.get() => Way::Stage,
-            [payload] if payload.wire() == Wire::Binary => match self.expects_others() {
-                true => self.changing.choose(payload.rows()),
-                false => self.ways.choose(payload.rows()),
-            },
-            _ if self.expects_others() => Way::Stage,
-            _ => Way::Copy,
-        }
-    }
-
-    /// Records what rows have taken.
-    pub(super) fn record(&mut self, gathered: &Gathered, way: Way, time: Duration) {
-        let ways = match way {
-            Way::Single | Way::Arrays | Way::Copy => &mut self.ways,
-            Way::Conflict | Way::Stage => &mut self.changing,
-        };
-        ways.record(gathered.sent() as usize, way, time);
     }
 
     /// Stores rows, which go by COPY or through the stage unless they are one payload in binary, and commits them, with
@@ -163,18 +129,14 @@ impl Planned {
         kept: Keeping<'_>,
     ) -> Result<Fate, Trouble> {
         let rows = gathered.rows();
-        let stored = match (way, kept, &gathered.payloads[..]) {
+        let stored = match (way, kept, &gathered.payloads[..], &self.inserts.plain) {
             // A statement by itself is a transaction.
-            (Way::Arrays, None, [payload]) => {
-                let inserting = self.insert_all(client, payload);
-                return in_fate(gathered, inserting.await.map_err(|error| in_doubt(error, rows)));
-            }
-            (Way::Single, None, [payload]) if payload.rows() == 1 => {
-                let inserting = self.insert_each(client, payload);
+            (Way::Arrays, None, [payload], Some(statement)) => {
+                let inserting = self.insert(client, statement, payload);
                 return in_fate(gathered, inserting.await.map_err(|error| in_doubt(error, rows)));
             }
             // What comes of the rows need not be known before they are committed.
-            (Way::Copy, None, [payload]) => {
+            (Way::Copy, None, [payload], _) => {
                 in_fate(gathered, self.copy(client, payload, gathered).await)
             }
             _ => self.store_and_settle(client, (gathered, way), kept).await,
@@ -218,17 +180,14 @@ impl Planned {
         (gathered, way): (&Gathered, Way),
         kept: Keeping<'_>,
     ) -> Result<u64, Trouble> {
-        let (Some(first), Way::Single | Way::Arrays) = (gathered.payloads.first(), way) else {
+        let (Way::Arrays, [payload], Some(statement)) =
+            (way, &gathered.payloads[..], &self.inserts.plain)
+        else {
             return self.copy_all(client, gathered, kept).await;
-        };
-        let inserting = async {
-            match way {
-                Way::Arrays => self.insert_all(client, first).await,
-                _ => self.insert_each(client, first).await,
-            }
         };
         let begin = client.batch_execute(sql::BEGIN);
         let advancing = advance(client, gathered, kept);
+        let inserting = self.insert(client, statement, payload);
         let (begun, is_current, stored) = join3(begin, advancing, inserting).await;
         begun.map_err(refused)?;
         check_current(kept, is_current.map_err(refused)?)?;
@@ -323,27 +282,14 @@ impl Planned {
         self.gathering.refused(error, payload, (table, &self.plan.catalogue.columns))
     }
 
-    async fn insert_all(
+    async fn insert(
         &self,
         client: &Client,
+        statement: &Statement,
         rows: &Payload,
     ) -> Result<u64, tokio_postgres::Error> {
-        let Some(statement) = &self.inserts.all else { return Ok(0) };
         let arrays = of_all(rows, &self.plan.catalogue.types);
         client.execute_raw(statement, arrays).await
-    }
-
-    async fn insert_each(
-        &self,
-        client: &Client,
-        rows: &Payload,
-    ) -> Result<u64, tokio_postgres::Error> {
-        let Some(statement) = &self.inserts.one else { return Ok(0) };
-        let inserts = rows.in_order().map(|(_, row)| async move {
-            let fields: Vec<_> = of_row(row).collect();
-            client.execute_raw(statement, fields).await
-        });
-        Ok(try_join_all(inserts).await?.into_iter().sum())
     }
 }
 
