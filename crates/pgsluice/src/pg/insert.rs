@@ -6,13 +6,14 @@ use tokio_postgres::types::{Kind, Oid, Type};
 use tokio_postgres::{Client, Error, Statement};
 
 use super::changes::Apply;
+use crate::pg::template::fill;
 
 /// Whether an INSERT into the table `$1` does what COPY does: no rule rewrites it, and row security, which COPY
 /// refuses, is off.
 const IS_PLAIN: &str = "
-SELECT (relkind OPERATOR(pg_catalog.=) 'r' OR relkind OPERATOR(pg_catalog.=) 'p')
+SELECT (relkind {eq} 'r' OR relkind {eq} 'p')
    AND NOT relhasrules AND NOT relrowsecurity
-FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) $1";
+FROM pg_catalog.pg_class WHERE oid {eq} $1";
 
 /// Of each of the types `$1` that of its arrays, or 0 if `unnest` would not give its values back: of arrays it gives
 /// the elements, of composites the fields.
@@ -21,17 +22,17 @@ WITH RECURSIVE base (top, oid) AS (
     SELECT t, t FROM pg_catalog.unnest($1) AS u (t)
     UNION
     SELECT b.top, t.typbasetype FROM base b
-    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) b.oid
-    WHERE t.typtype OPERATOR(pg_catalog.=) 'd'
+    JOIN pg_catalog.pg_type t ON t.oid {eq} b.oid
+    WHERE t.typtype {eq} 'd'
 )
-SELECT b.top, CASE WHEN t.typtype OPERATOR(pg_catalog.<>) 'c' AND t.typtype OPERATOR(pg_catalog.<>) 'p'
-                    AND NOT (t.typelem OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
-                             AND t.typlen OPERATOR(pg_catalog.=) (-1)::pg_catalog.int2)
+SELECT b.top, CASE WHEN t.typtype {ne} 'c' AND t.typtype {ne} 'p'
+                    AND NOT (t.typelem {ne} 0::pg_catalog.oid
+                             AND t.typlen {eq} (-1)::pg_catalog.int2)
                    THEN top.typarray ELSE 0 END::pg_catalog.oid
 FROM base b
-JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) b.oid
-JOIN pg_catalog.pg_type top ON top.oid OPERATOR(pg_catalog.=) b.top
-WHERE t.typtype OPERATOR(pg_catalog.<>) 'd'";
+JOIN pg_catalog.pg_type t ON t.oid {eq} b.oid
+JOIN pg_catalog.pg_type top ON top.oid {eq} b.top
+WHERE t.typtype {ne} 'd'";
 
 /// The statements that insert rows into one table, as far as they do what COPY does.
 pub(crate) struct Inserts {
@@ -51,16 +52,17 @@ impl Inserts {
     /// one for rows that may be there already, if they may.
     pub(crate) async fn prepare(
         client: &Client,
-        (relation, oid): (&Relation, Oid),
+        relation: &Relation,
+        oid: Oid,
         columns: &[String],
         types: &[Oid],
         changing: Option<Apply<'_>>,
     ) -> Result<Self, Error> {
-        let is_plain = client.query_typed_opt(IS_PLAIN, &[(&oid, Type::OID)]).await?;
+        let is_plain = client.query_typed_opt(&fill(IS_PLAIN, &[]), &[(&oid, Type::OID)]).await?;
         if columns.is_empty() || !is_plain.is_some_and(|row| row.get(0)) {
             return Ok(Self::none());
         }
-        let rows = client.query_typed(ARRAYS, &[(&types, Type::OID_ARRAY)]).await?;
+        let rows = client.query_typed(&fill(ARRAYS, &[]), &[(&types, Type::OID_ARRAY)]).await?;
         let array_of = |ty: &Oid| {
             let row = rows.iter().find(|row| row.get::<_, Oid>(0) == *ty)?;
             Some(row.get::<_, Oid>(1)).filter(|oid| *oid != 0)

@@ -77,6 +77,17 @@ impl Planned {
         changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
     }
 
+    /// Makes the stage of the session, unless it is there.
+    async fn make_stage(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
+        if !self.has_stage.get() {
+            let made = made(&self.plan).unwrap_or_default();
+            // Another plan of the session may have made one.
+            client.batch_execute(&format!("{}; {made}", sql::NO_TEMPORARY)).await?;
+            self.has_stage.set(true);
+        }
+        Ok(())
+    }
+
     /// Begins a transaction, and takes all rows through the stage; what became of them.
     pub(super) async fn change(
         &self,
@@ -85,13 +96,7 @@ impl Planned {
         gathered: &Gathered,
         kept: Keeping<'_>,
     ) -> Result<Fate, Trouble> {
-        if !self.has_stage.get() {
-            let made = made(&self.plan).unwrap_or_default();
-            // Another plan of the session may have made one.
-            let making = format!("{}; {made}", sql::NO_TEMPORARY);
-            client.batch_execute(&making).await.map_err(refused)?;
-            self.has_stage.set(true);
-        }
+        self.make_stage(client).await.map_err(refused)?;
         let mut all = gathered.begun();
         let parts = gathered.payloads.iter().flat_map(|payload| self.parts(changes, payload));
         for (number, Part { payload, node, rows }) in parts.enumerate() {

@@ -92,7 +92,7 @@ impl Planned {
         let plan = Plan::read(job, client).await?;
         plan.changes.as_ref().map_or(Ok(()), |changes| check(&plan, changes))?;
         let Catalogue { columns, types, facts, .. } = &plan.catalogue;
-        let root = (&plan.tree.nodes[ROOT].relation, facts[ROOT].oid);
+        let (root, oid) = (&plan.tree.nodes[ROOT].relation, facts[ROOT].oid);
         let joins = plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
         let preparing = async {
             if plan.encoder.is_none() || !joins {
@@ -100,7 +100,7 @@ impl Planned {
             }
             let changing = plan.changes.as_ref();
             let changing = changing.map(|changes| apply(&plan, (changes, false), ROOT));
-            Inserts::prepare(client, root, columns, types, changing).await
+            Inserts::prepare(client, root, oid, columns, types, changing).await
         };
         let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
         let gathering = Gathering::new(&plan);
