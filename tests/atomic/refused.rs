@@ -73,7 +73,7 @@ fn rejects_are_exact(server: Server) {
     whole.bench.session.run("TRUNCATE t");
 }
 
-/// Returns rows, and every hundredth of them again at the end.
+/// Returns rows; every hundredth comes again at the end.
 fn doubled() -> String {
     let twice = (0..ROWS).step_by(100).map(|id| format!("{id},again\n"));
     rows(ROWS) + &twice.collect::<String>()

@@ -1,4 +1,4 @@
-//! What readers see while a load runs.
+//! Readers of the table while a load runs: they see all rows or none.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -31,7 +31,7 @@ pub(super) struct Open {
     /// Where the next split begins.
     pub(super) start: Position,
     rest: Vec<u8>,
-    /// The rows that are no data: how many are still to come, and the text of those before.
+    /// Header rows that are still to come, and the text of those that were read.
     pub(super) header_left: usize,
     header_text: Vec<u8>,
     /// Whether it is known that the row in `rest` may end.
@@ -80,14 +80,14 @@ impl Open {
         }
     }
 
-    /// How many bytes of the input, as it stands, were read for the next `consumed` of its text.
+    /// Returns the bytes of the input, compressed or not, that were read for the next `consumed` bytes of its text.
     pub(super) fn take(&mut self, consumed: usize) -> u64 {
         let Some(taken) = self.stream.taken() else { return consumed as u64 };
         let before = std::mem::replace(&mut self.taken, taken);
         taken - before
     }
 
-    /// Takes the rows that are no data out of `rows`; the text of all of them so far.
+    /// Takes header rows out of `rows`. Returns the text of the header once it is whole.
     pub(super) fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8]) -> Vec<u8> {
         let here = self.header_left.min(rows.len());
         for row in rows.drain(..here) {
@@ -103,7 +103,7 @@ impl Open {
         }
     }
 
-    /// Drops a byte order mark at the beginning of the input; false if there is none.
+    /// Drops a byte order mark at the beginning of the input; false if the input has no such mark.
     pub(super) fn skip_byte_order_mark(&mut self, bytes: &mut Vec<u8>) -> bool {
         let is_there = bytes.starts_with(BYTE_ORDER_MARK);
         if is_there {

@@ -1,4 +1,4 @@
-//! Facts about each table of the tree.
+//! Reads the facts about each table of the tree.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::indexes;
 use crate::error::Result;
 use crate::pg::Parameters;
 
-/// What the server does, and allows, when rows are sent to a node by name.
+/// The properties of a table that matter when rows are sent to it by name.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// `pg_class.oid`.
@@ -27,7 +27,7 @@ pub struct Facts {
     pub estimated_rows: f32,
     /// Enabled INSERT triggers for each statement exist.
     pub statement_triggers: bool,
-    /// The same for each row, by a user: they may drop rows, or add others.
+    /// Enabled INSERT triggers for each row exist that a user has made: they may drop rows, or add others.
     pub row_triggers: bool,
     /// Row security applies to this session.
     pub row_security: bool,
@@ -67,7 +67,7 @@ WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
   AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
   AND attname = ANY ($2)";
 
-/// What the facts depend on besides the tables.
+/// The input and the server, as far as the facts depend on them.
 pub(super) struct Asked<'a> {
     pub(super) root: Oid,
     /// The columns that the input has, and how their values are encoded.
