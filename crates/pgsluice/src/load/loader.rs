@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attempt::attempt;
+use super::steps::attempt;
 use super::watched::watched;
 use super::{lock_watch, retry};
 use crate::control::Control;

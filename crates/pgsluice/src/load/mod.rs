@@ -29,6 +29,7 @@ mod loader;
 mod lock_watch;
 mod retry;
 mod small;
+mod steps;
 mod walk;
 mod watched;
 

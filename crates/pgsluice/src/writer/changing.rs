@@ -28,14 +28,9 @@ use crate::fate::Fate;
 use crate::pg::changes::Applied;
 use crate::pg::sql;
 use crate::pg::stage::{empty_stage, stage};
-use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::sink::recheck::Changed;
 use crate::sink::taken::{Taken, fate, in_node, made, take};
-
-/// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
-/// if it meets one.
-pub(super) const ENOUGH_UNMET: u32 = 8;
 
 /// Rows of a payload that pass the stage at once.
 struct Part<'p> {
@@ -45,38 +40,7 @@ struct Part<'p> {
     rows: Option<Vec<&'p [u8]>>,
 }
 
-/// Refuses changes that only a load makes.
-pub(super) fn check(plan: &Plan, changes: &Changes) -> Result<()> {
-    let refuse = |message: &str, hint: &str| {
-        Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
-    };
-    if let Some(why) = &changes.in_order {
-        let (needs, hint) = match changes.key.columns.is_empty() {
-            true => {
-                ("skips rows by a single key", "Use --key to list the columns that identify a row.")
-            }
-            false => {
-                ("needs unchanged keys", "Use a load instead, which sends the rows in input order.")
-            }
-        };
-        return refuse(&format!("a loader {needs}, but {why}"), hint);
-    }
-    if !changes.through_root && plan.asks() {
-        return refuse(
-            "a loader cannot change rows of this table: only the server can find the leaf of a row",
-            "Use a load instead.",
-        );
-    }
-    Ok(())
-}
-
 impl Planned {
-    /// Whether rows are expected to meet others.
-    pub(super) fn expects_others(&self) -> bool {
-        let changes = self.plan.changes.as_ref();
-        changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
-    }
-
     /// Makes the stage of the session, unless it is there.
     async fn make_stage(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
         if !self.has_stage.get() {

@@ -15,6 +15,7 @@
 
 mod blame;
 mod changing;
+mod choose;
 mod gathered;
 mod kept;
 mod named;

@@ -9,7 +9,6 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::{Client, Statement};
 
-use super::changing::{ENOUGH_UNMET, check};
 use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
 use super::named::Named;
@@ -17,7 +16,8 @@ use super::parameters::of_all;
 use super::trouble::{Trouble, in_doubt, refused};
 use super::way::Way;
 use crate::bucket::message::Message;
-use crate::error::Result;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
 use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
@@ -31,6 +31,10 @@ use crate::plan::changes::Changes;
 use crate::sink::recheck::Recheck;
 use crate::sink::statements::{Sink, Statements};
 use crate::sink::taken::apply;
+
+/// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
+/// if it meets one.
+pub(super) const ENOUGH_UNMET: u32 = 8;
 
 /// A connection, and what was prepared on it for rows of one shape, once the first have come.
 pub(super) struct Session {
@@ -328,4 +332,29 @@ pub(super) async fn send_all(
         sink.feed(message).await?;
     }
     sink.as_mut().finish().await
+}
+
+/// Refuses changes that only a load makes.
+fn check(plan: &Plan, changes: &Changes) -> Result<()> {
+    let refuse = |message: &str, hint: &str| {
+        Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
+    };
+    if let Some(why) = &changes.in_order {
+        let (needs, hint) = match changes.key.columns.is_empty() {
+            true => {
+                ("skips rows by a single key", "Use --key to list the columns that identify a row.")
+            }
+            false => {
+                ("needs unchanged keys", "Use a load instead, which sends the rows in input order.")
+            }
+        };
+        return refuse(&format!("a loader {needs}, but {why}"), hint);
+    }
+    if !changes.through_root && plan.asks() {
+        return refuse(
+            "a loader cannot change rows of this table: only the server can find the leaf of a row",
+            "Use a load instead.",
+        );
+    }
+    Ok(())
 }

@@ -1,14 +1,4 @@
-//! The statement that sends the rows of a flush: few rows go as arrays, many by COPY.
-
-use std::sync::Arc;
-
-use pgsluice_core::bucket::{Payload, Wire};
-
-use super::gathered::Gathered;
-use super::session::Planned;
-use super::trouble::Trouble;
-use crate::error::kind::Kind;
-use crate::plan::changes::Changes;
+//! The statements that send the rows of a flush.
 
 /// How rows are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,82 +11,4 @@ pub enum Way {
     Conflict,
     /// COPY into a temporary table, and one statement that applies the rows from there.
     Stage,
-}
-
-/// The most rows that are sent as arrays.
-///
-/// Measured locally in milliseconds per flush of pgbench's accounts, arrays against COPY, PostgreSQL 18 on 2 cores:
-/// 1.2 and 1.7 for 100 rows in 16 hash leaves, 2.7 and 2.7 for 1,000, 20.6 and 16.8 for 10,000; in 800 leaves 3.6 and
-/// 4.6, 8.1 and 10.9, 37.0 and 32.1. Arrays of 21 integers are 9 % slower than COPY at 1,000 rows, and 33 % at 3,000.
-/// COPY waits for one more answer: at a round trip of 20 ms it takes 45 to 55 ms for up to 3,000 rows, arrays 24 to 35.
-const MOST_ROWS: usize = 1000;
-
-/// The most bytes that are sent as arrays, about where COPY begins to be faster for rows of 1,900 bytes. The server
-/// ends a session whose message has more than a gigabyte.
-const MOST_BYTES: usize = 2 << 20;
-
-/// The most times that rows are sent again before the server's refusal is an error.
-const MOST_RETRIES: u32 = 8;
-
-impl Planned {
-    /// Chooses the statement for the rows of a flush.
-    pub(super) fn choose(&self, gathered: &Gathered) -> Way {
-        let payloads = &gathered.payloads[..];
-        if payloads.is_empty() {
-            return Way::Copy;
-        }
-        if self.updates_first.get() {
-            return Way::Stage;
-        }
-        let expects_others = self.expects_others();
-        let insert = match expects_others {
-            true => &self.inserts.changing,
-            false => &self.inserts.plain,
-        };
-        match (expects_others, insert.is_some() && are_few(payloads)) {
-            (false, true) => Way::Arrays,
-            (false, false) => Way::Copy,
-            (true, true) => Way::Conflict,
-            (true, false) => Way::Stage,
-        }
-    }
-
-    /// Returns the way to try after `way` has failed with `trouble`, or `None` after `tried` attempts that are enough.
-    pub(super) fn next_way(&self, way: Way, trouble: &Trouble, tried: u32) -> Option<Way> {
-        let Trouble::Refused(error) = trouble else { return None };
-        let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
-        let has_met = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
-        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
-            && is_any(&["23502", "23514"]);
-        match way {
-            // INSERT checks columns that an update does not set, for existing rows too.
-            Way::Stage if may_be_there && !self.updates_first.get() => {
-                self.updates_first.set(true);
-                Some(Way::Stage)
-            }
-            // Another session has inserted a key since the update.
-            Way::Stage if has_met && self.updates_first.get() && tried < MOST_RETRIES => {
-                Some(Way::Stage)
-            }
-            Way::Stage => None,
-            _ if has_met || may_be_there => {
-                self.unmet.set(0);
-                Some(Way::Stage)
-            }
-            // The refusal of a COPY names the row.
-            Way::Arrays if error.kind() == Kind::Data => Some(Way::Copy),
-            Way::Conflict if error.kind() == Kind::Data => Some(Way::Stage),
-            Way::Arrays | Way::Conflict | Way::Copy => None,
-        }
-    }
-}
-
-/// Whether one INSERT takes the rows of all payloads.
-fn are_few(payloads: &[Arc<Payload>]) -> bool {
-    match payloads {
-        [payload] if payload.wire() == Wire::Binary => {
-            payload.rows() <= MOST_ROWS && payload.bytes() <= MOST_BYTES
-        }
-        _ => false,
-    }
 }

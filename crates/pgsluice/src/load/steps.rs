@@ -1,0 +1,266 @@
+//! The steps of an attempt at a load: those before its rows, and those after them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use tokio_postgres::Client;
+
+use super::attempt::Attempt;
+use super::failed::with_committed;
+use super::small::Tried;
+use super::watched::watched;
+use super::{finish, finished, lag, run, small, walk};
+use crate::control::{Control, Rejecting};
+use crate::counts::first_row::Opening;
+use crate::counts::outcome::Outcome;
+use crate::counts::summary::Summary;
+use crate::duplicates::{self, Superseded};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::exchange::Exchange;
+use crate::fate::Fate;
+use crate::inspect::{guess, hints};
+use crate::job::{Job, Sink};
+use crate::ledger::{self, Begun, Ledger, LoadRun, Run, refuse};
+use crate::partitions;
+use crate::pg;
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::plan::Plan;
+use crate::rejects::{self, Rejects};
+use crate::sink::flow::Flow;
+use crate::source::splits::Splits;
+use crate::source::{FileFormat, starts};
+use crate::testing::failpoint::failpoint;
+
+/// Makes one attempt: opens, plans and begins, runs the flow, and finishes.
+pub(super) fn attempt(
+    job: &Job,
+    id: &str,
+    run: &Run,
+    target: &Target,
+    control: &Arc<Control>,
+) -> Result<Summary> {
+    let (opening, runtime) = (Opening::new(), runtime()?);
+    let attempt = Attempt { job, id, run, target, control, opening, runtime };
+    attempt.announce();
+    let link = match attempt.load_small()? {
+        Tried::Loaded(summary) => return Ok(summary),
+        Tried::Not(link) => link,
+    };
+    let created = attempt.create_partitions()?;
+    let (plan, begun, session) = attempt.begin(link)?;
+    let ledger = match begun {
+        Some(Begun::Running(ledger)) => Some(ledger),
+        Some(Begun::Finished(ledger, fate)) => return attempt.end_finished(&plan, ledger, fate),
+        None => None,
+    };
+    let ledger = ledger.as_ref();
+    let superseded = attempt.look_through(&plan, ledger)?;
+    attempt.check_starts(&plan)?;
+    let exchange = attempt.begin_exchange(&plan)?;
+    let header_row = Arc::default();
+    let rejects = rejects::begin(job, id, &plan, &job.input.files, ledger, &header_row)?;
+    let flow = Flow {
+        plan: &plan,
+        control,
+        inputs: job.input.files.clone(),
+        opening: &attempt.opening,
+        exchange: exchange.as_ref(),
+        rejects: rejects.as_ref(),
+        is_atomic: is_held(job, &plan),
+        ledger,
+        superseded,
+        splits: Splits::default(),
+        header_row,
+    };
+    let mut outcome = attempt.run(&flow, &session);
+    attempt.finish(&flow, session.client, &mut outcome)?;
+    let bytes = control.progress.bytes_read.load(Relaxed);
+    let before = flow.fate_before(&outcome);
+    let summary = Summary::new(id, &plan, &outcome, before, job, bytes, &attempt.opening);
+    Ok(Summary { partitions_created: created, ..summary })
+}
+
+impl Attempt<'_> {
+    /// Records what an error of this attempt may suggest.
+    fn announce(&self) {
+        if self.job.keeps_ledger() {
+            self.control.attempts.set_resume(self.id);
+        }
+        self.control.attempts.set_rejecting(rejecting(self.job));
+    }
+
+    /// Adds to an error before the first row what is in the table. If no row can be, there is no need to say so.
+    fn explain_early(&self, error: Error) -> Error {
+        let asks = self.control.may_have_rows() || error.kind() == Kind::Interrupted;
+        if asks { with_committed(error, self.control) } else { error }
+    }
+
+    fn load_small(&self) -> Result<Tried> {
+        self.runtime.block_on(small::load(self)).map_err(|error| self.explain_early(error))
+    }
+
+    fn create_partitions(&self) -> Result<Vec<String>> {
+        if !self.job.target.create_partitions {
+            return Ok(Vec::new());
+        }
+        let created = partitions::create(self.job, self.target, self.control);
+        created.map_err(|error| self.explain_early(error))
+    }
+
+    /// Plans the load and begins it in the ledger, if one is kept. Returns the session that has begun it: by that session
+    /// others know to the end that the load is alive.
+    fn begin(&self, link: Option<Link>) -> Result<(Plan, Option<Begun>, Link)> {
+        let begun = self.runtime.block_on(self.plan_and_begin(link));
+        let (plan, begun, session) = begun.map_err(|error| self.explain_early(error))?;
+        let notes = plan.notes(self.job);
+        notes.into_iter().for_each(|note| self.control.progress.note(note));
+        failpoint("load::begun");
+        if let Some(Begun::Running(ledger)) = &begun
+            && self.job.safety.atomic
+            && ledger.is_resumed()
+        {
+            return Err(with_committed(ledger.begun_otherwise(), self.control));
+        }
+        Ok((plan, begun, session))
+    }
+
+    async fn plan_and_begin(&self, link: Option<Link>) -> Result<(Plan, Option<Begun>, Link)> {
+        let Self { job, id, run, target, control, .. } = *self;
+        let mut link = match link {
+            Some(link) => link,
+            None => control.stop.unless_stopped(connect::open(target)).await?,
+        };
+        let Link { client, canceller, .. } = &mut link;
+        let beginning = async {
+            if job.safety.max_lag.is_some() {
+                pg::lag::check_rights(client).await?;
+            }
+            let mut plan = Plan::read(job, client).await?;
+            plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
+            let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
+            plan.catalogue.read_reads(client).await?;
+            let of = LoadRun { named: &named, run };
+            let begun = ledger::begin(job, of, &plan, client, target, control).await?;
+            Ok((plan, Some(begun)))
+        };
+        match canceller.unless_stopped(control, beginning).await {
+            Ok((plan, begun)) => Ok((plan, begun, link)),
+            Err(error) => Err(hints::explain_changed(error, job, id, target).await),
+        }
+    }
+
+    /// Ends an attempt at a load that is finished.
+    fn end_finished(&self, plan: &Plan, ledger: Ledger, fate: Fate) -> Result<Summary> {
+        finished::check_streams(plan, &self.job.input.files, ledger, self.control)
+            .map_err(|error| refuse(error, self.id))?;
+        Ok(Summary::of_finished(self.id, plan, self.job, fate, &self.opening))
+    }
+
+    /// Looks through the input before the first row is sent: for keys that come again where rows may meet others, and
+    /// for the rows that earlier runs of the load have settled.
+    fn look_through(&self, plan: &Plan, ledger: Option<&Ledger>) -> Result<Superseded> {
+        let Self { job, target, control, .. } = *self;
+        let looking = || {
+            let superseded = match &plan.changes {
+                Some(changes) => {
+                    duplicates::find(job, plan, changes, &job.input.files, target, control)?
+                }
+                None => Superseded::default(),
+            };
+            if let Some(ledger) = ledger {
+                walk::check(self, plan, ledger, &superseded)?;
+            }
+            Ok(superseded)
+        };
+        // There is no use in saying how to resume a load that cannot be resumed as it is.
+        let is_refused = |error: &Error| matches!(error.sqlstate(), Some("55000" | "0A000"));
+        looking()
+            .map_err(|error| if is_refused(&error) { error } else { self.explain_early(error) })
+    }
+
+    fn check_starts(&self, plan: &Plan) -> Result<()> {
+        let Self { job, .. } = *self;
+        let checked =
+            starts::check_all(&job.input.files, &plan.shape, job.safety.rejects.is_none());
+        checked.map_err(|error| self.explain_early(self.guess(error, plan)))
+    }
+
+    fn begin_exchange<'p>(&'p self, plan: &'p Plan) -> Result<Option<Exchange<'p>>> {
+        let Some(eligible) = &plan.exchange else { return Ok(None) };
+        let beginning = Exchange::begin(plan, eligible, self.target, self.control);
+        let exchange = self.runtime.block_on(beginning);
+        exchange.map(Some).map_err(|error| self.explain_early(error))
+    }
+
+    /// Runs the flow to its end.
+    fn run(&self, flow: &Flow<'_>, session: &Link) -> Outcome {
+        let Self { job, target, control, .. } = *self;
+        control.progress.bytes_total.store(flow.inputs.size().unwrap_or(0), Relaxed);
+        let running = || run(job, target, flow, &self.runtime, session);
+        let outcome = match job.safety.max_lag {
+            Some(most) => {
+                // Until it has looked once.
+                control.is_paused.store(true, Relaxed);
+                watched(running, |over| lag::watch(most, target, control, over))
+            }
+            None => running(),
+        };
+        if let Some(error) = flow.rejects.and_then(|rejects| rejects.too_many(&outcome)) {
+            control.stop.fail(error);
+        }
+        outcome
+    }
+
+    /// Ends the load, by the session that has begun it.
+    fn finish(&self, flow: &Flow<'_>, session: Client, outcome: &mut Outcome) -> Result<()> {
+        let finishing = finish::finish(self.job, session, self.target, flow, outcome);
+        let finished = self.runtime.block_on(finishing);
+        let kept = flow.rejects.map_or(Ok(()), Rejects::finish);
+        finished.and(kept).map_err(|error| self.explain(error, flow.plan))?;
+        outcome.exchanged = flow.exchange.map(Exchange::done).unwrap_or_default();
+        let note = flow.plan.extra_note();
+        note.into_iter().for_each(|note| self.control.progress.note(note));
+        Ok(())
+    }
+
+    /// Adds to the error of a load that was under way what to do about it.
+    fn explain(&self, error: Error, plan: &Plan) -> Error {
+        let Self { job, target, control, .. } = *self;
+        if plan.one_statement.is_some() {
+            control.attempts.set_rejecting(Rejecting::Never);
+        }
+        let error = guess::explain_rights(error, plan, target.user());
+        let error = self.guess(error, plan);
+        let error = match control.may_have_rows() {
+            true => error,
+            false => self.runtime.block_on(hints::explain_duplicate(error, job, target)),
+        };
+        with_committed(error, control)
+    }
+
+    /// Adds to an error the mistake that may be behind it. Once rows are in the table, its command would double them.
+    fn guess(&self, error: Error, plan: &Plan) -> Error {
+        match self.control.may_have_rows() {
+            true => error,
+            false => hints::explain(error, self.job, plan),
+        }
+    }
+}
+
+/// Whether one transaction takes all payloads.
+fn is_held(job: &Job, plan: &Plan) -> bool {
+    job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none()
+}
+
+/// Whether rows can be left out.
+fn rejecting(job: &Job) -> Rejecting {
+    match job.safety.rejects {
+        Some(_) => Rejecting::Does,
+        None if job.safety.exchange.is_some() => Rejecting::Never,
+        None if job.input.file_format == FileFormat::Delimited => Rejecting::IfAsked("csv"),
+        None => Rejecting::IfAsked("ndjson"),
+    }
+}
