@@ -4,32 +4,24 @@ use pgsluice_core::catalog::{Key, KeyColumn, Strategy};
 use serde::{Deserialize, Serialize};
 
 /// A key in text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct OfKey {
     strategy: String,
     /// The columns as they are read here.
     columns: Vec<String>,
-    /// Their types and functions in the server's words; loads that an older program has begun lack it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reads: Option<Vec<String>>,
-}
-
-/// Compares only what both sides know.
-impl PartialEq for OfKey {
-    fn eq(&self, other: &Self) -> bool {
-        let Self { strategy, columns, reads } = self;
-        let is_read_alike = match (reads, &other.reads) {
-            (Some(reads), Some(others)) => reads == others,
-            _ => true,
-        };
-        *strategy == other.strategy && *columns == other.columns && is_read_alike
-    }
+    /// Their types and functions in the server's words.
+    reads: Vec<String>,
 }
 
 impl OfKey {
-    pub(super) fn of(key: &Key, reads: Option<Vec<String>>) -> Self {
+    pub(super) fn of(key: &Key, reads: &[String]) -> Self {
         let columns = key.columns.iter().map(|column| format!("{column:?}")).collect();
-        Self { strategy: key.strategy.to_string(), columns, reads }
+        Self { strategy: key.strategy.to_string(), columns, reads: reads.to_vec() }
+    }
+
+    /// Whether it is `key`, however the server reads that.
+    pub(super) fn is_of(&self, key: &Key) -> bool {
+        *self == Self::of(key, &self.reads)
     }
 
     /// Whether the server evaluates any of it.
@@ -51,9 +43,7 @@ impl OfKey {
     /// Why this key is not read any more as it was; `now` is that of the same table, if it has one.
     pub(super) fn changed(&self, now: Option<Self>) -> String {
         let Some(now) = now else { return "no table has this key any more".to_owned() };
-        if let (Some(before), Some(after)) = (&self.reads, &now.reads)
-            && before != after
-        {
+        if self.reads != now.reads {
             let only = |lines: &[String], others: &[String]| {
                 let only: Vec<&str> = lines
                     .iter()
@@ -62,7 +52,8 @@ impl OfKey {
                     .collect();
                 if only.is_empty() { "nothing".to_owned() } else { only.join("; ") }
             };
-            let (before, after) = (only(before, after), only(after, before));
+            let before = only(&self.reads, &now.reads);
+            let after = only(&now.reads, &self.reads);
             return format!(
                 "its key was read by {before} when the load began, and is now read by {after}"
             );

@@ -46,7 +46,7 @@ impl Layout {
             name: node.relation.name.clone(),
             parent: node.parent,
             bound: facts.bound.clone(),
-            key: node.key.as_ref().map(|key| place(OfKey::of(key, facts.reads.clone()))),
+            key: node.key.as_ref().map(|key| place(OfKey::of(key, &facts.reads))),
         });
         let nodes = nodes.collect();
         let spelling = plan.catalogue.questions.spelling.as_ref();
@@ -100,7 +100,7 @@ impl Layout {
         tree.nodes.iter().zip(&self.nodes).all(|(node, of_node)| match (&node.key, of_node.key) {
             (Some(key), Some(place)) => {
                 let of_key = &self.keys[place];
-                of_key.opaque().is_some() || *of_key == OfKey::of(key, None)
+                of_key.opaque().is_some() || of_key.is_of(key)
             }
             (None, None) => true,
             _ => false,
@@ -142,7 +142,7 @@ impl<'p> Now<'p> {
         let mut keys: Vec<(OfKey, &Key)> = Vec::new();
         for (node, facts) in plan.tree.nodes.iter().zip(&plan.catalogue.facts) {
             let Some(key) = &node.key else { continue };
-            let of_key = OfKey::of(key, facts.reads.clone());
+            let of_key = OfKey::of(key, &facts.reads);
             if !keys.iter().any(|(known, _)| *known == of_key) {
                 keys.push((of_key, key));
             }
@@ -154,7 +154,7 @@ impl<'p> Now<'p> {
     fn key_of(&self, relation: Relation) -> Option<OfKey> {
         let nodes = &self.plan.tree.nodes;
         let node = nodes.iter().position(|node| node.relation == relation)?;
-        let reads = self.plan.catalogue.facts[node].reads.clone();
+        let reads = &self.plan.catalogue.facts[node].reads;
         nodes[node].key.as_ref().map(|key| OfKey::of(key, reads))
     }
 }

@@ -10,16 +10,12 @@ use crate::pg::ledger::Named;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Different for every run.
-    #[serde(default)]
     pub token: String,
     /// The computer that it runs on.
-    #[serde(default)]
     pub host: String,
     /// Its process there.
-    #[serde(default)]
     pub pid: u32,
     /// The program and its version.
-    #[serde(default)]
     pub program: String,
     /// The role, in the ledger only.
     #[serde(default, skip_serializing_if = "String::is_empty")]

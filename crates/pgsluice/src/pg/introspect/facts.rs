@@ -40,7 +40,7 @@ pub struct Facts {
     /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
     pub(crate) order: Option<Arc<[Column]>>,
     /// How its key is read, line by line; see [`Catalogue::read_reads`].
-    pub(crate) reads: Option<Vec<String>>,
+    pub(crate) reads: Vec<String>,
 }
 
 const OTHER_DEFAULTS: &str = "
@@ -134,7 +134,7 @@ impl Facts {
             computes_input: false,
             other_defaults: false,
             order: None,
-            reads: None,
+            reads: Vec::new(),
         }
     }
 }

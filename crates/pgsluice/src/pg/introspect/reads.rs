@@ -214,7 +214,9 @@ impl Catalogue {
             let (lines, tables): (Vec<String>, Vec<Oid>) = (row.get(0), row.get(1));
             reads.extend(tables.into_iter().map(|table| (table, lines.clone())));
         }
-        self.facts.iter_mut().for_each(|facts| facts.reads = reads.remove(&facts.oid));
+        for facts in &mut self.facts {
+            facts.reads = reads.remove(&facts.oid).unwrap_or_default();
+        }
         Ok(())
     }
 }

@@ -111,7 +111,7 @@ impl Schema {
         Error::new(Kind::Server, message)
             .with_sqlstate("55000")
             .with_detail(format!(
-                "The comment of the schema is \"{comment}\", not \"{MARK}{FORMAT}\"."
+                "The comment of its table load is \"{comment}\", not \"{MARK}{FORMAT}\"."
             ))
             .with_hint("Use another ledger with --ledger SCHEMA, or none with --no-ledger.")
     }
