@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::source::reading::unless_stopped;
+use crate::source::interruptible::unless_stopped;
 use crate::source::{Inputs, Reader};
 
 /// Reads the streams of a load that is finished: they must be what they were.

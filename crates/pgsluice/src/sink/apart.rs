@@ -11,10 +11,11 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::Error as PgError;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Loaded};
+use super::copy::Connection;
 use super::failure::{Doubt, Failure};
-use super::proof::Settled;
-use super::stage::Way;
+use super::settled::{Loaded, Settled};
+
+use super::way::Way;
 use crate::bucket::message::Message;
 use crate::counts::reconcile;
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use pgsluice_core::bucket::Payload;
 
 use super::copy::Connection;
 use super::failure::Failure;
-use super::proof::Settled;
+use super::settled::Settled;
 use super::statements::Sink;
 use crate::counts::reconcile::misplaced;
 use crate::pg::sql;

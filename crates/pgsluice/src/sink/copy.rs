@@ -17,12 +17,13 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use super::chunk_size::ChunkSizes;
 use super::failure::{Failure, InDoubt};
 use super::lines;
-use super::proof::{Proof, Settled};
+use super::proof::Proof;
 use super::recheck::Recheck;
 use super::refusal::{Sent, blame};
-use super::stage::Way;
+use super::settled::{Loaded, Settled};
 use super::statements::{Sink, Statements};
 use super::taken::made;
+use super::way::Way;
 use super::writer::Writer;
 use crate::bucket::queue::{Next, Queue};
 use crate::control::Progress;
@@ -67,15 +68,6 @@ pub(crate) struct Connection<'a> {
     pub(super) statements: Statements,
     maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
-}
-
-/// What has become of the rows of a transaction.
-pub(super) struct Loaded {
-    pub(super) settled: Vec<Settled>,
-    /// Where they are, if not where the plan says.
-    pub(super) destination: Option<Destination>,
-    /// Evidence for rows of several leaves.
-    pub(super) evidence: Evidence,
 }
 
 impl<'a> Connection<'a> {

@@ -27,14 +27,16 @@ use pgsluice_core::catalog::NodeId;
 use tokio_postgres::{CopyInSink, Statement};
 
 use super::chunk_size::ChunkSize;
-use super::copy::{Connection, Loaded};
+use super::copy::Connection;
 use super::failure::Failure;
 use super::lines;
 use super::original::{as_rejected, at_row, lost_place, original, too_many};
 use super::pieces::{pieces, tables};
-use super::proof::Settled;
+use super::settled::{Loaded, Settled};
+
 use super::refusal::{Blame, blame};
-use super::stage::{Way, is_met};
+use super::stage::is_met;
+use super::way::Way;
 use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::fate::Fate;

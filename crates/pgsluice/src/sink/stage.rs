@@ -24,11 +24,13 @@ use pgsluice_core::catalog::NodeId;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Loaded};
+use super::copy::Connection;
 use super::failure::{Doubt, Failure};
-use super::proof::Settled;
+use super::settled::{Loaded, Settled};
+
 use super::statements::Sink;
 use super::taken::{fate, in_node, made, may_be_there, take};
+use super::way::Way;
 use crate::fate::Fate;
 use crate::pg::changes::Applied;
 use crate::pg::stage::{empty_stage, stage};
@@ -38,19 +40,6 @@ use crate::testing::failpoint::failpoint;
 
 /// How often rows are sent again because another session inserts their keys.
 const MOST_MEANWHILE: u32 = 5;
-
-/// How the rows of a transaction meet others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Not at all: they are copied straight in.
-    Straight,
-    /// Through the stage, those whose keys are not there.
-    Absent,
-    /// Through the stage, by `ON CONFLICT` or statements that insert nothing.
-    Conflict,
-    /// Through the stage and leaf by leaf, by an update of those that are there before the others are inserted.
-    UpdateFirst,
-}
 
 impl<'a> Connection<'a> {
     /// How the rows of a transaction change others, if they are to pass the stage.

@@ -10,17 +10,17 @@ use pgsluice_core::catalog::NodeId;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Loaded};
+use super::copy::Connection;
 use super::failure::Failure;
-use super::proof::Copied;
+use super::settled::{Copied, Loaded};
+
 use super::recheck::Changed;
-use super::stage::Way;
 use super::statements::Sink;
+use super::way::Way;
 use crate::bucket::message::Message;
 use crate::exchange::Destination;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
-use crate::plan::landing::Evidence;
 use crate::testing::failpoint::failpoint;
 
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
@@ -30,17 +30,6 @@ const FIRST_IN: Duration = Duration::from_secs(5);
 /// A COPY that has begun, and what the session has stored before in the leaves of its payload, if that is
 /// compared.
 type Begun = (Sink, Option<Vec<i64>>);
-
-impl Loaded {
-    fn of(copied: &[Copied], destination: Option<Destination>) -> Self {
-        let is_shown = |it: &Copied| it.is_proven || it.payload.nodes().len() == 1;
-        let evidence = match copied.iter().all(is_shown) {
-            true => Evidence::Counts,
-            false => Evidence::Server,
-        };
-        Self { settled: copied.iter().flat_map(Copied::settled).collect(), destination, evidence }
-    }
-}
 
 impl Connection<'_> {
     /// Stores all rows of a transaction; None if the load was stopped.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use pgsluice_core::bucket::Payload;
 use tokio_postgres::error::SqlState;
 
-use super::copy::{Connection, Loaded};
+use super::copy::Connection;
 use super::failure::Failure;
+use super::settled::Loaded;
 use crate::error::Error;
 
 impl Connection<'_> {

@@ -7,7 +7,7 @@ use pgsluice_core::hash::bytes_extended;
 use tempfile::{NamedTempFile, TempPath};
 
 use super::inputs::{Input, Inputs};
-use super::reading::unless_stopped;
+use super::interruptible::unless_stopped;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};

@@ -1,5 +1,6 @@
 //! Where bytes come from: files, directories, glob patterns and standard input; compressed, or in another encoding.
 
+pub(crate) mod interruptible;
 pub(crate) mod reading;
 pub(crate) mod splits;
 pub(crate) mod starts;

@@ -11,8 +11,8 @@ use pgsluice_core::split::{Row, Splitter};
 use pgsluice_json::Keys;
 
 use super::file_format::check_ndjson;
+use super::interruptible::unless_stopped;
 use super::open::LONGEST_ROW;
-use super::reading::unless_stopped;
 use super::starts::BYTE_ORDER_MARK;
 use super::{Input, Inputs, excel_delimiter, foreign};
 use crate::control::Control;

@@ -6,36 +6,13 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::source::interruptible::STOP_POLL;
 use crate::source::rewrite::Rewrite;
 use crate::source::{Reader, Split};
-
-/// How long a thread without input may overlook that the load was stopped.
-const STOP_POLL: Duration = Duration::from_millis(100);
-
-/// Does work that may wait for its input when the load was stopped, in a thread of its own; its outcome, or the failure
-/// that has stopped the load.
-pub(crate) fn unless_stopped<T: Send + 'static>(
-    control: &Control,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let (ended, end) = sync_channel(1);
-    thread::spawn(move || {
-        // Whoever waited may be gone.
-        let _ = ended.send(work());
-    });
-    loop {
-        match end.recv_timeout(STOP_POLL) {
-            Ok(outcome) => return outcome,
-            Err(RecvTimeoutError::Timeout) if !control.stop.is_stopped() => {}
-            Err(_) => return Err(control.stop.failure().unwrap_or_else(Error::interrupted)),
-        }
-    }
-}
 
 /// A thread that reads.
 pub(crate) struct Reading {

@@ -28,7 +28,7 @@ use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 pub(super) use self::batches::{Batch, Batches};
 pub(super) use self::memory::Handed;
-use super::reading::unless_stopped;
+use super::interruptible::unless_stopped;
 use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;
