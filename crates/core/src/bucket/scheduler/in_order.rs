@@ -131,15 +131,15 @@ mod tests {
         let mut shard = Shard::new(Scheduler::count(3));
         let mut scheduler = Scheduler::new(vec![true; 3], 100).in_order();
         for (node, rows) in [(0, 1), (1, 3), (2, 2)] {
-            let mut block = Block::new(100);
             for row in 0..rows {
-                let pushed = block.push(RowAt::new(0, row, 0), |data| {
+                let bucket = Scheduler::of(3, node, Wire::Text);
+                let room = shard.add_block(bucket, Block::new(100));
+                let pushed = room.push(RowAt::new(0, row, 0), |data| {
                     data.extend_from_slice(b"row");
                     Ok::<(), ()>(())
                 });
                 assert_eq!(pushed, Ok(()));
             }
-            shard.add_block(Scheduler::of(3, node, Wire::Text), block);
         }
         let mut next = || scheduler.take(ANY, &mut [&mut shard]).map(|payload| payload.node());
         assert_eq!([next(), next(), next(), next()], [Some(1), Some(2), Some(0), None]);
