@@ -9,6 +9,7 @@ on_each_server!([
     keys_that_are_none,
     tables_that_cannot_be_changed,
     several_constraints,
+    rows_whose_leaf_is_unknown,
     rights_that_are_missing,
     duplicates_that_must_not_be,
 ]);
@@ -26,7 +27,9 @@ CREATE TABLE part (id int, v int);
 CREATE UNIQUE INDEX ON part (id) WHERE v > 0;
 CREATE TABLE computed (id int, v int);
 CREATE UNIQUE INDEX ON computed (abs(id));
-CREATE TABLE several (id int PRIMARY KEY, v int UNIQUE)";
+CREATE TABLE several (id int PRIMARY KEY, v int UNIQUE);
+CREATE TABLE pair (id int, day date, v int, UNIQUE (id, day), UNIQUE (v, day)) PARTITION BY RANGE (day);
+CREATE TABLE pair_1 PARTITION OF pair DEFAULT";
 
 /// Each line is a load that must end with a message whose first line has both words, and whose others have the rest.
 fn refuses(server: Server, loads: &[(&str, &[&str])]) {
@@ -37,6 +40,7 @@ fn refuses(server: Server, loads: &[(&str, &[&str])]) {
         bench.file(file, "1,2024-01-10,1\n3,2024-02-10,3\n");
     }
     bench.file("ids.csv", "1,1\n2,2\n");
+    bench.file("clock.csv", "1,2024-01-10,1\n2,today,2\n3,today,3\n");
     bench.file("alike.csv", "1,1\n2,1\n");
     bench.file("twice.csv", "5,2024-01-10,1\n6,2024-02-10,1\n5,2024-01-10,3\n");
     let rows = || bench.session.rows("SELECT tableoid::regclass, t::text FROM t ORDER BY 1, 2");
@@ -48,7 +52,7 @@ fn refuses(server: Server, loads: &[(&str, &[&str])]) {
         ended.fails(status, parts);
         assert!(ended.stderr.lines().next().unwrap().contains(parts[0]), "{line}: {ended:?}");
         assert_eq!(rows(), before, "{line}");
-        let others = ["ruled", "later", "part", "computed", "several"];
+        let others = ["ruled", "later", "part", "computed", "several", "pair"];
         assert!(others.iter().all(|table| bench.count(table) == 0), "{line}");
     }
 }
@@ -122,6 +126,29 @@ fn keys_that_are_none(server: Server) {
             (
                 "ids.csv -t part --on-conflict delete",
                 &["no primary key (SQLSTATE 42P10)", "Use --key"],
+            ),
+        ],
+    );
+}
+
+fn rows_whose_leaf_is_unknown(server: Server) {
+    refuses(
+        server,
+        &[
+            (
+                "days.csv -t pair --on-conflict skip --no-native",
+                &[
+                    "cannot send rows in input order: key day of public.pair: native routing is turned off, \
+                     so the leaf of a row is unknown (SQLSTATE 0A000)",
+                ],
+            ),
+            (
+                "clock.csv -t pair --on-conflict skip -q",
+                &[
+                    "clock.csv:2: cannot send the row in input order: key day of public.pair: the value \
+                     depends on the clock, so its leaf is unknown (SQLSTATE 0A000)",
+                    "No row of this load is in the table",
+                ],
             ),
         ],
     );

@@ -93,7 +93,9 @@ impl<'p> Bucketing<'p> {
             && !is_likely_refused
             && !refused
         {
-            return self.doubt = Some(self.out_of_order(split, index, (node, cause)));
+            let error = self.out_of_order(split, index, node, cause);
+            self.doubt.get_or_insert(error);
+            return;
         }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(waiting.map(mark));
@@ -127,7 +129,7 @@ impl<'p> Bucketing<'p> {
             Ok(false) => return false,
             Ok(true) if ledger.was_rejected(reached, split) => self.counts.rejected_before(node),
             Ok(true) => self.counts.already(node),
-            Err(error) => self.doubt = Some(error),
+            Err(error) => _ = self.doubt.get_or_insert(error),
         }
         true
     }
@@ -169,11 +171,11 @@ impl<'p> Bucketing<'p> {
     }
 
     /// The error for a row that may end in the leaf of rows which are sent in input order.
-    fn out_of_order(&self, split: &Split, index: usize, (node, cause): (NodeId, Cause)) -> Error {
+    fn out_of_order(&self, split: &Split, index: usize, node: NodeId, cause: Cause) -> Error {
         let (what, why) = self.plan.explain(node, cause);
         let message =
             format!("cannot send the row in input order: {what}: {why}, so its leaf is unknown");
-        let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
+        let error = Error::new(Kind::Data, message).with_sqlstate("0A000").permanent();
         let place = split.position(index).and_then(|position| self.inputs.locate(position));
         place.into_iter().fold(error, Error::at)
     }

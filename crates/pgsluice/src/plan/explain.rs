@@ -131,6 +131,13 @@ impl Plan {
         known
     }
 
+    /// Returns a node whose rows go no deeper, if the tree has one.
+    pub(crate) fn opaque_node(&self) -> Option<NodeId> {
+        let is_opaque = |column: &KeyColumn| matches!(column, KeyColumn::Opaque { .. });
+        let mut keys = self.tree.nodes.iter().map(|node| &node.key);
+        keys.position(|key| key.as_ref().is_some_and(|key| key.columns.iter().any(is_opaque)))
+    }
+
     /// Returns the reasons that hold for all rows of the load.
     pub(crate) fn reasons_of_load(&self) -> Vec<Reason> {
         let one =

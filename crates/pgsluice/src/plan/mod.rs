@@ -117,6 +117,7 @@ impl Plan {
             let leaves: Vec<_> = plan.leaves().collect();
             replica_identity::check(client, &leaves, changes.touches()).await?;
             plan.changes = Some(changes);
+            changes::check_leaves(&plan)?;
         }
         if let Some(mode) = job.safety.exchange {
             plan.exchange = Some(eligible::find(client, &plan, mode).await?);

@@ -1,4 +1,4 @@
-//! Rows that a transaction has stored: how many, where, and what has become of them.
+//! The rows that a transaction has stored: their number, their node, and their outcome.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::exchange::Destination;
 use crate::fate::Fate;
 use crate::plan::landing::Evidence;
 
-/// What has become of the rows of one node.
+/// The outcome of the rows of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled {
     pub(super) node: NodeId,
@@ -17,7 +17,7 @@ pub(super) struct Settled {
     pub(super) fate: Fate,
 }
 
-/// What has become of the rows of a transaction.
+/// The outcome of the rows of a transaction.
 pub(super) struct Loaded {
     pub(super) settled: Vec<Settled>,
     /// Where they are, if not where the plan says.

@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 /// How long a thread without input may overlook that the load was stopped.
 pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Does work that may wait for its input, in a thread of its own. Returns its outcome, or the failure that has stopped the
-/// load meanwhile.
+/// Does work that may wait for its input, in a thread of its own. Returns its outcome, or the failure that stopped the load.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     control: &Control,
     work: impl FnOnce() -> Result<T> + Send + 'static,

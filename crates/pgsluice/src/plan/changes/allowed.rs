@@ -1,6 +1,7 @@
 //! What keeps rows from being changed, and which columns options may name.
 
 use pgsluice_core::catalog::{NodeId, label};
+use pgsluice_core::route::Cause;
 
 use super::{Changes, Chosen, Key, no_column};
 use crate::error::kind::Kind;
@@ -9,6 +10,7 @@ use crate::job::{ChangeOptions, Duplicates, FieldOptions, Job, OnConflict};
 use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::triggers::RowTrigger;
 use crate::pg::introspect::uniques::Changing;
+use crate::plan::Plan;
 
 /// The columns that options name must be of the input.
 pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> Result<()> {
@@ -126,6 +128,15 @@ pub(in crate::plan) fn check_detours(
         Some((leaf, why)) => Err(cannot_change(catalogue, leaf, why).with_sqlstate("0A000")),
         None => Ok(()),
     }
+}
+
+/// Refuses to send rows in input order if the tree does not tell the leaf of some.
+pub(in crate::plan) fn check_leaves(plan: &Plan) -> Result<()> {
+    let Some(node) = plan.opaque_node().filter(|_| plan.is_in_order()) else { return Ok(()) };
+    let (what, why) = plan.explain(node, Cause::Opaque);
+    let message =
+        format!("cannot send rows in input order: {what}: {why}, so the leaf of a row is unknown");
+    Err(Error::new(Kind::Server, message).with_sqlstate("0A000"))
 }
 
 fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {

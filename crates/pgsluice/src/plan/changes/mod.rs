@@ -10,7 +10,7 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, label};
 use pgsluice_core::duplicates::{KeyPart, Rule};
 use pgsluice_core::types::KeyType;
 
-pub(super) use self::allowed::check_detours;
+pub(super) use self::allowed::{check_detours, check_leaves};
 use self::columns::{exact, is_boolean, is_readable};
 pub(super) use self::index::Chosen;
 use self::index::Index;
