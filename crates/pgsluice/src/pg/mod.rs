@@ -5,7 +5,7 @@
 //!
 //! 1. Sessions that run no user's code have a search_path of `pg_catalog` (`connect_for_own`).
 //! 2. The others have the user's, so that their functions find what they find under COPY. There every name is
-//!    qualified: functions, types, casts, and operators, which [`template`] gives short names.
+//!    qualified: functions, types, casts, and operators, to which `template` gives short names.
 //! 3. Syntax that looks operators up by name is not used there: `IN`, `IS DISTINCT FROM`, `NULLIF`,
 //!    `CASE x WHEN`, `USING (x)`, and comparison of rows.
 //! 4. SQL that the server has deparsed goes through [`qualified`]. If that does not understand it, it is not

@@ -19,7 +19,7 @@ pub struct Facts {
     pub oid: u32,
     /// `pg_class.relkind`.
     pub kind: char,
-    /// `pg_get_partkeydef`: strategy and key, for the user; see [`Catalogue::define_keys`].
+    /// `pg_get_partkeydef`: strategy and key, for the user; see [`super::Catalogue::define_keys`].
     pub key: Option<String>,
     /// The bound as the server deparses it, for the user.
     pub bound: Option<String>,
@@ -39,7 +39,7 @@ pub struct Facts {
     pub other_defaults: bool,
     /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
     pub(crate) order: Option<Arc<[Column]>>,
-    /// How its key is read, line by line; see [`Catalogue::read_reads`].
+    /// How its key is read, line by line; see [`super::Catalogue::read_reads`].
     pub(crate) reads: Vec<String>,
 }
 
