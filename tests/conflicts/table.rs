@@ -145,10 +145,11 @@ impl Parts<'_> {
         let mut others: Vec<Vec<Column>> = Vec::new();
         while self.has_others && (others.is_empty() || chance.is_one_in(3)) {
             let columns = self.columns_of_other(chance);
-            let is_alike = |other: &Vec<Column>| {
+            let is_alike = |other: &[Column]| {
                 other.iter().map(|it| it.name).eq(columns.iter().map(|it| it.name))
             };
-            if !others.iter().any(is_alike) {
+            // One that is like the key says nothing else than the key.
+            if !is_alike(self.key) && !others.iter().any(|other| is_alike(other)) {
                 other(chance, &columns, &leaves, &mut uniques);
                 others.push(columns);
             }
