@@ -1,6 +1,8 @@
 //! Loads that are killed, and loads that lose their connection, wherever it hurts: what is in the table
 //! afterwards is whole payloads, no row of them twice, and what is said of it is so.
 
+mod writers;
+
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;

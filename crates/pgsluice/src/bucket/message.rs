@@ -62,12 +62,12 @@ impl Message {
 }
 
 impl Message {
-    /// Sends some rows of a payload, which are copied, and ends their COPY. Returns how many the server has stored.
-    pub(crate) async fn send<'r>(
+    /// Sends some rows of a payload, which are copied.
+    pub(crate) async fn feed<'r>(
         mut sink: Pin<&mut CopyInSink<Self>>,
         wire: Wire,
         rows: impl Iterator<Item = &'r [u8]>,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
         let mut together = wire.header().to_vec();
         for row in rows {
             together.extend_from_slice(row);
@@ -76,8 +76,7 @@ impl Message {
             }
         }
         together.extend_from_slice(wire.trailer());
-        sink.feed(Self::of(together)).await?;
-        sink.finish().await
+        sink.feed(Self::of(together)).await
     }
 
     fn of(bytes: Vec<u8>) -> Self {

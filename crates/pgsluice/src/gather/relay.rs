@@ -27,6 +27,7 @@ use crate::pg::own::{self, Own};
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::source::{Inputs, Reader};
+use crate::testing::failpoint::failpoint;
 
 /// Bytes that are gathered before the first are sent; then [`GROWTH`] times as many each time, up to half of the memory.
 /// The sooner they are many, the more rows each leaf has; but the server must not wait for them.
@@ -162,7 +163,13 @@ impl Relay {
                 Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
         }
-        Ok(self.ready.pop_front().or_else(|| self.some_rows()))
+        let piece = self.ready.pop_front().or_else(|| self.some_rows());
+        match &piece {
+            Some(Piece::Begin(_)) => failpoint("payload::begun"),
+            Some(Piece::Done) => failpoint("payload::committing"),
+            _ => {}
+        }
+        Ok(piece)
     }
 
     /// Begins to send a payload, in a COPY of its own if that before is in the other format.
@@ -210,6 +217,7 @@ impl Relay {
             self.sending = Some((payload, next));
         } else {
             self.rows += payload.rows() as u64;
+            failpoint("payload::sent");
             // When the gathering has ended, its memory is of no use.
             let _ = self.back.send(payload);
         }

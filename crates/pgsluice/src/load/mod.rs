@@ -52,7 +52,7 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::route::routing::Routing;
-use crate::sink::copy::Connection;
+use crate::sink::connection::Connection;
 use crate::sink::flow::Flow;
 use crate::sink::held::Held;
 use crate::sink::null;

@@ -81,9 +81,6 @@ pub(crate) const COMMIT: &str = "COMMIT";
 
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
-/// Drops the temporary tables of a session.
-pub(crate) const NO_TEMPORARY: &str = "DISCARD TEMP";
-
 /// The server's process of a session.
 pub(crate) const PID: &str = "SELECT pg_catalog.pg_backend_pid()";
 

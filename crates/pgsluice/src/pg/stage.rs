@@ -26,7 +26,7 @@ pub(crate) fn make_stage(
     let settings = if has_triggers { NO_JIT.to_owned() } else { [NO_JIT, BY_INDEX].join("; ") };
     let columns = columns_of(columns, flag);
     format!(
-        "{settings}; CREATE TEMPORARY TABLE {stage} ON COMMIT DELETE ROWS AS \
+        "DROP TABLE IF EXISTS {stage}; {settings}; CREATE TEMPORARY TABLE {stage} ON COMMIT DELETE ROWS AS \
          SELECT {columns} FROM ONLY {root} WITH NO DATA"
     )
 }

@@ -2,41 +2,35 @@
 //! rows of several leaves take turns, so that the server may refuse a later row first.
 
 use std::iter::once;
-use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use futures_util::SinkExt;
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
 
-use super::copy::Connection;
+use super::connection::Connection;
 use super::failure::Failure;
 use super::lines;
 use super::original::at_row;
+use super::part::{Landing, Part, Rows};
 use super::pieces::{Piece, pieces};
 use super::refusal::{Sent, blame, refusal};
+use super::transaction::Commit;
 use crate::error::{Error, Location};
-use crate::pg::sql;
-
-/// Rows, each with its place.
-type Rows<'p> = Vec<(RowAt, &'p [u8])>;
 
 impl Connection<'_> {
-    /// Names the first bad row of a transaction that the server has refused with `error`. Each table is sent its rows
-    /// in front of the known one again, in the order of the input, and nothing is committed.
+    /// Names the first bad row of a transaction that the server has refused with `error`, at a part of it or at its end.
+    /// Each table is sent its rows in front of the known one again, in the order of the input, and nothing is committed.
     pub(super) async fn first_refused(
         &self,
         payloads: &[Arc<Payload>],
         error: tokio_postgres::Error,
+        at: Option<usize>,
     ) -> Failure {
-        let index = self.copying.get().unwrap_or(payloads.len().saturating_sub(1));
-        let sent = payloads
-            .get(index)
-            .map(|payload| Sent { lines_before: 0, payload: Arc::clone(payload) });
+        let index = at.unwrap_or(payloads.len().saturating_sub(1));
+        let sent = payloads.get(index).map(Sent::first);
         let mut first = refusal(self.flow, &error, sent.as_slice());
         for piece in payloads.iter().flat_map(|payload| pieces(payload)) {
-            let Some(place) = first.place().cloned() else { return Failure::Rows(error) };
+            let Some(place) = first.place().cloned() else { return error.into() };
             match self.refused_before(&place, piece).await {
                 Ok(earlier) => first = earlier.unwrap_or(first),
                 // The row that is known counts.
@@ -51,7 +45,7 @@ impl Connection<'_> {
         &self,
         place: &Location,
         (node, wire, mut rows): Piece<'_>,
-    ) -> Result<Option<Error>, tokio_postgres::Error> {
+    ) -> Result<Option<Error>, Failure> {
         let order = |place: &Location| (place.input, place.offset);
         let place_of = |at: RowAt| self.flow.place_of(at).as_ref().map(order);
         rows.retain(|(at, _)| place_of(*at).is_some_and(|at| at < order(place)));
@@ -59,26 +53,18 @@ impl Connection<'_> {
             return Ok(None);
         }
         rows.sort_unstable_by_key(|(at, _)| (at.split, at.offset));
-        let begin = [sql::ROLLBACK, &self.begin_all(once((node, wire)))].join("; ");
-        self.link.client.batch_execute(&begin).await?;
-        let refused = self.try_rows((node, wire), &rows).await.err();
-        Ok(refused.and_then(|error| self.refused_row(&error, (node, wire), &rows)))
-    }
-
-    /// Sends rows in one COPY.
-    async fn try_rows(
-        &self,
-        (node, wire): (NodeId, Wire),
-        rows: &Rows<'_>,
-    ) -> Result<u64, tokio_postgres::Error> {
-        let copy = self.copy_statement(node, wire);
-        let mut sink = pin!(self.link.client.copy_in::<_, Bytes>(&copy).await?);
-        sink.feed(Bytes::from_static(wire.header())).await?;
-        for (_, row) in rows {
-            sink.feed(BytesMut::from(*row).freeze()).await?;
+        self.roll_back().await?;
+        let mut transaction = self.transaction(Commit::Each, once((node, wire)), None);
+        let part = Part { rows: Rows::Some(wire, rows.clone()), landing: Landing::Leaf(node) };
+        let trying = async {
+            transaction.store(part).await?;
+            transaction.end().await
+        };
+        match trying.await {
+            Ok(_) => Ok(None),
+            Err(Failure::Rows { error, .. }) => Ok(self.refused_row(&error, (node, wire), &rows)),
+            Err(failure) => Err(failure),
         }
-        sink.feed(Bytes::from_static(wire.trailer())).await?;
-        sink.finish().await
     }
 
     /// The error at the row that the server means, if it says which.
@@ -86,7 +72,7 @@ impl Connection<'_> {
         &self,
         error: &tokio_postgres::Error,
         (node, wire): (NodeId, Wire),
-        rows: &Rows<'_>,
+        rows: &[(RowAt, &[u8])],
     ) -> Option<Error> {
         let blame = blame(self.flow, error, node)?;
         let line = blame.context.certain()?.line;

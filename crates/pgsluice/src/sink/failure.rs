@@ -9,14 +9,17 @@ use crate::error::Error;
 use crate::pg::is_answer;
 
 /// Why a COPY did not end well.
-pub(super) enum Failure {
+pub(crate) enum Failure {
+    /// The load was stopped. Not all rows were sent.
+    Stopped,
     /// The shadow of a leaf was not made.
     Unmade(Error),
     /// Taken back, because the first transaction of the load was long not in.
     Early,
     /// Before any row was sent.
     Begin(tokio_postgres::Error),
-    Rows(tokio_postgres::Error),
+    /// When rows were stored, or committed if it is not known that it was `at` a part of the transaction.
+    Rows { error: tokio_postgres::Error, at: Option<usize> },
     /// A row is refused that cannot be rejected.
     Row(Error),
     /// The table is not what it was when the load began.
@@ -35,7 +38,7 @@ pub(super) enum Failure {
 
 /// Why the leaves of rows are not known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Doubt {
+pub(crate) enum Doubt {
     /// The server has counted other rows.
     Counts,
     /// The leaf rejects at least one of these rows because of its bounds: the leaf, and the number of rows.
@@ -46,16 +49,39 @@ pub(super) enum Doubt {
 
 impl Failure {
     /// Whether the server has said so, and nothing is committed.
-    pub(super) fn is_answer(&self) -> bool {
+    pub(crate) fn is_answer(&self) -> bool {
         self.answer().is_none_or(is_answer)
+    }
+
+    /// Names the part whose rows have failed, if rows have.
+    pub(super) fn of_part(self, part: usize) -> Self {
+        match self {
+            Self::Rows { error, .. } => Self::Rows { error, at: Some(part) },
+            failure => failure,
+        }
+    }
+
+    /// The failure as an error, without the place of its row.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Begin(error) | Self::Rows { error, .. } | Self::Receipts(error) => error.into(),
+            Self::Unmade(error)
+            | Self::Row(error)
+            | Self::Ledger(error)
+            | Self::Misrouted(error) => error,
+            Self::Stopped | Self::Early | Self::Changed(..) | Self::Unproven(_) => {
+                Error::interrupted()
+            }
+        }
     }
 
     /// How a statement ended, if it is about one.
     pub(super) fn answer(&self) -> Option<&tokio_postgres::Error> {
         match self {
-            Self::Begin(error) | Self::Rows(error) | Self::Receipts(error) => Some(error),
-            Self::Unmade(_)
+            Self::Begin(error) | Self::Rows { error, .. } | Self::Receipts(error) => Some(error),
+            Self::Stopped
             | Self::Early
+            | Self::Unmade(_)
             | Self::Row(_)
             | Self::Changed(..)
             | Self::Ledger(_)
@@ -67,7 +93,7 @@ impl Failure {
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Rows(error)
+        Self::Rows { error, at: None }
     }
 }
 

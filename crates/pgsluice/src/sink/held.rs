@@ -5,12 +5,10 @@
 
 use std::cell::Cell;
 
-use pgsluice_core::bucket::Wire;
-use pgsluice_core::catalog::NodeId;
 use tokio::runtime::Runtime;
 
-use super::copy::Connection;
-use super::failure::Failure;
+use super::connection::Connection;
+use super::failure::{Failure, InDoubt};
 use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -39,7 +37,7 @@ impl<'a> Held<'a> {
         let Self { connection, runtime } = self;
         let decision = Cell::new(Decision::Open);
         let committing = async {
-            let ending = async { connection.commit_whole(&decision, fate).await.map(Some) };
+            let ending = async { connection.commit_whole(&decision, fate).await };
             let ended = connection.link.canceller.settle(connection.flow.control, ending).await;
             connection.judge(ended, &[]).map(|_| ())
         };
@@ -76,10 +74,7 @@ impl Connection<'_> {
             if self.flow.control.stop.is_stopped() {
                 return Ok(false);
             }
-            let checking = async {
-                self.link.client.batch_execute(sql::IMMEDIATE).await.map_err(Failure::Rows)?;
-                Ok(Some(()))
-            };
+            let checking = async { Ok(self.link.client.batch_execute(sql::IMMEDIATE).await?) };
             let checked = self.link.canceller.settle(self.flow.control, checking).await;
             let checked = self.judge(checked, &[])?;
             failpoint("atomic::ready");
@@ -88,25 +83,10 @@ impl Connection<'_> {
         sending.await.map_err(explain)
     }
 
-    /// Returns what begins a payload's part.
-    pub(super) fn begin_part(&self, (node, wire): (NodeId, Wire)) -> String {
-        let lock = self.flow.plan.lock(node, wire);
-        let savepoint = self.divides_parts().then(|| sql::PART.to_owned());
-        savepoint.into_iter().chain(lock).collect::<Vec<_>>().join("; ")
-    }
-
     /// Whether a part that the server rejects may be stored in smaller parts.
     pub(super) fn divides_parts(&self) -> bool {
         let is_in_order = |changes: &Changes| changes.in_order.is_some();
         self.flow.rejects.is_some() || self.flow.plan.changes.as_ref().is_some_and(is_in_order)
-    }
-
-    /// Keeps the rows of this part if the transaction is committed.
-    pub(super) async fn keep_part(&self) -> Result<(), Failure> {
-        if self.divides_parts() {
-            self.link.client.batch_execute(sql::KEEP_PART).await?;
-        }
-        Ok(())
     }
 
     async fn commit_whole(&self, decision: &Cell<Decision>, fate: Fate) -> Result<(), Failure> {
@@ -116,8 +96,9 @@ impl Connection<'_> {
         }
         failpoint("atomic::committing");
         decision.set(Decision::Asked);
-        let in_doubt = self.in_doubt(fate.inserted);
-        let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::Rows);
+        let asked = if client.is_closed() { 0 } else { fate.inserted };
+        let in_doubt = InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked);
+        let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::from);
         in_doubt.settle(&outcome);
         match &outcome {
             Ok(()) => decision.set(Decision::Committed),

@@ -1,6 +1,6 @@
 //! A failure in the words of an error.
 
-use super::copy::Connection;
+use super::connection::Connection;
 use super::failure::Failure;
 use super::recheck::Changed;
 use super::refusal::{Sent, refusal, statement_error};
@@ -12,7 +12,7 @@ impl Connection<'_> {
     /// before.
     pub(super) fn judge<T>(
         &self,
-        outcome: Option<Result<Option<T>, Failure>>,
+        outcome: Option<Result<T, Failure>>,
         sent: &[Sent],
     ) -> Result<Option<T>> {
         if let Some(Err(failure)) = &outcome
@@ -21,8 +21,8 @@ impl Connection<'_> {
             return Err(error);
         }
         match outcome {
-            Some(Ok(Some(committed))) => Ok(Some(committed)),
-            Some(Ok(None) | Err(Failure::Early)) | None => Ok(None),
+            Some(Ok(committed)) => Ok(Some(committed)),
+            Some(Err(Failure::Stopped | Failure::Early)) | None => Ok(None),
             Some(Err(
                 Failure::Unmade(error)
                 | Failure::Row(error)
@@ -36,13 +36,16 @@ impl Connection<'_> {
                 None => statement_error(&error),
             }),
             // Why the server has ended the session is known where the session is.
-            Some(Err(Failure::Begin(error) | Failure::Rows(error)))
+            Some(Err(Failure::Begin(error) | Failure::Rows { error, .. }))
                 if error.as_db_error().is_none() =>
             {
                 Err(lost(self.link.ending().or(Some(&error))))
             }
             Some(Err(Failure::Begin(error))) => Err(statement_error(&error)),
-            Some(Err(Failure::Rows(error))) => Err(refusal(self.flow, &error, sent)),
+            Some(Err(Failure::Rows { error, at })) => {
+                let sent = at.and_then(|part| sent.get(part..=part)).unwrap_or(sent);
+                Err(refusal(self.flow, &error, sent))
+            }
             Some(Err(Failure::Changed(node, changed))) => Err(match changed {
                 Changed::Moved => self.flow.plan.moved(node),
                 Changed::Retyped => self.flow.plan.retyped(),

@@ -1,10 +1,5 @@
-//! Where payloads go: [`copy`], a COPY into the payload's node or its shadow, or [`null`].
-//!
-//! ```text
-//!     round trip 1    BEGIN, lock, fence, recheck -> COPY begins
-//!                     rows
-//!     round trip 2    end of COPY, receipts, COMMIT -> the rows count as loaded
-//! ```
+//! Where payloads go: a [`connection`] of the load stores each in a [`transaction`], and [`null`] drops them. Writers
+//! use the same transaction.
 //!
 //! 0. The first transaction of a load has several payloads: about the first 8 MiB of the input. Other
 //!    connections send meanwhile, but commit nothing before it. So an input that ends in it is in whole or not
@@ -19,36 +14,40 @@
 //!    began with (`pg::connect::backend`) and refuses any other.
 //! 5. How an attempt begins in the ledger is durable before its first row.
 //!
-//! Rows of several leaves go through the root, and are then counted by leaf (`proof`), or go leaf by leaf (`apart`). A payload that the
-//! server refuses because of a row goes to `salvage`.
+//! Rows of several leaves go through the root, and are then counted by leaf (`proof`), or go leaf by leaf (`store`). A
+//! transaction that the server refuses because of a row is salvaged (`salvage`).
 
 pub(crate) mod flow;
 
-mod apart;
+pub(crate) mod channel;
 mod chunk_size;
 mod commit;
+pub(crate) mod connection;
 pub(crate) mod context;
-pub(crate) mod copy;
 mod earliest;
-mod failure;
+pub(crate) mod failure;
+pub(crate) mod fence;
 mod flush;
 pub(crate) mod held;
 mod judge;
 pub(crate) mod key;
 mod lines;
+pub(crate) mod merge;
 pub(crate) mod null;
 mod original;
+pub(crate) mod part;
 mod pieces;
 mod proof;
-mod prove;
 pub(crate) mod recheck;
 pub(crate) mod refusal;
+mod rejecting;
+mod resolve;
 mod salvage;
 mod settled;
 mod stage;
 pub(crate) mod statements;
+mod store;
 pub(crate) mod taken;
-mod transaction;
+pub(crate) mod transaction;
 mod unrouted;
-mod way;
 mod writer;

@@ -28,6 +28,13 @@ pub(super) struct Sent {
     pub payload: Arc<Payload>,
 }
 
+impl Sent {
+    /// A payload with a COPY of its own.
+    pub(super) fn first(payload: &Arc<Payload>) -> Self {
+        Self { lines_before: 0, payload: Arc::clone(payload) }
+    }
+}
+
 /// What the server says of a row that it refuses.
 pub(super) struct Blame {
     /// The report as an error, without the row's place.

@@ -26,30 +26,49 @@ use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::{CopyInSink, Statement};
 
-use super::chunk_size::ChunkSize;
-use super::copy::Connection;
+use super::channel::Channel;
+use super::chunk_size::{ChunkSize, ChunkSizes};
 use super::failure::Failure;
 use super::lines;
+use super::merge::Merge;
 use super::original::{as_rejected, at_row, lost_place, original, too_many};
-use super::pieces::{pieces, tables};
-use super::settled::{Loaded, Settled};
-
+use super::part::{Landing, Part, Rows};
+use super::pieces::pieces;
 use super::refusal::{Blame, blame};
-use super::stage::is_met;
-use super::way::Way;
+use super::settled::Settled;
+use super::stage::{MOST_MEANWHILE, is_met, settle_node};
+use super::taken::may_be_there;
+use super::transaction::{Stored, Transaction};
 use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::fate::Fate;
 use crate::pg::sql;
-use crate::plan::landing::Evidence;
-use crate::rejects::{Reject, Rejects};
-use crate::testing::failpoint::failpoint;
+use crate::pg::stage::empty_stage;
+use crate::rejects::Reject;
+use crate::sink::flow::Flow;
+
+/// The rows of a transaction that are stored or rejected so far.
+pub(super) struct Salvaged {
+    /// How rows are merged with existing ones, if they pass the stage.
+    pub(super) merge: Option<Merge>,
+    /// How often another session has inserted a key.
+    meanwhile: u32,
+    pub(super) settled: Vec<Settled>,
+    pub(super) rejected: Vec<Reject>,
+}
+
+impl Salvaged {
+    /// No row yet, of those that are merged so.
+    pub(super) fn new(merge: Option<Merge>) -> Self {
+        Self { merge, meanwhile: 0, settled: Vec::new(), rejected: Vec::new() }
+    }
+}
 
 /// The rows that are sent to one table, and what has become of them.
-struct Salvage<'s, 'l> {
-    connection: &'s Connection<'l>,
-    /// Without it the first bad row is an error.
-    rejects: Option<&'s Rejects>,
+struct Salvage<'s, 't> {
+    transaction: &'s Transaction<'t>,
+    flow: &'s Flow<'s>,
+    all: &'s mut Salvaged,
     node: NodeId,
     wire: Wire,
     rows: Vec<(RowAt, &'s [u8])>,
@@ -61,7 +80,6 @@ struct Salvage<'s, 'l> {
     chunk_size: ChunkSize,
     /// What became of those that are stored.
     fate: Fate,
-    rejected: Vec<Reject>,
 }
 
 /// The rows that the server may mean.
@@ -72,139 +90,73 @@ enum Suspects {
     Some(Vec<usize>),
 }
 
-impl Connection<'_> {
-    /// Stores what is good of a transaction that the server has refused, or is expected to, if it was not
-    /// tried. None if the load was stopped.
+impl Transaction<'_> {
+    /// Stores or rejects every row of `payloads`. The transaction has begun.
     pub(super) async fn salvage(
         &self,
+        flow: &Flow<'_>,
+        chunk_sizes: &ChunkSizes,
         payloads: &[Arc<Payload>],
-        rejects: Option<&Rejects>,
-        was_tried: bool,
-    ) -> Result<Option<Loaded>, Failure> {
-        let client = &self.link.client;
-        self.copying.set(None);
-        let meets = self.flow.plan.changes.is_some();
-        self.set_way(match meets {
-            true if self.way.get() == Way::UpdateFirst => Way::UpdateFirst,
-            true => Way::Conflict,
-            false => Way::Straight,
-        });
-        if !self.has_stage() {
-            client.batch_execute(sql::ROLLBACK).await?;
-            self.make_stage().await?;
-        }
-        // The transaction that has failed may not be over yet.
-        let into = payloads.iter().flat_map(|payload| tables(payload));
-        let locked = |begin: &str, into| {
-            let begin = std::iter::once(begin.to_owned());
-            begin.chain(self.locks(into)).collect::<Vec<_>>().join("; ")
-        };
-        let begin = match (self.flow.is_atomic, was_tried) {
-            (false, _) => [sql::ROLLBACK, &self.begin_all(into), sql::IMMEDIATE].join("; "),
-            (true, true) => locked(sql::BACK_TO_PART, into),
-            (true, false) => locked(sql::PART, into),
-        };
-        self.begin_with(&begin).await?;
-        let mut rejected = Vec::new();
-        let outcome = self.salvage_all(payloads, rejects, &mut rejected).await;
-        let outcome = match outcome {
-            Ok(Some(settled)) => self.keep(payloads, rejects, settled, &rejected).await.map(Some),
-            Ok(None) => Ok(None),
-            Err(failure) => Err(failure),
-        };
-        if let (Some(rejects), false) = (rejects, matches!(outcome, Ok(Some(_)))) {
-            rejects.dismiss(rejected.len() as u64);
-        }
-        outcome
-    }
-
-    /// Stores or rejects every row, in the transaction that has begun.
-    async fn salvage_all(
-        &self,
-        payloads: &[Arc<Payload>],
-        rejects: Option<&Rejects>,
-        rejected: &mut Vec<Reject>,
-    ) -> Result<Option<Vec<Settled>>, Failure> {
-        let client = &self.link.client;
-        let mut settled = Vec::new();
+        all: &mut Salvaged,
+    ) -> Result<(), Failure> {
+        let client = &self.channel.link.client;
         let mut last: Option<&str> = None;
         for (node, wire, rows) in payloads.iter().flat_map(|payload| pieces(payload)) {
             let before = last.map(|last| [last, sql::NO_SAVEPOINT].join("; "));
             let before = before.into_iter().chain(Some(sql::SALVAGE.to_owned()));
             let before = before.collect::<Vec<_>>().join("; ");
-            let keeping = async { client.batch_execute(&before).await.map_err(Failure::Begin) };
-            let asking = async {
-                Ok(self.recheck.changed(self.flow.plan, client, node, wire, false).await?)
-            };
-            let statement = self.copy_statement(node, wire);
-            let preparing = async { client.prepare(&statement).await.map_err(Failure::Begin) };
-            let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;
-            if let Some(changed) = changed {
-                return Err(Failure::Changed(node, changed));
-            }
+            let copy = self.prepare_chunks(node, wire, all.merge, &before).await?;
             let mut salvage = Salvage {
-                connection: self,
-                rejects,
+                transaction: self,
+                flow,
+                all: &mut *all,
                 node,
                 wire,
                 settled: vec![false; rows.len()],
                 rows,
                 copy,
                 before: None,
-                chunk_size: self.chunk_sizes.begin(wire),
+                chunk_size: chunk_sizes.begin(wire),
                 fate: Fate::default(),
-                rejected: Vec::new(),
             };
             let outcome = salvage.settle_all().await;
-            self.chunk_sizes.end(wire, salvage.chunk_size);
-            let count = salvage.rejected.len() as u64;
-            rejected.append(&mut salvage.rejected);
-            if !outcome? {
-                return Ok(None);
-            }
+            chunk_sizes.end(wire, salvage.chunk_size);
+            outcome?;
             last = salvage.before;
-            let rows = salvage.rows.len() as u64;
-            let fate = Fate { rejected: count, ..salvage.fate };
-            settled.push(Settled { node, rows, fate });
+            let settled = Settled { node, rows: salvage.rows.len() as u64, fate: salvage.fate };
+            all.settled.push(settled);
         }
-        if let Some(last) = last {
-            client.batch_execute(last).await?;
-        }
-        Ok(Some(settled))
+        Ok(client.batch_execute(last.unwrap_or_default()).await?)
     }
 
-    /// Commits the rows that are stored, and keeps those that are rejected.
-    async fn keep(
+    /// Prepares the COPY of chunks of rows, behind the statements `before` it.
+    async fn prepare_chunks(
         &self,
-        payloads: &[Arc<Payload>],
-        rejects: Option<&Rejects>,
-        settled: Vec<Settled>,
-        rejected: &[Reject],
-    ) -> Result<Loaded, Failure> {
-        let rejects = rejects.filter(|_| !rejected.is_empty());
-        let batch = rejects.map(|rejects| Ok((rejects, rejects.write(rejected)?))).transpose();
-        let batch = batch.map_err(Failure::Row)?;
-        failpoint("rejects::written");
-        let outcome = self.commit_settled(payloads, &settled, rejected).await;
-        if outcome.as_ref().is_err_and(Failure::is_answer) {
-            batch.into_iter().for_each(|(rejects, batch)| rejects.withdraw(batch));
-        }
-        outcome?;
-        failpoint("rejects::committed");
-        Ok(Loaded { settled, destination: None, evidence: Evidence::default() })
+        node: NodeId,
+        wire: Wire,
+        merge: Option<Merge>,
+        before: &str,
+    ) -> Result<Statement, Failure> {
+        let Channel { link, plan, prepared, .. } = self.channel;
+        let client = &link.client;
+        let landing = merge.map_or(Landing::Leaf(node), |merge| Landing::Stage(node, merge));
+        let copy = Part { rows: Rows::Some(wire, Vec::new()), landing }.copy_statement(plan);
+        let keeping = async { client.batch_execute(before).await.map_err(Failure::Begin) };
+        let asking = async { Ok(prepared.recheck.changed(plan, client, node, wire, false).await?) };
+        let preparing = async { client.prepare(&copy).await.map_err(Failure::Begin) };
+        let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;
+        changed.map_or(Ok(copy), |changed| Err(Failure::Changed(node, changed)))
     }
 }
 
 impl Salvage<'_, '_> {
-    /// Stores or rejects every row; false if the load was stopped before.
-    async fn settle_all(&mut self) -> Result<bool, Failure> {
+    /// Stores or rejects every row.
+    async fn settle_all(&mut self) -> Result<(), Failure> {
         let mut from = 0;
         // A bad row that is not known lies before this one.
         let mut bad_before = None;
         while from < self.rows.len() {
-            if self.connection.flow.control.stop.is_stopped() {
-                return Ok(false);
-            }
+            self.transaction.channel.check_running()?;
             let to = match bad_before {
                 Some(end) => from + usize::max((end - from) / 2, 1),
                 None => self.rows.len().min(from + self.chunk_size.rows()),
@@ -224,7 +176,7 @@ impl Salvage<'_, '_> {
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Stores the rows from `from` on and before `to` that are not settled. If the server refuses them,
@@ -248,24 +200,32 @@ impl Salvage<'_, '_> {
             Err(_) => sql::BACK_TO_SAVEPOINT,
         });
         match copied {
-            Ok(fate) => {
+            Ok(stored) => {
                 open.iter().for_each(|&at| self.settled[at] = true);
-                self.fate.add(fate);
+                let rows = open.len() as u64;
+                self.fate.add(settle_node(self.flow.plan, self.node, rows, &stored)?.fate);
                 Ok(None)
             }
-            Err(error) => match blame(self.connection.flow, &error, self.node) {
+            Err(error) => match blame(self.flow, &error, self.node) {
                 Some(blame) => Ok(Some((self.suspects(&open, &blame), blame))),
-                None => Err(Failure::Rows(error)),
+                None => Err(error.into()),
             },
         }
     }
 
     /// Whether the rows that the server has refused are sent again, to update others before INSERT looks at them.
-    fn tries_otherwise(&self, error: &tokio_postgres::Error) -> bool {
-        let Some(changes) = &self.connection.flow.plan.changes else { return false };
-        let is_meanwhile = self.connection.way.get() == Way::UpdateFirst && is_met(error);
-        self.connection.turns_to_update(changes, error)
-            || is_meanwhile && self.connection.tries_again()
+    fn tries_otherwise(&mut self, error: &tokio_postgres::Error) -> bool {
+        let Some(changes) = &self.flow.plan.changes else { return false };
+        if self.all.merge != Some(Merge::UpdateFirst) {
+            let turns = may_be_there(changes, error);
+            if turns {
+                self.all.merge = Some(Merge::UpdateFirst);
+            }
+            return turns;
+        }
+        let is_meanwhile = is_met(error);
+        self.all.meanwhile += u32::from(is_meanwhile);
+        is_meanwhile && self.all.meanwhile <= MOST_MEANWHILE
     }
 
     /// Which of the rows that were sent the server may mean.
@@ -291,7 +251,7 @@ impl Salvage<'_, '_> {
     /// Returns the row with a line of the data that was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
-        let format = &self.connection.flow.plan.shape.format;
+        let format = &self.flow.plan.shape.format;
         let mut lines = lines::of_rows(sent, self.wire, format, true);
         let row = lines::at_line(&mut lines, line)?;
         open.iter().copied().find(|&at| self.rows[at].0 == row)
@@ -300,24 +260,29 @@ impl Salvage<'_, '_> {
     /// The first row with the key that the server names.
     fn with_key(&self, open: &[usize], blame: &Blame) -> Option<usize> {
         let key = blame.key.as_ref()?;
-        let mut finder = key.finder(self.connection.flow.plan, self.wire)?;
+        let mut finder = key.finder(self.flow.plan, self.wire)?;
         open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
-    /// Sends rows in one COPY. Returns what became of them.
-    async fn copy(&self, rows: &[usize]) -> Result<Fate, tokio_postgres::Error> {
-        let client = &self.connection.link.client;
+    /// Sends rows in one COPY. Returns what the server has stored.
+    async fn copy(&self, rows: &[usize]) -> Result<Stored, tokio_postgres::Error> {
+        let client = &self.transaction.channel.link.client;
         let beginning = client.copy_in::<_, Message>(&self.copy);
         let sink: CopyInSink<Message> = match self.before {
             Some(before) => try_join(client.batch_execute(before), beginning).await?.1,
             None => beginning.await?,
         };
+        let mut sink = pin!(sink);
         let sent = rows.iter().map(|&row| self.rows[row].1);
-        let stored = Message::send(pin!(sink), self.wire, sent).await?;
-        match self.connection.staged() {
-            Some(changes) => self.connection.take_some(changes, self.node, rows.len() as u64).await,
-            None => Ok(Fate { inserted: stored, ..Fate::default() }),
-        }
+        Message::feed(sink.as_mut(), self.wire, sent).await?;
+        let finishing = sink.as_mut().finish();
+        let Some(merge) = self.all.merge else {
+            return Ok(Stored { rows: finishing.await?, taken: None, is_proven: false });
+        };
+        let taking = self.transaction.take(self.node, merge);
+        let empty = empty_stage();
+        let (rows, taken, ()) = try_join3(finishing, taking, client.batch_execute(&empty)).await?;
+        Ok(Stored { rows, taken: Some(taken), is_proven: false })
     }
 
     /// Tries each of the rows `suspects` alone, until one is rejected. Those before it are stored first,
@@ -346,10 +311,10 @@ impl Salvage<'_, '_> {
 
     /// Rejects a row, if one more may be.
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
-        let flow = self.connection.flow;
+        let flow = self.flow;
         let (at, bytes) = self.rows[row];
         let blame = blame.of_row(flow, bytes, self.wire);
-        let Some(rejects) = self.rejects else {
+        let Some(rejects) = flow.rejects else {
             return Err(Failure::Row(at_row(flow, at, blame.report)));
         };
         if !rejects.admit(flow.control) {
@@ -369,7 +334,8 @@ impl Salvage<'_, '_> {
         if reject.is_err() {
             rejects.dismiss(1);
         }
-        self.rejected.push(reject.map_err(Failure::Row)?);
+        self.all.rejected.push(reject.map_err(Failure::Row)?);
+        self.fate.rejected += 1;
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::plan::changes::Changes;
 
 /// What the server has done with the rows of the stage.
+#[derive(Default)]
 pub(crate) struct Taken {
     /// By leaf.
     pub(crate) applied: Vec<Applied>,

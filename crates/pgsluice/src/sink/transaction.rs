@@ -1,286 +1,349 @@
-//! A transaction of the copy sink: begun with the COPY of its first payload, and ended with receipts.
+//! A transaction: parts are stored one behind the other, and committed together.
+//!
+//! ```text
+//!     round trip 1    BEGIN, locks, fence, recheck -> COPY of the first part begins
+//!                     rows
+//!     each part more  end of COPY
+//!                     recheck -> the next COPY begins
+//!                     rows
+//!     round trip 2    end of COPY, receipts, COMMIT
+//! ```
+//!
+//! Rows of a stage are taken from there in the round trip that ends COPY.
 
+use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::SinkExt;
-use futures_util::future::{join4, try_join};
+use futures_util::future::{join3, try_join, try_join3};
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::NodeId;
-use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error as PgError};
 
-use super::copy::Connection;
-use super::failure::Failure;
-use super::settled::{Copied, Loaded};
-
+use super::channel::Channel;
+use super::failure::{Failure, InDoubt};
+use super::fence::Fence;
+use super::merge::Merge;
+use super::part::{Landing, Part, Rows};
 use super::recheck::Changed;
 use super::statements::Sink;
-use super::way::Way;
+use super::taken::{Taken, take};
 use crate::bucket::message::Message;
-use crate::exchange::Destination;
-use crate::pg::ledger::is_held;
+use crate::counts::first_row::Opening;
 use crate::pg::sql;
+use crate::pg::stage::empty_stage;
+use crate::plan::Plan;
 use crate::testing::failpoint::failpoint;
 
-/// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
-/// a lock or a key of it, which the server does not see as a deadlock.
-const FIRST_IN: Duration = Duration::from_secs(5);
+/// How a transaction is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commit {
+    /// Each by itself, once the first of the load is in.
+    Each,
+    /// Before all others of the load.
+    First,
+    /// With all others of the load at once. Each is a part of one transaction, which it `divides` by a savepoint.
+    Once { divides: bool },
+    /// By the caller of a writer.
+    Caller,
+}
 
-/// A COPY that has begun, and what the session has stored before in the leaves of its payload, if that is
-/// compared.
-type Begun = (Sink, Option<Vec<i64>>);
+/// Rows that the server stores, or none of them.
+pub(crate) struct Transaction<'t> {
+    pub(super) channel: Channel<'t>,
+    commit: Commit,
+    /// The statements that begin it.
+    begin: String,
+    fence: Fence<'t>,
+    has_begun: bool,
+    parts: usize,
+    /// The last part, whose COPY has not ended.
+    last: Option<Open<'t>>,
+    stored: Vec<Stored>,
+}
 
-impl Connection<'_> {
-    /// Stores all rows of a transaction; None if the load was stopped.
-    pub(super) async fn load(
-        &self,
-        payloads: &[Arc<Payload>],
-        is_warm: bool,
-    ) -> Result<Option<Loaded>, Failure> {
-        self.choose_way(payloads);
-        let loaded = loop {
-            self.make_stage().await?;
-            self.is_apart.set(self.goes_apart(payloads));
-            let loaded = match self.is_apart.get() {
-                true => self.load_apart(payloads).await,
-                false => self.load_all(payloads, is_warm).await,
-            };
-            match &loaded {
-                Err(Failure::Early) => {}
-                Err(Failure::Unproven(_)) if !self.flow.is_atomic => {}
-                Err(Failure::Rows(error)) if self.has_met(error, payloads) => {}
-                _ => break loaded,
-            }
-            self.link.client.batch_execute(sql::ROLLBACK).await?;
-            match loaded {
-                Err(Failure::Early) if !self.first_is_in().await => return Ok(None),
-                Err(Failure::Unproven(doubt)) => self.resolve(doubt).await?,
-                _ => {}
-            }
-        };
-        if loaded.is_ok() && self.way.get() == Way::UpdateFirst {
-            self.queue.meeting.update_first();
-        }
-        match loaded {
-            Err(Failure::Rows(error)) if error.code() == Some(&SqlState::CHECK_VIOLATION) => {
-                Err(self.find_moved(payloads).await?.unwrap_or(Failure::Rows(error)))
-            }
-            loaded => loaded,
-        }
+/// A part that is being copied.
+struct Open<'t> {
+    part: Part<'t>,
+    number: usize,
+    sink: Sink,
+    /// The number of rows that the session had stored in each leaf before, if the proof compares them.
+    before: Option<Vec<i64>>,
+}
+
+/// The outcome of a part.
+pub(crate) struct Stored {
+    /// The number of rows that COPY has stored.
+    pub(crate) rows: u64,
+    /// The changes that they have made, if they went through the stage.
+    pub(crate) taken: Option<Taken>,
+    /// Whether the server's counts have shown them in their leaves.
+    pub(crate) is_proven: bool,
+}
+
+/// Returns the statements that begin a transaction which writes to these tables: their locks come before the fence.
+pub(crate) fn begin(
+    plan: &Plan,
+    commit: Commit,
+    into: impl Iterator<Item = (NodeId, Wire)>,
+) -> String {
+    let begin = match commit {
+        Commit::Once { divides: true } => sql::PART,
+        Commit::Once { divides: false } => "",
+        Commit::Each | Commit::First | Commit::Caller => sql::BEGIN,
+    };
+    [begin, &locks(plan, into)].join("; ")
+}
+
+/// Returns the statements that lock the tables on which rows rely.
+pub(super) fn locks(plan: &Plan, into: impl Iterator<Item = (NodeId, Wire)>) -> String {
+    let mut locks: Vec<String> = into.filter_map(|(node, wire)| plan.lock(node, wire)).collect();
+    locks.dedup();
+    locks.join("; ")
+}
+
+impl<'t> Transaction<'t> {
+    /// A transaction that begins with its first part, by the statements `begin`.
+    pub(crate) fn new(
+        channel: Channel<'t>,
+        commit: Commit,
+        begin: String,
+        fence: Fence<'t>,
+    ) -> Self {
+        let (has_begun, parts, last, stored) = (false, 0, None, Vec::new());
+        Self { channel, commit, begin, fence, has_begun, parts, last, stored }
     }
 
-    /// Waits until a transaction whose rows are sent may be committed, but not for long; false if the load was stopped
-    /// before.
-    pub(super) async fn may_commit(&self) -> Result<bool, Failure> {
-        failpoint("payload::committing");
-        match self.is_first.get() {
-            true => Ok(true),
-            false => timeout(FIRST_IN, self.first_is_in()).await.map_err(|_| Failure::Early),
-        }
+    /// The client of its session.
+    pub(crate) fn client(&self) -> &'t Client {
+        &self.channel.link.client
     }
 
-    /// Waits for the first transaction of the load; false if the load was stopped before.
-    async fn first_is_in(&self) -> bool {
-        let waiting = async {
-            self.queue.first_in().await;
-            Ok(())
-        };
-        self.flow.control.stop.unless_stopped(waiting).await.is_ok()
-    }
-
-    /// Looks for a leaf that is not there any more: the root says only that no partition takes a row.
-    async fn find_moved(&self, payloads: &[Arc<Payload>]) -> Result<Option<Failure>, Failure> {
-        let client = &self.link.client;
-        let joined = payloads.iter().filter(|payload| payload.nodes().len() > 1);
-        if self.flow.is_atomic || joined.clone().next().is_none() {
-            return Ok(None);
-        }
-        client.batch_execute(sql::ROLLBACK).await?;
-        for node in joined.flat_map(|payload| payload.nodes()) {
-            let changed = self.recheck.changed(self.flow.plan, client, *node, Wire::Text, false);
-            if let Some(changed) = changed.await.map_err(Failure::Begin)? {
-                return Ok(Some(Failure::Changed(*node, changed)));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn load_all(
-        &self,
-        payloads: &[Arc<Payload>],
-        is_warm: bool,
-    ) -> Result<Option<Loaded>, Failure> {
-        let Some((last, others)) = payloads.split_last() else { return Ok(None) };
-        let kept = payloads.iter().find_map(|it| self.flow.plan.refuse_kept(it.nodes()));
-        kept.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
-        // There is no first transaction with several payloads where leaves are exchanged.
-        let destination = self.destination(last.node()).await?;
-        if destination.is_none()
-            && let Some(refusal) = self.flow.plan.refuse_unrouted(last.node())
-        {
-            return self.refuse_unrouted(last, refusal).await;
-        }
-        // The first COPY of a session takes much longer.
-        let is_plain = destination.is_none() && self.staged().is_none();
-        if is_warm && is_plain && self.queue.wants_probe() {
-            self.probe(last.node()).await?;
-        }
-        let (mut copied, mut changed) = (Vec::new(), Vec::new());
-        for (index, payload) in others.iter().enumerate() {
-            self.copying.set(Some(index));
-            let (mut sink, before) = self.begin_copy(payloads, index, None).await?;
-            self.send(&mut sink, payload).await?;
-            if self.flow.control.stop.is_stopped() {
-                return Ok(None);
-            }
-            if let Some(changes) = self.staged() {
-                changed.extend(self.apply_and_go_on(changes, sink, payload).await?);
-                continue;
-            }
-            let finished = async { Ok(sink.as_mut().finish().await?) };
-            let (stored, ()) = try_join(finished, self.prove(payload, before.as_deref())).await?;
-            let is_proven = before.is_some();
-            copied.push(Copied { payload: Arc::clone(payload), stored, is_proven });
-        }
-        self.copying.set(Some(others.len()));
-        let (mut sink, before) =
-            self.begin_copy(payloads, others.len(), destination.as_ref()).await?;
-        failpoint("payload::begun");
-        self.send(&mut sink, last).await?;
-        if !self.may_commit().await? {
-            return Ok(None);
-        }
-        if let Some(changes) = self.staged() {
-            return self.end_staged(changes, sink, payloads, changed).await;
-        }
-        // Rows in a shadow are not in the table yet.
-        let with_receipts = if destination.is_some() { &[] } else { payloads };
-        let proving = before.as_deref().map(|before| (&**last, before));
-        let Some(stored) = self.commit(sink, with_receipts, proving).await? else {
-            return Ok(None);
-        };
-        let is_proven = before.is_some();
-        copied.push(Copied { payload: Arc::clone(last), stored, is_proven });
-        Ok(Some(Loaded::of(&copied, destination)))
-    }
-
-    /// Begins the COPY of a payload of a transaction, and the transaction with the first one.
-    async fn begin_copy(
-        &self,
-        payloads: &[Arc<Payload>],
-        index: usize,
-        shadow: Option<&Destination>,
-    ) -> Result<Begun, Failure> {
-        let payload = &payloads[index];
-        let (client, node, wire) = (&self.link.client, payload.node(), payload.wire());
-        if index == 0 {
-            return self.begin((node, wire), shadow, payloads).await;
-        }
-        let changed = self.recheck.changed(self.flow.plan, client, node, wire, false).await?;
-        if let Some(changed) = changed {
-            return Err(Failure::Changed(node, changed));
-        }
-        let before = self.ask_proof(payload).await?;
-        let copy = self.copy_statement(node, wire);
-        let sink = self.statements.begin(client, &copy).await.map_err(Failure::Begin)?;
-        Ok((sink, before))
-    }
-
-    /// Begins a transaction and a COPY into `node`, in one round trip, or in two if it is the first
-    /// there. If it is to take `payloads`, returns what the session has stored before in the leaves of the
-    /// first of them.
-    pub(super) async fn begin(
-        &self,
-        (node, wire): (NodeId, Wire),
-        shadow: Option<&Destination>,
-        payloads: &[Arc<Payload>],
-    ) -> Result<Begun, Failure> {
-        let client = &self.link.client;
-        let plan = self.flow.plan;
-        let (begin, copy) = match shadow {
-            Some(shadow) => (shadow.begin.clone(), plan.copy_into(&shadow.relation, wire)),
-            None => (self.begin_here((node, wire), payloads), self.copy_statement(node, wire)),
-        };
-        let begin = format!("{begin}; {}", self.link.asks_session());
+    /// Begins it in the round trip of `action`, and returns what that returns.
+    pub(crate) async fn begin_with<T>(
+        &mut self,
+        action: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        self.has_begun = true;
+        let Self { channel: Channel { link, .. }, fence, .. } = &*self;
+        let client = &link.client;
+        let begin = format!("{}; {}", self.begin, fence.sql(link));
         let beginning = client.simple_query(&begin);
-        let asking = self.recheck.changed(self.flow.plan, client, node, wire, shadow.is_some());
-        let proving = async {
-            let proof = payloads.first().and_then(|it| Some((self.proof_of(it)?, it)));
-            match proof {
-                Some((proof, payload)) => proof.count(client, payload).await.map(Some),
+        let (answers, is_current, acted) = join3(beginning, fence.advance(client), action).await;
+        let answers = answers.map_err(Failure::Begin)?;
+        if let Err(error) = fence.check_session(link, &answers) {
+            drop(acted);
+            let _ = client.batch_execute(sql::ROLLBACK).await;
+            return Err(Failure::Ledger(error));
+        }
+        let is_current = is_current.map_err(Failure::Begin)?;
+        let acted = acted?;
+        if is_current && fence.is_held(&answers) {
+            return Ok(acted);
+        }
+        // A COPY that has begun ends before the next query.
+        drop(acted);
+        Err(Failure::Ledger(fence.explain(client).await))
+    }
+
+    /// Sends the rows of a part. Its COPY stays open until [`Self::store`], [`Self::end`] or [`Self::commit`].
+    pub(crate) async fn store(&mut self, part: Part<'t>) -> Result<(), Failure> {
+        self.channel.check_running()?;
+        let number = self.parts;
+        self.parts += 1;
+        let (channel, last) = (self.channel, self.last.take());
+        let (mut sink, before) = match self.has_begun {
+            false => {
+                let begun = self.begin_with(open(channel, &part)).await;
+                begun.map_err(|failure| moved(channel.plan, &part, failure))?
+            }
+            true => {
+                // A COPY that cannot begin spoils its connection (tokio-postgres sends Sync twice), so that it waits for
+                // the end of the last one.
+                if let Some(last) = last {
+                    let stored = self.end_copy(last, true).await?;
+                    self.stored.push(stored);
+                }
+                open(channel, &part).await?
+            }
+        };
+        // A probe has no rows.
+        if !part.is_empty() {
+            failpoint("payload::begun");
+            channel.opening.into_iter().for_each(Opening::row_sent);
+        }
+        match &part.rows {
+            Rows::All(payload) => send(channel, &mut sink, payload).await,
+            Rows::Some(wire, rows) => {
+                let rows = rows.iter().map(|(_, row)| *row);
+                Message::feed(sink.as_mut(), *wire, rows).await.map_err(Failure::from)
+            }
+        }
+        .map_err(|failure| failure.of_part(number))?;
+        self.last = Some(Open { part, number, sink, before });
+        self.channel.check_running()
+    }
+
+    /// Sends more rows by the COPY of the last part.
+    pub(super) async fn send_more(&mut self, payload: &Arc<Payload>) -> Result<(), Failure> {
+        match &mut self.last {
+            Some(Open { sink, .. }) => {
+                self.channel.opening.into_iter().for_each(Opening::row_sent);
+                send(self.channel, sink, payload).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the last part, and returns the outcome of all parts.
+    pub(crate) async fn end(&mut self) -> Result<Vec<Stored>, Failure> {
+        self.channel.check_running()?;
+        if let Some(last) = self.last.take() {
+            let goes_on = matches!(self.commit, Commit::Once { .. });
+            let stored = self.end_copy(last, goes_on).await?;
+            self.stored.push(stored);
+        }
+        Ok(mem::take(&mut self.stored))
+    }
+
+    /// Commits the transaction behind its `receipts`, and returns the outcome of the parts that have not ended before.
+    /// `rows` are in doubt until the server has answered.
+    pub(crate) async fn commit(
+        &mut self,
+        rows: u64,
+        receipts: impl Future<Output = Result<(), Failure>>,
+    ) -> Result<Vec<Stored>, Failure> {
+        if let Commit::Once { divides } = self.commit {
+            let stored = self.end().await?;
+            if divides {
+                self.channel.link.client.batch_execute(sql::KEEP_PART).await?;
+            }
+            return Ok(stored);
+        }
+        self.channel.check_running()?;
+        let client = &self.channel.link.client;
+        let last = self.last.take();
+        let ending = async {
+            match last {
+                Some(last) => self.end_copy(last, false).await.map(Some),
                 None => Ok(None),
             }
         };
-        let copying = self.statements.begin(client, &copy);
-        let begun = join4(beginning, asking, proving, copying).await;
-        // Why COPY was refused, if so.
-        if let (_, Ok(Some(changed)), _, Err(_)) = &begun {
-            return Err(Failure::Changed(node, *changed));
-        }
-        let (answers, changed, before, sink) = begun;
-        let begun = answers.and_then(|answers| Ok((answers, changed?, before?, sink?)));
-        let (answers, changed, before, sink) = begun.map_err(|error| {
-            // The server names the schema that is not there any more, but not the table.
-            let schema = error.code() == Some(&SqlState::INVALID_SCHEMA_NAME);
-            match plan.is_direct(node) && schema {
-                true => Failure::Changed(node, Changed::Moved),
-                false => Failure::Begin(error),
+        let committing = async { Ok(client.batch_execute(sql::COMMIT).await?) };
+        let asked = if client.is_closed() { 0 } else { rows };
+        let in_doubt = InDoubt::new(&self.channel.control.progress.rows_in_doubt, asked);
+        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
+        let outcome = try_join3(ending, receipts, committing).await;
+        in_doubt.settle(&outcome);
+        self.stored.extend(outcome?.0);
+        Ok(mem::take(&mut self.stored))
+    }
+
+    /// Ends the COPY of a part. If the transaction `goes_on`, the stage is emptied for the next one.
+    async fn end_copy(&self, open: Open<'t>, goes_on: bool) -> Result<Stored, Failure> {
+        let Open { part, number, mut sink, before } = open;
+        let client = &self.channel.link.client;
+        let finishing = async {
+            let rows = sink.as_mut().finish().await?;
+            // A probe has no rows.
+            if rows > 0 && !goes_on {
+                failpoint("payload::copied");
             }
-        })?;
-        let sink = self.check_session(&answers, sink).await?;
-        match changed {
-            Some(changed) => Err(Failure::Changed(node, changed)),
-            None if shadow.is_some() || self.flow.is_atomic => Ok((sink, before)),
-            None => match &self.writer {
-                Some(writer) if !is_held(&answers) => {
-                    drop(sink);
-                    Err(Failure::Ledger(writer.ledger.lost_attempt(client).await))
-                }
-                _ => Ok((sink, before)),
-            },
-        }
-    }
-
-    /// Returns what begins a transaction of rows that go into the table itself, or their part of one
-    /// that is held.
-    fn begin_here(&self, into: (NodeId, Wire), payloads: &[Arc<Payload>]) -> String {
-        if self.flow.is_atomic {
-            return self.begin_part(into);
-        }
-        let others = payloads.iter().map(|payload| (payload.node(), payload.wire()));
-        self.begin_all(std::iter::once(into).chain(others))
-    }
-
-    /// Returns what begins a transaction that writes to the table itself. It has its locks before it keeps
-    /// other runs of the load from beginning.
-    pub(super) fn begin_all(&self, into: impl Iterator<Item = (NodeId, Wire)>) -> String {
-        let fence = self.writer.as_ref().map(|writer| writer.ledger.fence());
-        let begin = std::iter::once(sql::BEGIN.to_owned()).chain(self.locks(into)).chain(fence);
-        begin.collect::<Vec<_>>().join("; ")
-    }
-
-    /// Returns the statements that lock the tables on which rows rely.
-    pub(super) fn locks(&self, into: impl Iterator<Item = (NodeId, Wire)>) -> Vec<String> {
-        let mut locks: Vec<String> =
-            into.filter_map(|(node, wire)| self.flow.plan.lock(node, wire)).collect();
-        locks.dedup();
-        locks
-    }
-
-    pub(super) async fn send(
-        &self,
-        sink: &mut Sink,
-        payload: &Arc<Payload>,
-    ) -> Result<(), Failure> {
-        self.flow.opening.row_sent();
-        for message in Message::all(payload) {
-            if self.flow.control.stop.is_stopped() {
-                break;
+            Ok(rows)
+        };
+        let ended = match part.landing {
+            Landing::Stage(node, merge) => {
+                let taking = async { self.take(node, merge).await.map(Some) };
+                let emptying = async {
+                    let empty = goes_on.then(empty_stage);
+                    client.batch_execute(&empty.unwrap_or_default()).await
+                };
+                let ended = try_join3(finishing, taking, emptying).await;
+                let ended = ended.map(|(rows, taken, ())| Stored { rows, taken, is_proven: false });
+                ended.map_err(Failure::from)
             }
-            sink.feed(message).await?;
+            _ => {
+                let finishing = async { finishing.await.map_err(Failure::from) };
+                let ended = try_join(finishing, self.prove(&part, before.as_deref())).await;
+                let is_proven = before.is_some();
+                ended.map(|(rows, ())| Stored { rows, taken: None, is_proven })
+            }
+        };
+        ended.map_err(|failure| failure.of_part(number))
+    }
+
+    /// Fails unless the rows of a part are in their leaves, which had `before`.
+    async fn prove(&self, part: &Part<'_>, before: Option<&[i64]>) -> Result<(), Failure> {
+        let Channel { link, plan, prepared, .. } = self.channel;
+        match (&prepared.proof, part.proven(), before) {
+            (Some(proof), Some(payload), Some(before)) => {
+                proof.check(&link.client, plan, payload, before).await
+            }
+            _ => Ok(()),
         }
-        failpoint("payload::sent");
-        Ok(())
+    }
+
+    /// Takes the rows of the stage into `node`.
+    pub(super) async fn take(&self, node: NodeId, merge: Merge) -> Result<Taken, PgError> {
+        let Channel { link, plan, .. } = self.channel;
+        let is_leaf = plan.tree.nodes[node].key.is_none();
+        let is_alone = match merge {
+            Merge::Absent => is_leaf,
+            merge => merge == Merge::UpdateFirst,
+        };
+        match &plan.changes {
+            Some(changes) => take(&link.client, plan, (changes, is_alone), node).await,
+            None => Ok(Taken::default()),
+        }
+    }
+}
+
+/// Begins the COPY of a part, under the locks of its transaction.
+async fn open(channel: Channel<'_>, part: &Part<'_>) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+    let Channel { link, plan, prepared, .. } = channel;
+    let (client, node) = (&link.client, part.landing.node());
+    let (wire, is_shadow) = (part.wire(), part.landing.is_shadow());
+    let asking = prepared.recheck.changed(plan, client, node, wire, is_shadow);
+    let proving = async {
+        match (&prepared.proof, part.proven()) {
+            (Some(proof), Some(payload)) => proof.count(client, plan, payload).await.map(Some),
+            _ => Ok(None),
+        }
+    };
+    let copy = part.copy_statement(plan);
+    let copying = prepared.statements.begin(client, &copy);
+    let (changed, before, sink) = join3(asking, proving, copying).await;
+    // A change explains why COPY was refused.
+    match changed.map_err(Failure::Begin)? {
+        Some(changed) => Err(Failure::Changed(node, changed)),
+        None => Ok((sink.map_err(Failure::Begin)?, before.map_err(Failure::Begin)?)),
+    }
+}
+
+/// Sends all rows of a payload.
+async fn send(
+    channel: Channel<'_>,
+    sink: &mut Sink,
+    payload: &Arc<Payload>,
+) -> Result<(), Failure> {
+    for message in Message::all(payload) {
+        channel.check_running()?;
+        sink.feed(message).await?;
+    }
+    failpoint("payload::sent");
+    Ok(())
+}
+
+/// Says that the node of a part is gone where the server only misses its schema.
+fn moved(plan: &Plan, part: &Part<'_>, failure: Failure) -> Failure {
+    let node = part.landing.node();
+    match failure {
+        Failure::Begin(error)
+            if error.code() == Some(&SqlState::INVALID_SCHEMA_NAME) && plan.is_direct(node) =>
+        {
+            Failure::Changed(node, Changed::Moved)
+        }
+        failure => failure,
     }
 }

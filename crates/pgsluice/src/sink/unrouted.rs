@@ -1,39 +1,34 @@
 //! Rows that only the server can route, in a load that replaces rows: the server would store them in the old
 //! leaves, and they would be gone with these. So they end the load.
 
+use std::iter::once;
 use std::sync::Arc;
 
 use pgsluice_core::bucket::Payload;
 use tokio_postgres::error::SqlState;
 
-use super::copy::Connection;
+use super::connection::Connection;
 use super::failure::Failure;
-use super::settled::Loaded;
+use super::part::{Landing, Part, Rows};
 use crate::error::Error;
 
 impl Connection<'_> {
     /// Sends the rows of `payload` to learn whether the server rejects them: most often no partition takes them.
-    /// Otherwise `refusal` is the error. Nothing is committed. None if the load was stopped.
-    pub(super) async fn refuse_unrouted(
-        &self,
-        payload: &Arc<Payload>,
-        refusal: Error,
-    ) -> Result<Option<Loaded>, Failure> {
+    /// Otherwise `refusal` is the error. Nothing is committed.
+    pub(super) async fn refuse_unrouted(&self, payload: &Arc<Payload>, refusal: Error) -> Failure {
+        let into = once((payload.node(), payload.wire()));
+        let mut transaction = self.transaction(self.commit_of_each(), into, None);
         let sending = async {
-            let into = (payload.node(), payload.wire());
-            let (mut sink, _) = self.begin(into, None, std::slice::from_ref(payload)).await?;
-            self.send(&mut sink, payload).await?;
-            Ok(sink.as_mut().finish().await?)
+            transaction
+                .store(Part { rows: Rows::All(payload), landing: Landing::Leaf(payload.node()) })
+                .await?;
+            transaction.end().await
         };
-        let sent = sending.await;
-        if self.flow.control.stop.is_stopped() {
-            return Ok(None);
-        }
-        Err(match sent {
-            Err(Failure::Rows(error)) if is_there(&error) => Failure::Unmade(refusal),
+        match sending.await {
+            Err(Failure::Rows { error, .. }) if is_there(&error) => Failure::Unmade(refusal),
             Err(failure) => failure,
             Ok(_) => Failure::Unmade(refusal),
-        })
+        }
     }
 }
 

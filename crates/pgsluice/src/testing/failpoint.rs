@@ -34,11 +34,11 @@ pub const NAMES: [&str; 21] = [
 /// Comes to the point `name`.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub(crate) fn failpoint(_name: &'static str) {}
+pub fn failpoint(_name: &'static str) {}
 
 /// Comes to the point `name`.
 #[cfg(feature = "failpoints")]
-pub(crate) fn failpoint(name: &'static str) {
+pub fn failpoint(name: &'static str) {
     use std::sync::LazyLock;
 
     static CHOSEN: LazyLock<Option<chosen::Chosen>> = LazyLock::new(chosen::Chosen::read);

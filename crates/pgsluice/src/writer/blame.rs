@@ -8,15 +8,15 @@
 
 use std::collections::HashSet;
 
-use tokio_postgres::Client;
-
 use super::gathered::Gathered;
 use super::session::Planned;
 use super::trouble::{Trouble, refused};
+use super::way::Way;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::pg::sql;
 use crate::plan::changes::Changes;
+use crate::sink::channel::Channel;
 use crate::sink::key::Key;
 
 /// Rows of more bytes are not tried again.
@@ -28,12 +28,17 @@ const FOREIGN_KEY: &str = "23503";
 impl Planned {
     /// Returns `error`, by which the server has refused the rows, with the place of the row that is to blame, if that
     /// can be proven.
-    pub(super) async fn blame(&self, client: &Client, gathered: &Gathered, error: Error) -> Error {
+    pub(super) async fn blame(
+        &self,
+        channel: Channel<'_>,
+        gathered: &Gathered,
+        error: Error,
+    ) -> Error {
         let is_known = error.kind() != Kind::Data || error.place().is_some();
         if is_known || gathered.sent() == 0 || gathered.bytes() > MOST_BYTES {
             return error;
         }
-        match self.find(client, gathered, &error).await {
+        match self.find(channel, gathered, &error).await {
             Some((row, said)) => self.gathering.at_row(said, gathered, row),
             None => error,
         }
@@ -42,27 +47,27 @@ impl Planned {
     /// Returns the number of the row, in the order in which they are sent, and what the server says of it.
     async fn find(
         &self,
-        client: &Client,
+        channel: Channel<'_>,
         gathered: &Gathered,
         error: &Error,
     ) -> Option<(usize, Error)> {
         if error.sqlstate() == Some(FOREIGN_KEY) {
             let rows = self.with_key(gathered, error);
             let others = gathered.part(|row| !rows.contains(&row));
-            let without = self.try_rows(client, &others).await?;
+            let without = self.try_rows(channel, &others).await?;
             let is_same = without.is_some_and(|without| says_the_same(&without, error));
             let row = rows.into_iter().min().filter(|_| !is_same);
             return row.map(|row| (row, error.clone()));
         }
         let first = |rows: usize| gathered.part(|row| row < rows);
-        if self.try_rows(client, &first(0)).await?.is_some() {
+        if self.try_rows(channel, &first(0)).await?.is_some() {
             return None;
         }
         let (mut good, mut bad) = (0, usize::try_from(gathered.sent()).ok()?);
-        let mut said = self.try_rows(client, &first(bad)).await??;
+        let mut said = self.try_rows(channel, &first(bad)).await??;
         while bad - good > 1 {
             let middle = usize::midpoint(good, bad);
-            match self.try_rows(client, &first(middle)).await? {
+            match self.try_rows(channel, &first(middle)).await? {
                 Some(refusal) => (bad, said) = (middle, refusal),
                 None => good = middle,
             }
@@ -92,9 +97,13 @@ impl Planned {
 
     /// Stores rows as a flush would, checks all constraints, and rolls back. Returns the refusal, if it is one; `None` if
     /// nothing comes of that.
-    pub(super) async fn try_rows(&self, client: &Client, rows: &Gathered) -> Option<Option<Error>> {
+    pub(super) async fn try_rows(
+        &self,
+        channel: Channel<'_>,
+        rows: &Gathered,
+    ) -> Option<Option<Error>> {
         let before = self.updates_first.get();
-        let tried = self.try_once(client, rows).await;
+        let tried = self.try_once(channel, rows).await;
         let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
             && matches!(&tried, Some(Some(error)) if may_be_there(error));
         if before || !may_be_there {
@@ -102,20 +111,23 @@ impl Planned {
         }
         // An update may take rows that are there already.
         self.updates_first.set(true);
-        let tried = self.try_once(client, rows).await;
+        let tried = self.try_once(channel, rows).await;
         self.updates_first.set(before);
         tried
     }
 
-    async fn try_once(&self, client: &Client, rows: &Gathered) -> Option<Option<Error>> {
-        let sent = match &self.plan.changes {
-            Some(changes) => self.change(client, changes, rows, None).await.map(drop),
-            None => self.copy_all(client, rows, None).await.map(drop),
+    async fn try_once(&self, channel: Channel<'_>, rows: &Gathered) -> Option<Option<Error>> {
+        let way = if self.plan.changes.is_some() { Way::Stage } else { Way::Copy };
+        let client = &channel.link.client;
+        let trying = async {
+            let mut transaction = self.transaction(channel, (rows, way), None);
+            self.send(&mut transaction, (rows, way)).await?;
+            let ended = transaction.end().await;
+            let ended = ended.map_err(|failure| self.trouble(failure, (rows, way)))?;
+            self.count(rows, way, ended)?;
+            client.batch_execute(sql::IMMEDIATE).await.map_err(refused)
         };
-        let tried = match sent {
-            Ok(()) => client.batch_execute(sql::IMMEDIATE).await.map_err(refused),
-            Err(trouble) => Err(trouble),
-        };
+        let tried = trying.await;
         client.batch_execute(sql::ROLLBACK).await.ok()?;
         match tried {
             Ok(()) => Some(None),

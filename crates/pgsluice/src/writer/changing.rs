@@ -9,149 +9,107 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
-use futures_util::future::{join3, join4, try_join};
-use pgsluice_core::bucket::{Payload, Wire};
+use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
-use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Row, Statement};
 
 use super::gathered::Gathered;
-use super::kept::Keeping;
 use super::parameters::of_all;
-use super::session::{Planned, advance, check_current, send_all};
-use super::trouble::{Trouble, refused};
-use crate::bucket::message::Message;
+use super::session::Planned;
+use super::trouble::Trouble;
+use super::way::Way;
 use crate::counts::reconcile::misplaced;
+use crate::error::Error;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
 use crate::fate::Fate;
 use crate::pg::changes::Applied;
-use crate::pg::sql;
-use crate::pg::stage::{empty_stage, stage};
 use crate::plan::changes::Changes;
-use crate::sink::recheck::Changed;
-use crate::sink::taken::{Taken, fate, in_node, made, take};
-
-/// Rows of a payload that pass the stage at once.
-struct Part<'p> {
-    payload: &'p Arc<Payload>,
-    node: NodeId,
-    /// Those of one leaf; `None` for all.
-    rows: Option<Vec<&'p [u8]>>,
-}
+use crate::sink::failure::Failure;
+use crate::sink::merge::Merge;
+use crate::sink::part::{Landing, Part, Rows};
+use crate::sink::taken::{Taken, fate, in_node};
+use crate::sink::transaction::Stored;
 
 impl Planned {
-    /// Makes the stage of the session, unless it is there.
-    async fn make_stage(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        if !self.has_stage.get() {
-            let made = made(&self.plan).unwrap_or_default();
-            // Another plan of the session may have made one.
-            client.batch_execute(&format!("{}; {made}", sql::NO_TEMPORARY)).await?;
-            self.has_stage.set(true);
-        }
-        Ok(())
-    }
-
-    /// Begins a transaction, and takes all rows through the stage; what became of them.
-    pub(super) async fn change(
+    /// Sends all rows of a payload by one statement with `ON CONFLICT`.
+    pub(super) async fn insert_or_change(
         &self,
         client: &Client,
-        changes: &Changes,
-        gathered: &Gathered,
-        kept: Keeping<'_>,
-    ) -> Result<Fate, Trouble> {
-        self.make_stage(client).await.map_err(refused)?;
-        let mut all = gathered.begun();
-        let parts = gathered.payloads.iter().flat_map(|payload| self.parts(changes, payload));
-        for (number, Part { payload, node, rows }) in parts.enumerate() {
-            self.check_node(changes, payload)?;
-            let first = number == 0;
-            let before = if first { sql::BEGIN.to_owned() } else { empty_stage() };
-            let lock = self.plan.lock(node, Wire::Binary);
-            let begin = std::iter::once(before).chain(lock).collect::<Vec<_>>().join("; ");
-            let copy = self.plan.copy_into(&stage(), payload.wire());
-            let advancing = advance(client, gathered, kept.filter(|_| first));
-            let checking = self.recheck.changed(&self.plan, client, node, payload.wire(), false);
-            let copying = self.statements.begin(client, &copy);
-            let (begun, is_current, changed, sink) =
-                join4(client.batch_execute(&begin), advancing, checking, copying).await;
-            begun.map_err(refused)?;
-            check_current(kept, is_current.map_err(refused)?)?;
-            match changed.map_err(refused)? {
-                Some(Changed::Moved) => return Err(Trouble::Changed(self.plan.moved(node))),
-                Some(Changed::Retyped) => return Err(Trouble::Changed(self.plan.retyped())),
-                None => {}
-            }
-            let mut sink = sink.map_err(refused)?;
-            let columns = &self.plan.catalogue.columns;
-            let count = rows.as_ref().map_or(payload.rows(), Vec::len) as u64;
-            let sent = async {
-                let refused =
-                    |error| self.gathering.refused(error, payload, (&stage().name, columns));
-                match rows {
-                    None => send_all(sink, payload).await.map_err(refused),
-                    Some(rows) => {
-                        let rows = rows.into_iter();
-                        Message::send(sink.as_mut(), payload.wire(), rows).await.map_err(not_taken)
-                    }
-                }
-            };
-            let taking = async {
-                let changes = (changes, self.updates_first.get());
-                take(client, &self.plan, changes, node).await.map_err(not_taken)
-            };
-            let (_, taken) = try_join(sent, taking).await?;
-            self.check_taken(payload, &taken)?;
-            let applied = in_node(&self.plan, node, &taken.applied);
-            all.add(fate(changes, count, applied));
-        }
-        self.record_met(gathered, &all);
-        Ok(all)
+        statement: &Statement,
+        payload: &Payload,
+    ) -> Result<Taken, Failure> {
+        let arrays = of_all(payload, &self.plan.catalogue.types);
+        let inserted = client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>();
+        Ok(Taken {
+            applied: inserted.await?.iter().map(Applied::of_insert).collect(),
+            misplaced: 0,
+        })
     }
 
-    /// Begins a transaction, and sends all rows by one statement; what became of them.
-    pub(super) async fn change_by_arrays(
+    /// Counts the rows that [`Self::insert_or_change`] has sent.
+    pub(super) fn count_inserted(
         &self,
-        client: &Client,
-        changes: &Changes,
         gathered: &Gathered,
-        kept: Keeping<'_>,
+        changes: &Changes,
+        payload: &Payload,
+        taken: &Taken,
     ) -> Result<Fate, Trouble> {
+        self.check_taken(payload, taken)?;
         let mut all = gathered.begun();
-        let ([payload], Some(statement)) = (&gathered.payloads[..], &self.inserts.changing) else {
-            return self.change(client, changes, gathered, kept).await;
-        };
-        let begin = client.batch_execute(sql::BEGIN);
-        let advancing = advance(client, gathered, kept);
-        let inserting = async {
-            let arrays = of_all(payload, &self.plan.catalogue.types);
-            client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>().await
-        };
-        let (begun, is_current, inserted) = join3(begin, advancing, inserting).await;
-        begun.map_err(refused)?;
-        check_current(kept, is_current.map_err(refused)?)?;
-        let inserted = inserted.map_err(refused)?;
-        let applied = inserted.iter().map(Applied::of_insert).collect();
-        let taken = Taken { applied, misplaced: 0 };
-        self.check_taken(payload, &taken)?;
         let applied = in_node(&self.plan, ROOT, &taken.applied);
         all.add(fate(changes, payload.rows() as u64, applied));
         self.record_met(gathered, &all);
         Ok(all)
     }
 
-    /// Returns the parts of a payload that pass the stage in turn, with their destinations.
-    fn parts<'p>(&self, changes: &Changes, payload: &'p Arc<Payload>) -> Vec<Part<'p>> {
+    /// Counts what became of all rows, whose COPYs have ended.
+    pub(super) fn count(
+        &self,
+        gathered: &Gathered,
+        way: Way,
+        stored: Vec<Stored>,
+    ) -> Result<Fate, Trouble> {
+        let Some(changes) = self.plan.changes.as_ref().filter(|_| way != Way::Copy) else {
+            return Ok(gathered.fate(stored.iter().map(|stored| stored.rows).sum()));
+        };
+        let mut all = gathered.begun();
+        let payloads = gathered.payloads.iter();
+        let targets =
+            payloads.flat_map(|it| self.targets(it).into_iter().map(move |target| (it, target)));
+        for ((payload, (node, rows)), Stored { taken, .. }) in targets.zip(stored) {
+            let taken = taken.unwrap_or_default();
+            self.check_taken(payload, &taken)?;
+            all.add(fate(changes, rows, in_node(&self.plan, node, &taken.applied)));
+        }
+        self.record_met(gathered, &all);
+        Ok(all)
+    }
+
+    /// Returns the tables into which the rows of a payload are taken from the stage, with the number of rows of each.
+    pub(super) fn targets(&self, payload: &Payload) -> Vec<(NodeId, u64)> {
         if self.updates_first.get() {
-            let apart = payload.apart().map(|(node, rows)| {
-                let rows = rows.into_iter().map(|(_, row)| row).collect();
-                Part { payload, node, rows: Some(rows) }
+            return payload.rows_by_node().map(|(node, rows)| (node, rows as u64)).collect();
+        }
+        // By its own name a leaf takes no rows that have become another one's.
+        let joins = self.plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
+        let node = if joins { ROOT } else { payload.node() };
+        vec![(node, payload.rows() as u64)]
+    }
+
+    /// Returns the parts of a payload that pass the stage in turn, one for each of its [`Self::targets`].
+    pub(super) fn parts<'p>(&self, payload: &'p Arc<Payload>) -> Vec<Part<'p>> {
+        if self.updates_first.get() {
+            let apart = payload.apart().map(|(node, rows)| Part {
+                rows: Rows::Some(payload.wire(), rows),
+                landing: Landing::Stage(node, Merge::UpdateFirst),
             });
             return apart.collect();
         }
-        // By its own name a leaf takes no rows that have become another one's.
-        let node = if changes.may_join_leaves() { ROOT } else { payload.node() };
-        vec![Part { payload, node, rows: None }]
+        let parts = self.targets(payload).into_iter().map(|(node, _)| Part {
+            rows: Rows::All(payload),
+            landing: Landing::Stage(node, Merge::Conflict),
+        });
+        parts.collect()
     }
 
     fn record_met(&self, gathered: &Gathered, fate: &Fate) {
@@ -160,7 +118,7 @@ impl Planned {
     }
 
     /// Refuses rows of an unknown leaf, where these do not go through the root.
-    fn check_node(&self, changes: &Changes, payload: &Payload) -> Result<(), Trouble> {
+    pub(super) fn check_node(&self, changes: &Changes, payload: &Payload) -> Result<(), Trouble> {
         let node = payload.node();
         if changes.through_root || self.is_leaf(node) {
             return Ok(());
@@ -194,16 +152,5 @@ impl Planned {
 
     fn is_leaf(&self, node: NodeId) -> bool {
         self.plan.tree.nodes[node].key.is_none()
-    }
-}
-
-/// The refusal of rows of the stage; by a partition's constraint, which has no name, the table is not what it was.
-fn not_taken(error: tokio_postgres::Error) -> Trouble {
-    let is_changed = error
-        .as_db_error()
-        .is_some_and(|db| *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none());
-    match refused(error) {
-        Trouble::Refused(error) if is_changed => Trouble::Changed(error),
-        trouble => trouble,
     }
 }

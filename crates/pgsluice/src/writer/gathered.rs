@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pgsluice_core::bucket::Payload;
 
 use super::refused::Read;
-use super::trouble::Trouble;
 use crate::control::Control;
 use crate::duplicates::{self, Superseded};
 use crate::error::{Error, Result};
@@ -148,8 +147,8 @@ impl Gathering {
         error: tokio_postgres::Error,
         payload: &Payload,
         (table, columns): (&str, &[String]),
-    ) -> Trouble {
-        Trouble::Refused(self.read.refused(error, payload, (table, columns)))
+    ) -> Error {
+        self.read.refused(error, payload, (table, columns))
     }
 
     /// The error at a row, by its number in the order in which they are sent.

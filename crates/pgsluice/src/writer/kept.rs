@@ -10,6 +10,7 @@ use crate::ledger::Run;
 use crate::ledger::terms::of_writer;
 use crate::pg::ledger::positions::Position;
 use crate::pg::ledger::{Named, Schema};
+use crate::sink::fence::Advance;
 
 /// A writer that the ledger knows.
 #[derive(Debug)]
@@ -66,14 +67,9 @@ impl Kept {
         self.at.clone().unwrap_or_default()
     }
 
-    /// Records rows in their transaction; false if another writer has taken over.
-    pub(super) async fn advance(
-        &self,
-        client: &Client,
-        rows: u64,
-        position: Option<&str>,
-    ) -> Result<bool, PgError> {
-        self.named.advance(client, &self.at(), rows.cast_signed(), position).await
+    /// Returns the move from its position to the one behind `rows` more.
+    pub(super) fn advance<'a>(&'a self, rows: u64, to: Option<&'a str>) -> Advance<'a> {
+        Advance { participant: &self.named, from: self.at(), to, rows }
     }
 
     /// Records what became of them.

@@ -48,6 +48,8 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::incarnation::Incarnation;
 use crate::pg::runtime::attentive;
+use crate::sink::channel::Channel;
+use crate::testing::failpoint::failpoint;
 
 /// About the first pause before another try.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -204,9 +206,10 @@ impl Writer {
             return Err(Error::lost());
         };
         let trying = async {
-            match planned.try_rows(&link.client, &gathered).await {
+            let channel = planned.channel(link, control);
+            match planned.try_rows(channel, &gathered).await {
                 Some(None) => Ok(()),
-                Some(Some(error)) => Err(planned.blame(&link.client, &gathered, error).await),
+                Some(Some(error)) => Err(planned.blame(channel, &gathered, error).await),
                 None => Err(Error::lost()),
             }
         };
@@ -295,17 +298,20 @@ impl Writer {
         }
         let way = planned.choose(&gathered);
         let keeping = kept.as_ref().map(|kept| (kept, position));
-        let storing = store(planned, link, (&gathered, way), keeping);
+        let channel = planned.channel(link, control);
+        let storing = store(planned, channel, (&gathered, way), keeping);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((fate, gone))) => {
+                failpoint("payload::committed");
                 planned.gathering.give_back(gathered);
                 kept.iter_mut().for_each(|kept| kept.advanced(fate, position));
                 Ok(Receipt { fate, way: Some(gone) })
             }
             // A row that is refused says nothing against the plan.
             Some(Err(Trouble::Refused(error))) if error.kind() == Kind::Data => {
-                let blaming = planned.blame(&link.client, &gathered, error.clone());
+                let channel = planned.channel(link, control);
+                let blaming = planned.blame(channel, &gathered, error.clone());
                 let blamed = runtime.block_on(link.canceller.settle(control, blaming));
                 planned.gathering.give_back(gathered);
                 Err(Trouble::Refused(blamed.unwrap_or(error)))
@@ -370,14 +376,14 @@ fn opened(
 /// the way that succeeded.
 async fn store(
     planned: &Planned,
-    link: &Link,
+    channel: Channel<'_>,
     (gathered, way): (&Gathered, Way),
     kept: Keeping<'_>,
 ) -> Result<(Fate, Way), Trouble> {
     let (mut way, mut tried) = (way, 0);
     let updated_first = planned.updates_first.get();
     loop {
-        let refused = match planned.store(&link.client, (gathered, way), kept).await {
+        let refused = match planned.store(channel, (gathered, way), kept).await {
             Ok(fate) => return Ok((fate, way)),
             Err(refused) => refused,
         };

@@ -1,12 +1,11 @@
 //! A session of a writer: its connection, the plan, and how rows are sent by it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::future::ready;
 
-use futures_util::SinkExt;
-use futures_util::future::{join3, join4, try_join};
+use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, Wire};
-use pgsluice_core::catalog::ROOT;
+use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Statement};
 
 use super::gathered::{Gathered, Gathering};
@@ -15,7 +14,7 @@ use super::named::Named;
 use super::parameters::of_all;
 use super::trouble::{Trouble, in_doubt, refused};
 use super::way::Way;
-use crate::bucket::message::Message;
+use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::fate::Fate;
@@ -25,12 +24,16 @@ use crate::pg::conninfo::Target;
 use crate::pg::incarnation::Incarnation;
 use crate::pg::insert::Inserts;
 use crate::pg::introspect::Catalogue;
-use crate::pg::{is_answer, sql};
+use crate::pg::sql;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
-use crate::sink::recheck::Recheck;
-use crate::sink::statements::{Sink, Statements};
+use crate::sink::channel::{Channel, Prepared};
+use crate::sink::failure::Failure;
+use crate::sink::fence::Fence;
+use crate::sink::part::Part;
 use crate::sink::taken::apply;
+use crate::sink::transaction::{Commit, Transaction, begin};
+use crate::testing::failpoint::failpoint;
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
@@ -51,11 +54,9 @@ pub(super) struct Planned {
     pub(super) named: Named,
     pub(super) gathering: Gathering,
     pub(super) inserts: Inserts,
-    pub(super) recheck: Recheck,
-    pub(super) statements: Statements,
+    pub(super) prepared: Prepared,
     /// Flushes one after the other that have met no rows which were there.
     pub(super) unmet: Cell<u32>,
-    pub(super) has_stage: Cell<bool>,
     /// Whether rows that are there are updated before others are inserted, which INSERT alone would refuse.
     pub(super) updates_first: Cell<bool>,
 }
@@ -106,45 +107,36 @@ impl Planned {
             let changing = changing.map(|changes| apply(&plan, (changes, false), ROOT));
             Inserts::prepare(client, root, oid, columns, types, changing).await
         };
-        let (inserts, recheck) = try_join(preparing, Recheck::prepare(client, &plan)).await?;
+        let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan)).await?;
         let gathering = Gathering::new(&plan);
-        let statements = Statements::default();
-        let (unmet, has_stage) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
-        let updates_first = Cell::new(false);
-        Ok(Self {
-            named: Named::new(job, &plan),
-            plan,
-            gathering,
-            inserts,
-            recheck,
-            statements,
-            unmet,
-            has_stage,
-            updates_first,
-        })
+        let (unmet, updates_first) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
+        let named = Named::new(job, &plan);
+        Ok(Self { plan, named, gathering, inserts, prepared, unmet, updates_first })
     }
 
-    /// Stores rows, which go by COPY or through the stage unless they are one payload in binary, and commits them, with
-    /// their position if one is kept; what became of them.
+    /// The channel of its transactions.
+    pub(super) fn channel<'s>(&'s self, link: &'s Link, control: &'s Control) -> Channel<'s> {
+        let Self { plan, prepared, .. } = self;
+        Channel { link, plan, prepared, control, opening: None }
+    }
+
+    /// Stores rows and commits them, with their position if one is kept. Returns what became of them.
     pub(super) async fn store(
         &self,
-        client: &Client,
+        channel: Channel<'_>,
         (gathered, way): (&Gathered, Way),
         kept: Keeping<'_>,
     ) -> Result<Fate, Trouble> {
-        let rows = gathered.rows();
-        let stored = match (way, kept, &gathered.payloads[..], &self.inserts.plain) {
+        let client = &channel.link.client;
+        if let (Way::Arrays, None, [payload], Some(statement)) =
+            (way, kept, &gathered.payloads[..], &self.inserts.plain)
+        {
             // A statement by itself is a transaction.
-            (Way::Arrays, None, [payload], Some(statement)) => {
-                let inserting = self.insert(client, statement, payload);
-                return in_fate(gathered, inserting.await.map_err(|error| in_doubt(error, rows)));
-            }
-            // What comes of the rows need not be known before they are committed.
-            (Way::Copy, None, [payload], _) => {
-                in_fate(gathered, self.copy(client, payload, gathered).await)
-            }
-            _ => self.store_and_settle(client, (gathered, way), kept).await,
-        };
+            let inserted = self.insert(client, statement, payload).await;
+            let inserted = inserted.map_err(|error| in_doubt(error, gathered.rows()))?;
+            return Ok(gathered.fate(inserted));
+        }
+        let stored = self.store_together(channel, (gathered, way), kept).await;
         if stored.is_err() {
             // If the connection is lost, the server does it.
             let _ = client.batch_execute(sql::ROLLBACK).await;
@@ -152,138 +144,105 @@ impl Planned {
         stored
     }
 
-    /// The same, with what became of the rows in the ledger before they are committed.
-    async fn store_and_settle(
+    async fn store_together(
         &self,
-        client: &Client,
+        channel: Channel<'_>,
         (gathered, way): (&Gathered, Way),
         kept: Keeping<'_>,
     ) -> Result<Fate, Trouble> {
-        let rows = gathered.rows();
-        let fate = match (way, &self.plan.changes) {
-            (Way::Stage, Some(changes)) => self.change(client, changes, gathered, kept).await,
-            (Way::Conflict, Some(changes)) => {
-                self.change_by_arrays(client, changes, gathered, kept).await
+        let mut transaction = self.transaction(channel, (gathered, way), kept);
+        let sent = self.send(&mut transaction, (gathered, way)).await?;
+        failpoint("payload::committing");
+        let failed = |failure| self.trouble(failure, (gathered, way));
+        let doubtful = |failure: Failure| match failure.is_answer() {
+            true => failed(failure),
+            false => Trouble::InDoubt(failure.into_error(), gathered.rows()),
+        };
+        let fate = match (sent, way) {
+            (Some(fate), _) => fate,
+            // What comes of the rows need not be known before they are committed.
+            (None, Way::Copy) if kept.is_none() => {
+                let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
+                return Ok(gathered.fate(stored.iter().map(|stored| stored.rows).sum()));
             }
-            _ => in_fate(gathered, self.send(client, (gathered, way), kept).await),
-        }?;
+            (None, _) => self.count(gathered, way, transaction.end().await.map_err(failed)?)?,
+        };
         let settling = async {
             match kept {
-                Some((kept, _)) => kept.settle(client, &fate).await,
+                Some((kept, _)) => {
+                    kept.settle(&channel.link.client, &fate).await.map_err(Failure::Receipts)
+                }
                 None => Ok(()),
             }
         };
-        let ending = try_join(settling, client.batch_execute(sql::COMMIT)).await;
-        ending.map(|_| fate).map_err(|error| in_doubt(error, rows))
+        transaction.commit(0, settling).await.map_err(doubtful)?;
+        Ok(fate)
     }
 
-    /// Begins a transaction and sends all of its rows; those that the server has stored.
-    async fn send(
-        &self,
-        client: &Client,
-        (gathered, way): (&Gathered, Way),
-        kept: Keeping<'_>,
-    ) -> Result<u64, Trouble> {
-        let (Way::Arrays, [payload], Some(statement)) =
-            (way, &gathered.payloads[..], &self.inserts.plain)
-        else {
-            return self.copy_all(client, gathered, kept).await;
-        };
-        let begin = client.batch_execute(sql::BEGIN);
-        let advancing = advance(client, gathered, kept);
-        let inserting = self.insert(client, statement, payload);
-        let (begun, is_current, stored) = join3(begin, advancing, inserting).await;
-        begun.map_err(refused)?;
-        check_current(kept, is_current.map_err(refused)?)?;
-        stored.map_err(refused)
-    }
-
-    /// Sends a payload by COPY in a transaction of its own, and commits it in the round trip that ends COPY.
-    async fn copy(
-        &self,
-        client: &Client,
-        payload: &Arc<Payload>,
-        gathered: &Gathered,
-    ) -> Result<u64, Trouble> {
-        let (_, sink) =
-            self.begin_copy(client, Some(payload), payload.wire(), (gathered, None)).await?;
-        let Some(mut sink) = sink else { return Ok(0) };
-        for message in Message::all(payload) {
-            sink.feed(message).await.map_err(|error| self.row_refused(error, payload))?;
-        }
-        let ending = try_join(sink.as_mut().finish(), client.batch_execute(sql::COMMIT));
-        let ended = ending.await.map_err(|error| match is_answer(&error) {
-            true => self.row_refused(error, payload),
-            false => Trouble::InDoubt(error.into(), gathered.rows()),
-        });
-        Ok(ended?.0)
-    }
-
-    /// Sends payloads by COPY, behind the beginning of a transaction.
-    pub(super) async fn copy_all(
-        &self,
-        client: &Client,
-        gathered: &Gathered,
-        kept: Keeping<'_>,
-    ) -> Result<u64, Trouble> {
-        let payloads = &gathered.payloads;
-        let wire = match payloads.iter().any(|payload| payload.wire() == Wire::Binary) {
-            true => Wire::Binary,
-            false => Wire::Text,
-        };
-        let beginning = self.begin_copy(client, payloads.first(), wire, (gathered, kept));
-        let (is_current, mut next) = beginning.await?;
-        check_current(kept, is_current)?;
-        let mut stored = 0;
-        for payload in payloads {
-            let sink = match next.take() {
-                Some(sink) => sink,
-                None => {
-                    let copy = self.plan.copy_statement(ROOT, payload.wire());
-                    self.statements.begin(client, &copy).await.map_err(refused)?
-                }
-            };
-            let sending = send_all(sink, payload).await;
-            stored += sending.map_err(|error| self.row_refused(error, payload))?;
-        }
-        Ok(stored)
-    }
-
-    /// Begins a transaction and the COPY of its first payload, if it has one, with the table as it was planned for rows
-    /// in this format; and whether the ledger, which is told in the same round trip, knows of no other writer.
-    async fn begin_copy(
-        &self,
-        client: &Client,
-        first: Option<&Arc<Payload>>,
-        wire: Wire,
-        (gathered, kept): (&Gathered, Keeping<'_>),
-    ) -> Result<(bool, Option<Sink>), Trouble> {
-        let lock = self.plan.lock(ROOT, wire).map(|lock| format!("; {lock}"));
-        let begin = format!("{}{}", sql::BEGIN, lock.unwrap_or_default());
-        let copying = async {
-            match first {
-                Some(first) => {
-                    let copy = self.plan.copy_statement(ROOT, first.wire());
-                    self.statements.begin(client, &copy).await.map(Some)
-                }
-                None => Ok(None),
+    /// Returns a transaction for rows that go the given way, which moves their position if one is kept.
+    pub(super) fn transaction<'t>(
+        &'t self,
+        channel: Channel<'t>,
+        (gathered, way): (&'t Gathered, Way),
+        kept: Keeping<'t>,
+    ) -> Transaction<'t> {
+        let payloads = gathered.payloads.iter();
+        let into: Vec<(NodeId, Wire)> = match way {
+            Way::Arrays | Way::Conflict => Vec::new(),
+            Way::Copy => payloads.map(|payload| (ROOT, payload.wire())).collect(),
+            Way::Stage => {
+                let nodes = payloads.flat_map(|payload| self.targets(payload));
+                nodes.map(|(node, _)| (node, Wire::Binary)).collect()
             }
         };
-        let checking = self.recheck.changed(&self.plan, client, ROOT, wire, false);
-        let advancing = advance(client, gathered, kept);
-        let (begun, is_current, changed, sink) =
-            join4(client.batch_execute(&begin), advancing, checking, copying).await;
-        begun.map_err(refused)?;
-        if changed.map_err(refused)?.is_some() {
-            return Err(Trouble::Changed(self.plan.retyped()));
-        }
-        Ok((is_current.map_err(refused)?, sink.map_err(refused)?))
+        let fence = kept.map_or(Fence::Open, |(kept, position)| {
+            Fence::Positions(vec![kept.advance(gathered.rows(), position)])
+        });
+        let begin = begin(&self.plan, Commit::Caller, into.into_iter());
+        Transaction::new(channel, Commit::Caller, begin, fence)
     }
 
-    /// The refusal of a row of `payload`, which was sent by COPY.
-    fn row_refused(&self, error: tokio_postgres::Error, payload: &Payload) -> Trouble {
-        let table = &self.plan.tree.nodes[ROOT].relation.name;
-        self.gathering.refused(error, payload, (table, &self.plan.catalogue.columns))
+    /// Begins a transaction and sends all of its rows. Returns what became of them if that is known before COPY ends.
+    pub(super) async fn send<'t>(
+        &'t self,
+        transaction: &mut Transaction<'t>,
+        (gathered, way): (&'t Gathered, Way),
+    ) -> Result<Option<Fate>, Trouble> {
+        let client = transaction.client();
+        let failed = |failure| self.trouble(failure, (gathered, way));
+        let Inserts { plain, changing } = &self.inserts;
+        match (way, &self.plan.changes, &gathered.payloads[..], plain, changing) {
+            (Way::Arrays, _, [payload], Some(statement), _) => {
+                let inserting = async { Ok(self.insert(client, statement, payload).await?) };
+                let inserted = transaction.begin_with(inserting).await.map_err(failed)?;
+                failpoint("payload::begun");
+                failpoint("payload::sent");
+                return Ok(Some(gathered.fate(inserted)));
+            }
+            (Way::Conflict, Some(changes), [payload], _, Some(statement)) => {
+                let inserting = self.insert_or_change(client, statement, payload);
+                let taken = transaction.begin_with(inserting).await.map_err(failed)?;
+                return self.count_inserted(gathered, changes, payload, &taken).map(Some);
+            }
+            (Way::Stage | Way::Conflict, Some(changes), ..) => {
+                let made = self.prepared.make_stage(client, &self.plan).await;
+                made.map_err(refused)?;
+                for payload in &gathered.payloads {
+                    self.check_node(changes, payload)?;
+                    for part in self.parts(payload) {
+                        transaction.store(part).await.map_err(failed)?;
+                    }
+                }
+            }
+            (_, _, [], ..) => transaction.begin_with(ready(Ok(()))).await.map_err(failed)?,
+            (_, _, payloads, ..) => {
+                for payload in payloads {
+                    let part = Part::through_root(payload);
+                    transaction.store(part).await.map_err(failed)?;
+                }
+            }
+        }
+        Ok(None)
     }
 
     async fn insert(
@@ -295,43 +254,6 @@ impl Planned {
         let arrays = of_all(rows, &self.plan.catalogue.types);
         client.execute_raw(statement, arrays).await
     }
-}
-
-/// What became of rows of which the server has stored so many.
-fn in_fate(gathered: &Gathered, stored: Result<u64, Trouble>) -> Result<Fate, Trouble> {
-    stored.map(|stored| gathered.fate(stored))
-}
-
-/// Tells the ledger, if one is kept, of the rows of the transaction that has begun; whether they are the current
-/// writer's.
-pub(super) async fn advance(
-    client: &Client,
-    gathered: &Gathered,
-    kept: Keeping<'_>,
-) -> Result<bool, tokio_postgres::Error> {
-    match kept {
-        Some((kept, position)) => kept.advance(client, gathered.rows(), position).await,
-        None => Ok(true),
-    }
-}
-
-/// Refuses rows of a writer that another one has taken over.
-pub(super) fn check_current(kept: Keeping<'_>, is_current: bool) -> Result<(), Trouble> {
-    match kept.filter(|_| !is_current) {
-        Some((kept, _)) => Err(Trouble::Refused(kept.overtaken())),
-        None => Ok(()),
-    }
-}
-
-/// Sends a payload, and ends its COPY; the rows that the server has stored.
-pub(super) async fn send_all(
-    mut sink: Sink,
-    payload: &Arc<Payload>,
-) -> Result<u64, tokio_postgres::Error> {
-    for message in Message::all(payload) {
-        sink.feed(message).await?;
-    }
-    sink.as_mut().finish().await
 }
 
 /// Refuses changes that only a load makes.

@@ -1,29 +1,29 @@
-//! The copy sink: one connection that takes payloads from the queue and commits them. Each is one COPY, and
-//! mostly a transaction of its own.
+//! The copy sink: one connection that takes payloads from the queue and commits them, mostly each in a transaction of
+//! its own.
 //!
-//! Where a statement trigger must fire once, all payloads are one COPY instead
-//! ([`Connection::copy_as_one`]).
+//! Where a statement trigger must fire once, all payloads are one COPY instead ([`Connection::copy_as_one`]).
 
-use std::cell::Cell;
 use std::collections::VecDeque;
+use std::future::ready;
+use std::iter::once;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use futures_util::future::try_join3;
+use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 
+use super::channel::{Channel, Prepared};
 use super::chunk_size::ChunkSizes;
-use super::failure::{Failure, InDoubt};
+use super::failure::Failure;
+use super::fence::Fence;
 use super::lines;
-use super::proof::Proof;
-use super::recheck::Recheck;
-use super::refusal::{Sent, blame};
+use super::merge::Merge;
+use super::part::Part;
+use super::refusal::Sent;
 use super::settled::{Loaded, Settled};
-use super::statements::{Sink, Statements};
-use super::taken::made;
-use super::way::Way;
+use super::transaction::{Commit, Transaction, begin};
 use super::writer::Writer;
 use crate::bucket::queue::{Next, Queue};
 use crate::control::Progress;
@@ -47,26 +47,10 @@ pub(crate) struct Connection<'a> {
     pub(super) flow: &'a Flow<'a>,
     pub(super) queue: &'a Queue<'a>,
     pub(super) link: Link,
-    pub(super) recheck: Recheck,
-    pub(super) proof: Option<Proof<'a>>,
+    pub(super) prepared: Prepared,
     pub(super) writer: Option<Writer<'a>>,
     pub(super) target: &'a Target,
-    /// Whether its transaction is the first of the load.
-    pub(super) is_first: Cell<bool>,
-    /// Which payload of its transaction is being copied; none while that ends.
-    pub(super) copying: Cell<Option<usize>>,
-    /// Whether its session has a stage.
-    pub(super) stage_is_made: Cell<bool>,
-    /// How the rows of its transaction meet others.
-    pub(super) way: Cell<Way>,
-    /// Whether its transaction sends rows leaf by leaf that could travel together.
-    pub(super) is_apart: Cell<bool>,
-    /// Retries of its transaction after another session had inserted a key.
-    pub(super) meanwhile: Cell<u32>,
-    /// Rows of its transaction that do not belong where they were looked for: the node, and how many.
-    pub(super) misplaced: Cell<Option<(NodeId, u64)>>,
-    pub(super) statements: Statements,
-    maker: Option<Maker<'a>>,
+    pub(super) maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
 }
 
@@ -81,40 +65,21 @@ impl<'a> Connection<'a> {
             let link = connect::open(target).await?;
             link.client.batch_execute(&[sql::NO_LOCK_TIMEOUT, sql::ASYNCHRONOUS].join(";")).await?;
             let client = &link.client;
-            let recheck = async { Ok(Recheck::prepare(client, flow.plan).await?) };
-            let proof = async { Ok(Proof::prepare(client, flow.plan).await?) };
+            let preparing = async { Ok(Prepared::new(client, flow.plan).await?) };
             let writer = async {
                 let Some(ledger) = flow.ledger else { return Ok(None) };
                 Writer::open(ledger, client).await.map(Some)
             };
-            let (recheck, proof, writer) = try_join3(recheck, proof, writer).await?;
-            // Later it would be a part of the transaction.
-            let stage = made(flow.plan).filter(|_| flow.is_atomic);
-            client.batch_execute(&stage.unwrap_or_default()).await?;
-            Ok((link, recheck, proof, writer))
+            let (prepared, writer) = try_join(preparing, writer).await?;
+            if flow.is_atomic {
+                // Later it would be a part of the transaction.
+                prepared.make_stage(client, flow.plan).await?;
+            }
+            Ok((link, prepared, writer))
         };
-        let (link, recheck, proof, writer) = flow.control.stop.unless_stopped(opening).await?;
-        let maker = flow.exchange.map(Maker::new);
-        let (copying, chunk_sizes) = (Cell::new(None), ChunkSizes::default());
-        let connection = Self {
-            flow,
-            queue,
-            link,
-            recheck,
-            proof,
-            writer,
-            target,
-            is_first: Cell::new(false),
-            copying,
-            stage_is_made: Cell::new(flow.is_atomic),
-            way: Cell::new(Way::Straight),
-            is_apart: Cell::new(false),
-            meanwhile: Cell::new(0),
-            misplaced: Cell::new(None),
-            statements: Statements::default(),
-            maker,
-            chunk_sizes,
-        };
+        let (link, prepared, writer) = flow.control.stop.unless_stopped(opening).await?;
+        let (maker, chunk_sizes) = (flow.exchange.map(Maker::new), ChunkSizes::default());
+        let connection = Self { flow, queue, link, prepared, writer, target, maker, chunk_sizes };
         if flow.is_atomic {
             connection.hold().await?;
         }
@@ -124,38 +89,33 @@ impl<'a> Connection<'a> {
     /// Sends payloads until there are no more, each transaction of them behind the other.
     pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
         let mut is_warm = false;
-        while let Some(payloads) = self.next().await? {
+        while let Some((commit, payloads)) = self.next().await? {
             let payloads: Vec<_> = payloads.into_iter().map(Arc::new).collect();
             failpoint("payload::closed");
             // Otherwise the time is that of a wait for the first transaction.
             let is_timed = self.queue.is_first_in();
             let began = Instant::now();
-            let outcome =
-                self.link.canceller.settle(self.flow.control, self.store(&payloads, is_warm));
-            let outcome = outcome.await;
-            let sent =
-                |payload: &Arc<Payload>| Sent { lines_before: 0, payload: Arc::clone(payload) };
-            let sent: Vec<Sent> = match self.copying.get() {
-                Some(index) => payloads.get(index).into_iter().map(sent).collect(),
-                None => payloads.iter().map(sent).collect(),
-            };
+            let storing = self.store(commit, &payloads, is_warm);
+            let outcome = self.link.canceller.settle(self.flow.control, storing).await;
+            let sent = payloads.iter().map(Sent::first).collect::<Vec<_>>();
             let Some(loaded) = self.judge(outcome, &sent)? else { break };
             drop(sent);
             failpoint("payload::committed");
             payloads.iter().for_each(|payload| committed.send(payload));
             self.count_joined(committed, &payloads, loaded.evidence);
-            self.count(committed, loaded);
-            if self.way.get() == Way::UpdateFirst {
+            if loaded.merge == Some(Merge::UpdateFirst) {
+                self.queue.meeting.update_first();
                 committed.updated_first += payloads.iter().map(|it| it.rows() as u64).sum::<u64>();
             }
             if let [payload] = &payloads[..]
                 && is_timed
-                && self.staged().is_none()
+                && loaded.merge.is_none()
             {
                 self.queue.record_time(payload, began.elapsed());
             }
+            self.count(committed, loaded);
             payloads.into_iter().for_each(|payload| self.give_back(payload));
-            if self.is_first.get() {
+            if commit == Commit::First {
                 self.queue.first_is_in();
             }
             is_warm = true;
@@ -163,47 +123,45 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Stores a transaction's rows, or what of them the server takes. None if the load was stopped.
-    async fn store(
-        &self,
-        payloads: &[Arc<Payload>],
-        is_warm: bool,
-    ) -> Result<Option<Loaded>, Failure> {
-        let rejects = self.flow.rejects;
-        let is_expected = |payload| self.chunk_sizes.is_expected_in(payload);
-        if rejects.is_some() && payloads.iter().map(|it| &**it).any(is_expected) {
-            return self.salvage(payloads, rejects, false).await;
-        }
-        match self.load(payloads, is_warm).await {
-            Err(Failure::Rows(error))
-                if (rejects.is_some() || self.hides_row(&error))
-                    && blame(self.flow, &error, payloads[0].node()).is_some() =>
-            {
-                self.salvage(payloads, rejects, true).await
-            }
-            Err(Failure::Rows(error))
-                if self.mixes_rows(payloads)
-                    && blame(self.flow, &error, payloads[0].node()).is_some() =>
-            {
-                Err(self.first_refused(payloads, error).await)
-            }
-            loaded => loaded,
-        }
+    /// The channel of its transactions.
+    pub(super) fn channel(&self) -> Channel<'_> {
+        let Self { flow, link, prepared, .. } = self;
+        let (plan, control, opening) = (flow.plan, flow.control, Some(flow.opening));
+        Channel { link, plan, prepared, control, opening }
     }
 
-    /// Whether the rows of a transaction go to the table in another order than that of the input, and one that the
-    /// table already has is an error.
-    fn mixes_rows(&self, payloads: &[Arc<Payload>]) -> bool {
-        let is_held = self.flow.is_atomic || self.maker.is_some();
-        let mixes = payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1);
-        mixes && !is_held && self.flow.plan.changes.is_none()
+    /// Returns the transaction of rows that go into these tables, or for all rows into the one that is built for a
+    /// leaf.
+    pub(super) fn transaction<'t>(
+        &'t self,
+        commit: Commit,
+        into: impl Iterator<Item = (NodeId, Wire)>,
+        shadow: Option<&Destination>,
+    ) -> Transaction<'t> {
+        let begin = match shadow {
+            Some(shadow) => shadow.begin.clone(),
+            None => begin(self.flow.plan, commit, into),
+        };
+        // Rows of a shadow are not in the table yet.
+        let fence = if shadow.is_some() { Fence::Session } else { self.fence() };
+        Transaction::new(self.channel(), commit, begin, fence)
+    }
+
+    /// Returns what a transaction must prove whose rows go into the table. One that is held has its own fence.
+    pub(super) fn fence(&self) -> Fence<'_> {
+        match &self.writer {
+            Some(writer) if !self.flow.is_atomic => Fence::Run(writer.ledger),
+            _ => Fence::Session,
+        }
     }
 
     /// Measures what a COPY into `node` costs before it has any row.
     pub(super) async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
-        let (sink, _) = self.begin((node, Wire::Text), None, &[]).await?;
-        self.commit(sink, &[], None).await?;
+        let mut transaction =
+            self.transaction(self.commit_of_each(), once((node, Wire::Text)), None);
+        transaction.store(Part::empty(node)).await?;
+        transaction.commit(0, ready(Ok(()))).await?;
         self.queue.record_cost(began.elapsed());
         Ok(())
     }
@@ -213,13 +171,14 @@ impl<'a> Connection<'a> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut all = Committed::default();
         let copying = async {
-            let (mut sink, _) = self.begin((ROOT, Wire::Text), None, &[]).await?;
+            let mut transaction = self.transaction(Commit::Each, once((ROOT, Wire::Text)), None);
+            transaction.store(Part::empty(ROOT)).await?;
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
-            while let Ok(Some(payloads)) = self.next().await {
+            while let Ok(Some((_, payloads))) = self.next().await {
                 // There is no first transaction here, and so one payload at a time.
                 let Some(payload) = payloads.into_iter().next().map(Arc::new) else { continue };
-                self.send(&mut sink, &payload).await?;
+                transaction.send_more(&payload).await?;
                 all.send(&payload);
                 bytes += payload.bytes();
                 let lines_before = line;
@@ -232,7 +191,7 @@ impl<'a> Connection<'a> {
                     }
                 }
             }
-            self.commit_all(sink, all.rows_sent()).await
+            self.commit_all(transaction, all.rows_sent()).await
         };
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
@@ -240,34 +199,29 @@ impl<'a> Connection<'a> {
             let settled =
                 Settled { node: ROOT, rows, fate: Fate { inserted: stored, ..Fate::default() } };
             *committed = all;
-            let evidence = Evidence::default();
-            self.count(committed, Loaded { settled: vec![settled], destination: None, evidence });
+            let (settled, evidence) = (vec![settled], Evidence::default());
+            self.count(committed, Loaded { settled, destination: None, evidence, merge: None });
         }
         Ok(())
     }
 
-    /// Waits for what goes in the next transaction; None when there will be no more. Notices when the
-    /// connection is lost.
-    async fn next(&self) -> Result<Option<Vec<Payload>>> {
-        loop {
+    /// Waits for the payloads of the next transaction; `None` when there will be no more. Notices when the connection
+    /// is lost.
+    async fn next(&self) -> Result<Option<(Commit, Vec<Payload>)>> {
+        let (commit, mut payloads) = loop {
             self.flow.control.unpaused().await;
             match self.queue.pop() {
-                Next::First(payloads) => return Ok(Some(self.arranged(payloads, true))),
-                Next::Payload(payload) => return Ok(Some(self.arranged(vec![payload], false))),
+                Next::First(payloads) => break (Commit::First, payloads),
+                Next::Payload(payload) => break (self.commit_of_each(), vec![payload]),
                 Next::Done => return Ok(None),
                 Next::Nothing if self.link.is_closed().await => {
                     return Err(lost(self.link.ending()));
                 }
                 Next::Nothing => {}
             }
-        }
-    }
-
-    /// Puts the rows of a transaction, the first of the load or not, into their order.
-    fn arranged(&self, mut payloads: Vec<Payload>, is_first: bool) -> Vec<Payload> {
-        self.is_first.set(is_first);
+        };
         payloads.iter_mut().for_each(|payload| self.queue.arrange(payload));
-        payloads
+        Ok(Some((commit, payloads)))
     }
 
     /// Where the rows of `node` go if not as planned: to the shadow of a leaf that is exchanged.
@@ -277,27 +231,20 @@ impl<'a> Connection<'a> {
         found.map_err(Failure::Unmade)
     }
 
-    /// Commits all `rows` rows of the load, which is over then: there is nothing in between.
-    async fn commit_all(&self, mut sink: Sink, rows: u64) -> Result<Option<u64>, Failure> {
-        if self.flow.control.stop.is_stopped() {
-            return Ok(None);
-        }
-        let client = &self.link.client;
-        let stored = sink.as_mut().finish().await.map_err(Failure::Rows)?;
+    /// Commits all `rows` rows of the load, which is over then: there is nothing in between. Returns how many the
+    /// server has stored.
+    async fn commit_all(
+        &self,
+        mut transaction: Transaction<'_>,
+        rows: u64,
+    ) -> Result<u64, Failure> {
+        let stored = transaction.end().await?.iter().map(|stored| stored.rows).sum();
         if let Some(writer) = &self.writer {
-            let closing = writer.ledger.close(client, Fate::of_copy(rows, stored));
+            let closing = writer.ledger.close(&self.link.client, Fate::of_copy(rows, stored));
             closing.await.map_err(Failure::Ledger)?;
         }
-        let in_doubt = self.in_doubt(rows);
-        let outcome = client.batch_execute(sql::COMMIT).await.map_err(Failure::Rows);
-        in_doubt.settle(&outcome);
-        outcome.map(|()| Some(stored))
-    }
-
-    /// Counts `rows` rows as in doubt: their commit is asked for.
-    pub(super) fn in_doubt(&self, rows: u64) -> InDoubt<'_> {
-        let asked = if self.link.client.is_closed() { 0 } else { rows };
-        InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked)
+        transaction.commit(rows, ready(Ok(()))).await?;
+        Ok(stored)
     }
 
     /// Counts rows of several leaves by what shows where they are, if that is less than was planned.

@@ -1,0 +1,13 @@
+//! The ways in which rows of the stage are merged with the rows of the table.
+
+/// How rows of the stage are merged into their table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// Inserts the rows whose keys the table does not have. It is an error if another session inserts one of them at
+    /// the same time.
+    Absent,
+    /// Uses `ON CONFLICT`, or statements that insert nothing.
+    Conflict,
+    /// Updates existing rows leaf by leaf before it inserts the others.
+    UpdateFirst,
+}

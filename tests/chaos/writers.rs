@@ -1,0 +1,183 @@
+//! Programs that use the library and are killed at each point of a transaction: a writer, which continues from its
+//! position, and a relay, whose rows are all in the table or none.
+
+use std::env;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use pgsluice::core::format::Format;
+use pgsluice::gather::relay::{Piece, Relay};
+use pgsluice::job::InputOptions;
+use pgsluice::source::Input;
+use pgsluice::testing::failpoint::failpoint;
+use pgsluice::writer::{Durability, Writer};
+use pgsluice::{Control, Job, Target};
+use tokio_postgres::{CopyInSink, NoTls, SimpleQueryMessage};
+
+use crate::harness::{Bench, Server, on_each_server};
+
+on_each_server!([
+    a_writer_that_is_killed_continues_from_its_position,
+    a_relay_that_is_killed_leaves_all_rows_or_none,
+]);
+
+/// The environment variable that gives a child its database.
+const DATABASE: &str = "PGSLUICE_TEST_CHILD";
+
+/// The points of one transaction.
+const POINTS: [&str; 4] =
+    ["payload::begun", "payload::sent", "payload::committing", "payload::committed"];
+
+/// Rows of one call after the other: few go as arrays, many by COPY.
+const CALLS: [usize; 5] = [40, 1500, 7, 1100, 30];
+
+const TABLE: &str = "
+CREATE TABLE t (id int NOT NULL, v text) PARTITION BY HASH (id);
+CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)";
+
+fn a_writer_that_is_killed_continues_from_its_position(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(TABLE);
+    for point in POINTS {
+        for count in 1..=3 {
+            let at = format!("{point}:{count}");
+            let killed = run("writes_a_stream", &bench.url, Some(&at));
+            assert_eq!(killed.signal(), Some(9), "{at}");
+            let rows: Vec<i64> = sums().collect();
+            let before = bench.count("t") as i64;
+            assert!(
+                before == 0 || rows.contains(&before),
+                "{at}: {before} rows are no whole calls"
+            );
+            assert!(run("writes_a_stream", &bench.url, None).success(), "{at}");
+            check_rows(&bench, &at);
+            bench.session.run("TRUNCATE t; DELETE FROM pgsluice.load");
+        }
+    }
+}
+
+fn a_relay_that_is_killed_leaves_all_rows_or_none(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(TABLE);
+    for point in POINTS {
+        let killed = run("relays_rows", &bench.url, Some(point));
+        assert_eq!(killed.signal(), Some(9), "{point}");
+        match point {
+            "payload::committed" => check_rows(&bench, point),
+            _ => assert_eq!(bench.count("t"), 0, "{point}"),
+        }
+        bench.session.run("TRUNCATE t");
+    }
+    assert!(run("relays_rows", &bench.url, None).success());
+    check_rows(&bench, "not killed");
+}
+
+/// Each row is in the table once, in its leaf.
+#[track_caller]
+fn check_rows(bench: &Bench, at: &str) {
+    let (rows, ids) = (bench.count("t"), bench.value("SELECT count(DISTINCT id) FROM t"));
+    let all: usize = CALLS.iter().sum();
+    assert_eq!((rows as usize, ids), (all, all.to_string()), "{at}");
+}
+
+/// The number of rows after each call.
+fn sums() -> impl Iterator<Item = i64> {
+    CALLS.iter().scan(0, |sum, rows| {
+        *sum += *rows as i64;
+        Some(*sum)
+    })
+}
+
+/// Runs a child, which is killed at a point if one is given.
+fn run(child: &str, url: &str, point: Option<&str>) -> ExitStatus {
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    let child = format!("chaos::writers::{child}");
+    command.args(["--exact", &child, "--ignored", "-q"]).env(DATABASE, url);
+    command.envs(point.map(|point| ("PGSLUICE_FAILPOINT", point)));
+    command.output().expect("a child").status
+}
+
+fn target() -> (String, Target) {
+    let url = env::var(DATABASE).expect("run by another test");
+    let target = Target::from_url(&url).expect("a target");
+    (url, target)
+}
+
+/// Rows numbered from `before` on.
+fn rows(before: usize, rows: usize) -> InputOptions {
+    let lines = (before..before + rows).map(|id| format!("{id},{}\n", "x".repeat(id % 50)));
+    let bytes = lines.collect::<String>().into_bytes();
+    let mut input = Job::new("t").input;
+    input.files = Input::of_bytes("rows", Arc::from(bytes)).into();
+    input.format = Format::csv();
+    input
+}
+
+/// A program that writes a stream, from the position on that is in the ledger.
+#[test]
+#[ignore = "run as a child by a_writer_that_is_killed_continues_from_its_position"]
+fn writes_a_stream() {
+    let (_, target) = target();
+    let control = Arc::<Control>::default();
+    let mut job = Job::new("t");
+    job.safety.load_id = Some("stream".to_owned());
+    let mut writer =
+        Writer::open(job, target, Durability::Commit, &control).expect("the writer opens");
+    let position = writer.position().map_or(0, |position| position.parse().expect("a number"));
+    for (call, behind) in CALLS.into_iter().zip(sums()).filter(|(_, behind)| *behind > position) {
+        let input = rows(behind as usize - call, call);
+        let behind = behind.to_string();
+        writer.write(&input, Some(&behind), 0, &control).expect("the rows are written");
+    }
+}
+
+/// A program that sends all rows by a connection of its own, in one transaction.
+#[test]
+#[ignore = "run as a child by a_relay_that_is_killed_leaves_all_rows_or_none"]
+fn relays_rows() {
+    let (url, target) = target();
+    let mut job = Job::new("t");
+    job.input = rows(0, CALLS.iter().sum());
+    let mut relay = Relay::begin(&job, &target, &Arc::default()).expect("the relay begins");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(&url, NoTls).await.expect("a connection");
+        tokio::spawn(connection);
+        client.batch_execute("BEGIN").await.expect("a transaction");
+        let mut answer = None;
+        for question in relay.questions() {
+            let rows = client.simple_query(&question).await.expect("an answer");
+            answer = rows.iter().find_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+        }
+        relay.check(answer.as_deref()).expect("the same table");
+        let mut sink: Option<std::pin::Pin<Box<CopyInSink<Bytes>>>> = None;
+        loop {
+            match relay.next(Duration::from_secs(60)).expect("a piece").expect("in time") {
+                Piece::Begin(copy) => {
+                    let begun = client.copy_in(&copy.statement).await.expect("COPY begins");
+                    sink = Some(Box::pin(begun));
+                }
+                Piece::Rows(bytes) => {
+                    let sink = sink.as_mut().expect("COPY has begun");
+                    sink.send(bytes.into()).await.expect("the rows are sent");
+                }
+                Piece::End => {
+                    let mut sink = sink.take().expect("COPY has begun");
+                    sink.as_mut().finish().await.expect("COPY ends");
+                }
+                Piece::Done => break,
+            }
+        }
+        client.batch_execute("COMMIT").await.expect("the rows are committed");
+        failpoint("payload::committed");
+    });
+}
