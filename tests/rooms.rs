@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::rules::{imported, read, root, rust_files, show, tokens};
 
 /// From the ground up.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 21] = [
     "fate",
     "error",
     "testing",
@@ -29,7 +29,6 @@ const ROOMS: [&str; 22] = [
     "inspect",
     "partitions",
     "load",
-    "embedded",
 ];
 
 /// What the crate gives out by a shorter name, and the room where it stands.

@@ -9,13 +9,14 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
 
 /// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 7] = [
     ("pgsluice-core", &[]),
     ("pgsluice-arrow", &["pgsluice-core"]),
     ("pgsluice-json", &["pgsluice-core"]),
     ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow"]),
-    ("pgsluice-cli", &["pgsluice"]),
-    ("pgsluice-py", &["pgsluice", "pgsluice-cli"]),
+    ("pgsluice-embedded", &["pgsluice"]),
+    ("pgsluice-cli", &["pgsluice", "pgsluice-embedded"]),
+    ("pgsluice-py", &["pgsluice", "pgsluice-embedded", "pgsluice-cli"]),
 ];
 
 /// The libraries that the core may use: they compute and do nothing else.

@@ -8,11 +8,11 @@ use clap::Args;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
-use pgsluice::embedded::{Embedded, Options};
 use pgsluice::error::quoted;
 use pgsluice::inspect::tables;
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::{Error, Kind, Result};
+use pgsluice_embedded::{Embedded, Options};
 
 use crate::output::print;
 use crate::remedy::value;

@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use pgsluice::embedded::{Embedded, Options, Url};
 use pgsluice::error::quoted;
 use pgsluice::{Error, Kind, Result};
+use pgsluice_embedded::{Embedded, Options, Url};
 
 use crate::output::{print, say};
 use crate::signals::{Watch, on_signal};

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use clap::Args;
-use pgsluice::embedded::{Embedded, Options};
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::{Error, Result};
+use pgsluice_embedded::{Embedded, Options};
 
 use crate::output::say;
 use crate::password::ask;

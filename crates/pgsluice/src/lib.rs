@@ -1,4 +1,4 @@
-//! The Rust API of pgsluice: plan and load, the partition tree, and the embedded server.
+//! The Rust API of pgsluice: plan and load, and the partition tree.
 //!
 //! [`Loader::run`] is the whole flow; a [`Job`] says what can be asked of it.
 
@@ -6,7 +6,6 @@ mod bucket;
 pub mod control;
 pub mod counts;
 mod duplicates;
-pub mod embedded;
 pub mod error;
 pub mod exchange;
 pub mod fate;

@@ -35,7 +35,7 @@ fn table_name(name: &str) -> String {
 /// Says where the embedded server's programs are, unless somebody names others.
 #[pyfunction]
 fn look_in(folder: PathBuf) {
-    pgsluice::embedded::look_in(folder);
+    pgsluice_embedded::look_in(folder);
 }
 
 #[pymodule]

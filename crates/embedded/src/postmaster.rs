@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use pgsluice::{Error, Kind, Result};
 
 use super::failed;
-use crate::{Error, Kind, Result};
 
 pub(super) const POLL: Duration = Duration::from_millis(50);
 const STOP_WAIT: Duration = Duration::from_secs(300);

@@ -17,6 +17,8 @@ mod url;
 
 use std::path::{Path, PathBuf};
 
+use pgsluice::{Error, Kind, Result};
+
 use self::account::Account;
 use self::binaries::Binaries;
 pub use self::binaries::look_in;
@@ -24,7 +26,6 @@ use self::directory::Directory;
 use self::launch::Launch;
 use self::postmaster::Postmaster;
 pub use self::url::Url;
-use crate::{Error, Kind, Result};
 
 /// What may be said about an embedded server; the default is what almost everybody wants.
 #[derive(Clone, Debug, Default)]

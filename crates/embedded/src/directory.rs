@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::Uid;
+use pgsluice::{Error, Kind, Result};
 
 use super::account::{Account, is_root};
 use super::failed;
-use crate::{Error, Kind, Result};
 
 /// The bytes that every system leaves for a socket's directory: 103, less `/.s.PGSQL.65535`.
 const SOCKET_DIRECTORY_MAX: usize = 103 - 15;

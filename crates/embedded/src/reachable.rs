@@ -7,10 +7,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use pgsluice::{Error, Kind, Result};
+
 use super::account::Account;
 use super::binaries::Binaries;
 use super::{directory, failed};
-use crate::{Error, Kind, Result};
 
 /// `binaries`, or a copy of them that `account` can run.
 pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {

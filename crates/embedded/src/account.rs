@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::unistd::{Gid, Uid, User, chown};
+use pgsluice::{Error, Kind, Result};
 
 use super::failed;
-use crate::{Error, Kind, Result};
 
 /// The account to switch to, if any.
 #[derive(Debug)]

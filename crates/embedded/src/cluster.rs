@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use nix::fcntl::OFlag;
+use pgsluice::{Error, Kind, Result};
 
 use super::account::Account;
 use super::binaries::Binaries;
 use super::directory::{self, Directory};
 use super::{failed, settings};
-use crate::{Error, Kind, Result};
 
 /// Makes the cluster of `directory` unless it is there.
 pub(super) fn create(

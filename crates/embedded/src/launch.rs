@@ -10,12 +10,13 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 
+use pgsluice::{Error, Kind, Result};
+
 use super::account::Account;
 use super::binaries::Binaries;
 use super::directory::Directory;
 use super::failed;
 use super::postmaster::{POLL, Postmaster, lock_file};
-use crate::{Error, Kind, Result};
 
 const ATTEMPTS: usize = 10;
 
