@@ -9,8 +9,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
-use pgsluice::pg::connect::connect;
-use pgsluice::pg::conninfo::{Login, Target};
+use pgsluice_session::connect::connect;
+use pgsluice_session::conninfo::{Login, Target};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -146,7 +146,7 @@ fn run(command: &mut Command) -> (bool, String) {
 }
 
 fn target(conninfo: &str) -> Target {
-    Target::resolve(Some(conninfo), &Login::default()).unwrap().unwrap()
+    Target::resolve(Some(conninfo), &Login::default(), |_| false).unwrap().unwrap()
 }
 
 fn sslmode_decides_as_in_libpq(server: Server) {

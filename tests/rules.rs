@@ -9,12 +9,13 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
 
 /// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("pgsluice-core", &[]),
     ("pgsluice-arrow", &["pgsluice-core"]),
     ("pgsluice-json", &["pgsluice-core"]),
-    ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow"]),
-    ("pgsluice-embedded", &["pgsluice"]),
+    ("pgsluice-session", &[]),
+    ("pgsluice-embedded", &["pgsluice-session"]),
+    ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow", "pgsluice-session"]),
     ("pgsluice-cli", &["pgsluice", "pgsluice-embedded"]),
     ("pgsluice-py", &["pgsluice", "pgsluice-embedded", "pgsluice-cli"]),
 ];

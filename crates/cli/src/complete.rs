@@ -76,7 +76,7 @@ fn names(words: &[String]) -> Option<Vec<String>> {
         user: option("-U", "--username"),
         password: None,
     };
-    let named = Target::resolve(option("-d", "--dbname").as_deref(), &login).ok()?;
+    let named = Target::resolve(option("-d", "--dbname").as_deref(), &login, |_| false).ok()?;
     let target = match named {
         Some(target) => target,
         None => {

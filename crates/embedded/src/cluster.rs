@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use nix::fcntl::OFlag;
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use super::account::Account;
 use super::binaries::Binaries;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::Uid;
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use super::account::{Account, is_root};
 use super::failed;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use super::account::Account;
 use super::binaries::Binaries;

@@ -17,7 +17,7 @@ mod url;
 
 use std::path::{Path, PathBuf};
 
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use self::account::Account;
 use self::binaries::Binaries;

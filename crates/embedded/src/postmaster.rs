@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use pgsluice::{Error, Kind, Result};
+use pgsluice_session::{Error, Kind, Result};
 
 use super::failed;
 

@@ -31,7 +31,7 @@ pub use error::{Error, Result};
 pub use job::Job;
 pub use load::Loader;
 pub use pg::conninfo::Target;
-pub use pg::runtime::runtime;
 pub use pgsluice_core as core;
+pub use pgsluice_session::runtime::runtime;
 pub use source::{Header, Inputs};
 pub use writer::Writer;

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The number that the server knows a session by, once it was asked.
-pub(crate) type Pid = Arc<OnceLock<i32>>;
+use pgsluice_session::connect::Pid;
 
 /// The sessions at work.
 #[derive(Debug, Default)]

@@ -2,15 +2,18 @@
 //! attempt leaves to the next.
 
 mod attempts;
-pub(crate) mod busy;
+mod busy;
 mod progress;
 mod stop;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::control::busy::Busy;
+use pgsluice_session::connect::{Caller, Pid};
+
+use crate::error::Error;
 use attempts::Attempts;
 pub(crate) use attempts::{Made, Rejecting};
+use busy::Busy;
 pub use progress::Progress;
 use stop::STOP_POLL;
 pub use stop::Stop;
@@ -71,5 +74,19 @@ impl Control {
         while self.is_paused.load(Relaxed) && !self.stop.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;
         }
+    }
+}
+
+impl Caller for Control {
+    fn enter(&self, pid: &Pid) -> impl Sized {
+        self.busy.enter(pid)
+    }
+
+    fn stopped(&self) -> impl Future<Output = ()> {
+        self.stop.stopped()
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.stop.failure()
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that speaks to PostgreSQL: connections, the catalogue, and all SQL.
+//! Everything that a load says to PostgreSQL: the catalogue, and all SQL. [`pgsluice_session`] opens the connections.
 //!
 //! Own SQL never looks up a name that others may own. Otherwise a user who may create in a schema of
 //! the search_path would get the loader's rights.
@@ -13,18 +13,14 @@
 
 pub(crate) mod caution;
 pub(crate) mod changes;
-pub(crate) mod runtime;
 
 pub(crate) mod audit;
 pub(crate) mod bounds;
 pub(crate) mod compared;
-pub mod connect;
-pub mod conninfo;
 pub(crate) mod constraint;
 pub(crate) mod droppers;
 pub(crate) mod exchange;
 pub(crate) mod expression;
-mod failure;
 pub(crate) mod incarnation;
 pub(crate) mod insert;
 pub mod introspect;
@@ -32,7 +28,6 @@ pub(crate) mod lag;
 pub(crate) mod ledger;
 pub(crate) mod lock_wait;
 pub(crate) mod lookup;
-mod lost;
 pub mod own;
 pub(crate) mod partitions;
 pub mod qualified;
@@ -43,13 +38,13 @@ pub(crate) mod room;
 pub(crate) mod sql;
 pub(crate) mod stage;
 pub(crate) mod steps;
-pub(crate) mod template;
-mod tls;
 mod trigger_source;
 
 use tokio_postgres::types::{ToSql, Type};
 
-pub(crate) use lost::{is_answer, lost};
+pub use pgsluice_session::conninfo;
+pub(crate) use pgsluice_session::lost::{is_answer, lost};
+pub(crate) use pgsluice_session::{connect, runtime, template};
 
 /// The parameters of a question with their types, which then need not be asked of the server: one round trip is saved.
 pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];

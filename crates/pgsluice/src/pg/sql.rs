@@ -6,6 +6,7 @@ use pgsluice_core::catalog::{Relation, quoted};
 use pgsluice_core::format::{Format, Syntax};
 
 use crate::job::FieldOptions;
+pub(crate) use pgsluice_session::connect::PG_CATALOG_ONLY;
 
 /// Ends [`ASYNCHRONOUS`]: the session commits as its role does, and durably even if that does not.
 macro_rules! durable {
@@ -40,9 +41,6 @@ SET bytea_output = 'hex'";
 pub(crate) const OWN_OUTPUT: &str = "
 RESET extra_float_digits;
 RESET bytea_output";
-
-/// Names and operators without a schema are those of the system, whatever the user's schemas have.
-pub(crate) const PG_CATALOG_ONLY: &str = "SET search_path = pg_catalog, pg_temp";
 
 /// Settings under which what the server deparses reads back as exactly what it was; it begins with
 /// [`PG_CATALOG_ONLY`].

@@ -11,7 +11,7 @@ pub fn runtime() -> Result<Runtime> {
 }
 
 /// A runtime for the current thread that looks at its connections whenever a task yields.
-pub(crate) fn attentive() -> Result<Runtime> {
+pub fn attentive() -> Result<Runtime> {
     built(Builder::new_current_thread().event_interval(1))
 }
 

@@ -46,7 +46,7 @@ pub const TABLE: &str = "{table}";
 
 impl Remedy {
     /// The option that rounds values which their columns cannot hold exactly.
-    pub(crate) const ROUND: &str = "--round";
+    pub const ROUND: &str = "--round";
 
     /// Returns options to add.
     pub fn options(
@@ -58,22 +58,22 @@ impl Remedy {
     }
 
     /// Returns the way out that rounds values.
-    pub(crate) fn round() -> Self {
+    pub fn round() -> Self {
         Self::options("To round such values", [Self::ROUND])
     }
 
     /// Whether it rounds values.
-    pub(crate) fn rounds(&self) -> bool {
+    pub fn rounds(&self) -> bool {
         matches!(&self.how, How::Options(options) if options == &[Self::ROUND])
     }
 
     /// Returns a program to put in front, in which `{}` stands for the name of the input.
-    pub(crate) fn piped(what: impl Into<String>, program: &str, source: &str) -> Self {
+    pub fn piped(what: impl Into<String>, program: &str, source: &str) -> Self {
         Self::filtered(what, reading(program, source), source, &[])
     }
 
     /// Returns programs to put in front, and options for what they print.
-    pub(crate) fn filtered(
+    pub fn filtered(
         what: impl Into<String>,
         front: String,
         source: &str,
@@ -84,19 +84,19 @@ impl Remedy {
     }
 
     /// Returns a command of psql.
-    pub(crate) fn psql(what: impl Into<String>, front: String, arguments: &[&str]) -> Self {
+    pub fn psql(what: impl Into<String>, front: String, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Self { what: what.into(), how: How::Psql { front, arguments } }
     }
 
     /// Returns a command of `pgsluice ledger`.
-    pub(crate) fn ledger(what: impl Into<String>, words: &[&str]) -> Self {
+    pub fn ledger(what: impl Into<String>, words: &[&str]) -> Self {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         Self { what: what.into(), how: How::Ledger(words) }
     }
 
     /// Adds options to programs that stand in front.
-    pub(crate) fn with_options(mut self, more: impl IntoIterator<Item = String>) -> Self {
+    pub fn with_options(mut self, more: impl IntoIterator<Item = String>) -> Self {
         if let How::Filtered { options, .. } = &mut self.how {
             options.extend(more);
         }
@@ -105,12 +105,7 @@ impl Remedy {
 
     /// Returns a program to put in front that reads the text of an input, which `reader` prints for a shell. One that
     /// takes no names of files ends with `<`.
-    pub(crate) fn filter(
-        what: impl Into<String>,
-        filter: &str,
-        reader: &str,
-        source: &str,
-    ) -> Self {
+    pub fn filter(what: impl Into<String>, filter: &str, reader: &str, source: &str) -> Self {
         let program = match reader {
             "cat {}" => format!("{filter} {{}}"),
             reader => format!("{reader} | {}", filter.trim_end_matches(" <")),

@@ -15,13 +15,13 @@ use crate::{Error, Kind};
 
 /// One failed attempt.
 #[derive(Debug)]
-pub(in crate::pg) struct Failure {
+pub(crate) struct Failure {
     text: String,
     sqlstate: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
     /// Whether the next host of the list is worth a try: not after a server has said no.
-    pub(in crate::pg) moves_on: bool,
+    pub(crate) moves_on: bool,
     /// Whether it may be otherwise after a while, though no server says so.
     passes: bool,
     /// Whether the server asks for a password, and none was given.
@@ -29,7 +29,7 @@ pub(in crate::pg) struct Failure {
 }
 
 impl Failure {
-    pub(in crate::pg) fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             sqlstate: None,
@@ -42,56 +42,56 @@ impl Failure {
     }
 
     /// The server asks for a password, and there is none.
-    pub(in crate::pg) fn without_password() -> Self {
+    pub(crate) fn without_password() -> Self {
         Self { lacks_password: true, ..Self::new("no password supplied") }
     }
 
-    pub(in crate::pg) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
         self
     }
 
-    pub(in crate::pg) fn with_detail(mut self, detail: impl Into<String>) -> Self {
+    pub(crate) fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    pub(in crate::pg) fn moving_on(mut self) -> Self {
+    pub(crate) fn moving_on(mut self) -> Self {
         self.moves_on = true;
         self.passing()
     }
 
-    pub(in crate::pg) fn passing(mut self) -> Self {
+    pub(crate) fn passing(mut self) -> Self {
         self.passes = true;
         self
     }
 
     /// Says which server it was.
-    pub(in crate::pg) fn at(mut self, server: &str) -> Self {
+    pub(crate) fn at(mut self, server: &str) -> Self {
         self.text = format!("connection to server {server} failed: {}", self.text);
         self
     }
 
     /// Whether the server itself said no.
-    pub(in crate::pg) fn is_from_server(&self) -> bool {
+    pub(crate) fn is_from_server(&self) -> bool {
         self.sqlstate.is_some()
     }
 
     /// Whether it may be otherwise after a while.
-    pub(in crate::pg) fn may_pass(&self) -> bool {
+    pub(crate) fn may_pass(&self) -> bool {
         self.sqlstate.as_deref().map_or(self.passes, |code| policy::of(code) == Policy::Wait)
     }
 
-    pub(in crate::pg) fn has_hint(&self) -> bool {
+    pub(crate) fn has_hint(&self) -> bool {
         self.hint.is_some()
     }
 
-    pub(in crate::pg) fn has_code(&self, code: &str) -> bool {
+    pub(crate) fn has_code(&self, code: &str) -> bool {
         self.sqlstate.as_deref() == Some(code)
     }
 
     /// This one and the failures after it as one error, the first being the message.
-    pub(in crate::pg) fn into_error(self, later: Vec<Failure>) -> Error {
+    pub(crate) fn into_error(self, later: Vec<Failure>) -> Error {
         let mut error = Error::new(Kind::Connection, &*self.text);
         if let Some(code) = self.sqlstate {
             error = error.with_sqlstate(code);
@@ -117,7 +117,7 @@ impl Failure {
     }
 
     /// The server's own refusal.
-    pub(in crate::pg) fn from_server(error: &DbError) -> Self {
+    pub(crate) fn from_server(error: &DbError) -> Self {
         let mut failure = Self::new(format!("{}:  {}", error.severity(), error.message()));
         let code = error.code().code();
         failure.sqlstate = Some(code.to_owned());
@@ -129,7 +129,7 @@ impl Failure {
     }
 
     /// The session ended, or was refused, before it was used.
-    pub(in crate::pg) fn of_session(error: &tokio_postgres::Error) -> Self {
+    pub(crate) fn of_session(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => Self::from_server(refusal),
             None if error.is_closed() => {
@@ -140,12 +140,12 @@ impl Failure {
     }
 
     /// The failure without an answer, or of the network; the caller adds the hint.
-    pub(in crate::pg) fn from_network(error: &io::Error) -> Self {
+    pub(crate) fn from_network(error: &io::Error) -> Self {
         Self::new(plain_io(error)).moving_on()
     }
 
     /// The handshake failed.
-    pub(in crate::pg) fn from_tls(error: &tokio_postgres::Error) -> Self {
+    pub(crate) fn from_tls(error: &tokio_postgres::Error) -> Self {
         let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
         let cause = io.and_then(|io| io.get_ref()).and_then(|e| e.downcast_ref::<rustls::Error>());
         match (cause, io) {
@@ -157,7 +157,7 @@ impl Failure {
     }
 
     /// A certificate that rustls, webpki or our own verifier refused.
-    pub(in crate::pg) fn from_certificate(why: &CertificateError) -> Self {
+    pub(crate) fn from_certificate(why: &CertificateError) -> Self {
         use CertificateError::{
             Expired, ExpiredContext, NotValidYet, NotValidYetContext, Other, Revoked,
             UnknownIssuer, UnknownRevocationStatus,
@@ -208,10 +208,10 @@ fn next_step(code: &str) -> Option<&'static str> {
 
 /// A refusal of a certificate in libpq's words, carried through rustls.
 #[derive(Debug)]
-pub(in crate::pg) struct Refusal {
-    pub(in crate::pg) text: String,
+pub(crate) struct Refusal {
+    pub(crate) text: String,
     /// The next step, or "".
-    pub(in crate::pg) hint: &'static str,
+    pub(crate) hint: &'static str,
 }
 
 impl fmt::Display for Refusal {

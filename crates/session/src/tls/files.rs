@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
-use crate::pg::failure::Failure;
+use crate::failure::Failure;
 
 /// A client certificate with the chain above it, its key, and the key's file for messages.
 pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>, PathBuf);

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tempfile::TempDir;
 use tokio_postgres::config::SslNegotiation;
 
-use crate::pg::failure::Failure;
+use crate::failure::Failure;
 use rustls::Error;
 
 use super::{Mode, Root, Settings, build_verifier, versions};

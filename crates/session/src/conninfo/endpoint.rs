@@ -14,16 +14,16 @@ use crate::Result;
 const DEFAULT_PORT: u16 = 5432;
 
 /// One server to try.
-pub(in crate::pg) struct Endpoint {
-    pub(in crate::pg) place: Place,
-    pub(in crate::pg) port: u16,
-    pub(in crate::pg) password: Option<String>,
+pub(crate) struct Endpoint {
+    pub(crate) place: Place,
+    pub(crate) port: u16,
+    pub(crate) password: Option<String>,
     /// The file that the password was read from.
-    pub(in crate::pg) passfile: Option<PathBuf>,
+    pub(crate) passfile: Option<PathBuf>,
 }
 
 /// How a server is reached.
-pub(in crate::pg) enum Place {
+pub(crate) enum Place {
     /// The socket in this directory.
     Socket(PathBuf),
     /// A host name to resolve.
@@ -124,7 +124,7 @@ impl Endpoint {
     }
 
     /// The socket file's path, for messages.
-    pub(in crate::pg) fn socket(&self) -> Option<PathBuf> {
+    pub(crate) fn socket(&self) -> Option<PathBuf> {
         match &self.place {
             Place::Socket(directory) => Some(socket_file(directory, self.port)),
             _ => None,

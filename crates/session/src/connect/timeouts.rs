@@ -4,8 +4,8 @@
 use futures_util::future::join;
 use tokio_postgres::Client;
 
-use super::super::conninfo::Liveness;
-use crate::pg::template::{eq, fill, gt};
+use crate::conninfo::Liveness;
+use crate::template::{eq, fill, gt};
 
 /// Settings that a role may have, each with the first version that has it.
 const TIME_OUTS: [(u32, &str); 4] = [

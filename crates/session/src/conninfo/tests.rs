@@ -49,6 +49,7 @@ impl Surroundings {
             variable: &variable,
             home: Some(self.home.path().to_owned()),
             user: Some("osuser".to_owned()),
+            reads: |_| false,
             socket_directories: vec![self.home.path().join("run")],
         };
         Target::resolve_in(conninfo, &self.login, &env)
@@ -277,9 +278,9 @@ fn zone_and_date_style_become_startup_options() {
 fn sslrootcert_system_verifies_fully_by_default() {
     let here = Surroundings::new(&[]);
     let mode = |conninfo: &str| here.target(Some(conninfo)).tls().mode;
-    assert_eq!(mode("sslrootcert=system"), crate::pg::tls::Mode::VerifyFull);
-    assert_eq!(mode("sslrootcert=x"), crate::pg::tls::Mode::Prefer);
-    assert_eq!(mode("requiressl=1"), crate::pg::tls::Mode::Require);
+    assert_eq!(mode("sslrootcert=system"), crate::tls::Mode::VerifyFull);
+    assert_eq!(mode("sslrootcert=x"), crate::tls::Mode::Prefer);
+    assert_eq!(mode("requiressl=1"), crate::tls::Mode::Require);
 }
 
 #[test]

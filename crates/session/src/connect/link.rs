@@ -2,6 +2,7 @@
 //! means to cancel a statement, and how the connection ended.
 
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,14 +10,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
-use super::super::conninfo::Target;
 use super::backend::{BACKEND, Backend, PROCESS};
 use super::timeouts;
 use super::told::told;
 use super::watch::Watched;
 use crate::Result;
-use crate::control::Control;
-use crate::control::busy::Pid;
+use crate::conninfo::Target;
 
 /// How long a statement that was cancelled may take to say how it ended, while a person who pressed
 /// Ctrl-C waits.
@@ -25,10 +24,41 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long until it is cancelled again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 
+/// The number that the server knows a session by, once it was asked.
+pub type Pid = Arc<OnceLock<i32>>;
+
+/// The caller of sessions, which can ask their work to end.
+pub trait Caller {
+    /// Marks the session `pid` as working until the returned value is dropped.
+    fn enter(&self, pid: &Pid) -> impl Sized;
+
+    /// Returns when the work is to end.
+    fn stopped(&self) -> impl Future<Output = ()>;
+
+    /// Returns why the work is to end, if it is.
+    fn failure(&self) -> Option<crate::Error>;
+}
+
+impl<D: Deref<Target: Caller>> Caller for D {
+    fn enter(&self, pid: &Pid) -> impl Sized {
+        (**self).enter(pid)
+    }
+
+    fn stopped(&self) -> impl Future<Output = ()> {
+        (**self).stopped()
+    }
+
+    fn failure(&self) -> Option<crate::Error> {
+        (**self).failure()
+    }
+}
+
 /// A connection, logged in.
-pub(crate) struct Link {
-    pub(crate) client: Client,
-    pub(crate) canceller: Canceller,
+pub struct Link {
+    /// Sends statements.
+    pub client: Client,
+    /// Cancels them.
+    pub canceller: Canceller,
     /// The session, once it is identified, and whether it may be given to others.
     session: OnceLock<(Option<Backend>, bool)>,
     /// The server's major version.
@@ -76,7 +106,7 @@ impl Link {
 
     /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
     /// this client is gone.
-    pub(crate) async fn last(&self, target: &Target) -> Result<(), Error> {
+    pub async fn last(&self, target: &Target) -> Result<(), Error> {
         timeouts::set(&self.client, self.version, target.liveness()).await
     }
 
@@ -99,41 +129,41 @@ impl Link {
 
     /// Returns the last question at the beginning of a transaction, for [`Self::check_session`]; empty
     /// where sessions are not given to others.
-    pub(crate) fn asks_session(&self) -> &'static str {
+    pub fn asks_session(&self) -> &'static str {
         if self.is_pooled() { BACKEND } else { "" }
     }
 
     /// Refuses a transaction in another session than the one that it began with.
-    pub(crate) fn check_session(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
+    pub fn check_session(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         if self.is_pooled() { self.check_same(answers) } else { Ok(()) }
     }
 
     /// The question which session this is.
-    pub(crate) fn which_session(&self) -> &'static str {
+    pub fn which_session(&self) -> &'static str {
         if self.is_pooled() { BACKEND } else { PROCESS }
     }
 
     /// Refuses answers of another session than the one that it began with; the last of them is that to
     /// [`Self::which_session`].
-    pub(crate) fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
+    pub fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         self.backend().map_or(Ok(()), |backend| backend.check(answers))
     }
 
     /// Explains an `error` where sessions may be given to others; None if it means no more than it
     /// says.
-    pub(crate) fn explain(&self, error: &Error) -> Option<crate::Error> {
+    pub fn explain(&self, error: &Error) -> Option<crate::Error> {
         if self.is_pooled() { Backend::without_statement(error) } else { None }
     }
 
     /// Whether the connection has ended. It is polled first, because nothing else polls it while its
     /// thread waits for something else.
-    pub(crate) async fn is_closed(&self) -> bool {
+    pub async fn is_closed(&self) -> bool {
         tokio::task::yield_now().await;
         self.client.is_closed()
     }
 
     /// Why the connection ended, if it has.
-    pub(crate) fn ending(&self) -> Option<&Error> {
+    pub fn ending(&self) -> Option<&Error> {
         self.ending.get()
     }
 }
@@ -145,7 +175,7 @@ fn major(version: &str) -> u32 {
 }
 
 /// Cancels what a connection's server is at.
-pub(crate) struct Canceller {
+pub struct Canceller {
     token: CancelToken,
     tls: Option<Watched>,
     /// The number by which the server knows the session, once it was asked.
@@ -155,17 +185,17 @@ pub(crate) struct Canceller {
 impl Canceller {
     /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it; None
     /// if it does not end even then.
-    pub(crate) async fn settle<T>(
+    pub async fn settle<T>(
         &self,
-        control: &Control,
+        caller: &impl Caller,
         work: impl Future<Output = T>,
     ) -> Option<T> {
         let mut work = pin!(work);
-        let _busy = control.busy.enter(&self.pid);
+        let _busy = caller.enter(&self.pid);
         tokio::select! {
             biased;
             outcome = &mut work => return Some(outcome),
-            () = control.stop.stopped() => {}
+            () = caller.stopped() => {}
         }
         // One that comes before the statement is lost.
         let cancelled = async {
@@ -184,13 +214,13 @@ impl Canceller {
     }
 
     /// The outcome of `work`, or why the load was stopped: as [`Self::settle`] otherwise.
-    pub(crate) async fn unless_stopped<T>(
+    pub async fn unless_stopped<T>(
         &self,
-        control: &Control,
+        caller: &impl Caller,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let outcome = self.settle(control, work).await;
-        match (control.stop.failure(), outcome) {
+        let outcome = self.settle(caller, work).await;
+        match (caller.failure(), outcome) {
             (None, Some(outcome)) => outcome,
             (failure, _) => Err(failure.unwrap_or_else(crate::Error::interrupted)),
         }

@@ -20,7 +20,7 @@ const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// The limits of one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pg) struct Liveness {
+pub(crate) struct Liveness {
     asks: bool,
     idle: Duration,
     interval: Duration,
@@ -50,7 +50,7 @@ impl Liveness {
     }
 
     /// The settings of the server's side.
-    pub(in crate::pg) fn of_server(&self) -> Vec<(&'static str, u128)> {
+    pub(crate) fn of_server(&self) -> Vec<(&'static str, u128)> {
         let unanswered = self.unanswered.unwrap_or(UNANSWERED);
         let mut settings = vec![("tcp_user_timeout", unanswered.as_millis())];
         if self.asks {

@@ -15,13 +15,13 @@ pub(crate) fn kind(code: &str) -> Kind {
 
 /// Whether `code`, reported while rows are copied, is about what one of them says. Other errors
 /// come at any row: the one that COPY was at has nothing to do with them.
-pub(crate) fn blames_row(code: &str) -> bool {
+pub fn blames_row(code: &str) -> bool {
     policy::of(code) == Policy::Reject
 }
 
 /// Whether `code` is about a privilege or a name that has changed its meaning, and not about a value.
 /// Syntax errors are about values: some input functions parse a language of their own.
-pub(crate) fn is_about_names(code: &str) -> bool {
+pub fn is_about_names(code: &str) -> bool {
     code.starts_with("3F") || code.starts_with("42") && !matches!(code, "42601" | "42602")
 }
 

@@ -119,7 +119,7 @@ pub fn decided(sqlstate: &str) -> Option<Policy> {
 }
 
 /// What to do after an error of a whole load: a row that is refused is not better the next time.
-pub(crate) fn of_error(error: &Error) -> Policy {
+pub fn of_error(error: &Error) -> Policy {
     match (error.sqlstate(), error.kind()) {
         _ if error.is_permanent() => Stop,
         (Some(code), Kind::Connection | Kind::Server) => of(code).without_rows(),

@@ -17,7 +17,7 @@ use x509_cert::der::{Decode, Encode};
 use x509_cert::{Certificate, Version};
 
 use super::names::Names;
-use crate::pg::failure::Refusal;
+use crate::failure::Refusal;
 
 /// rustls's question about the server's certificate, answered by libpq's rules.
 #[derive(Debug)]

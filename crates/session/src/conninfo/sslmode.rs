@@ -4,7 +4,7 @@ use tokio_postgres::config::SslNegotiation;
 
 use super::environment::Environment;
 use super::settings::{Settings, usage};
-use crate::pg::tls::{self, Mode};
+use crate::tls::{self, Mode};
 use crate::{Error, Result};
 
 /// Reads them all, and refuses combinations that libpq calls weak.

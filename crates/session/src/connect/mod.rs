@@ -3,7 +3,7 @@
 //!
 //! `attempt` is one address, `watch` tells whether its TLS handshake began; `backend` and `told` tell whether
 //! the session is the connection's own. What
-//! went wrong is worded in `super::failure`. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
+//! went wrong is worded in `failure`. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
 //! (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
@@ -20,14 +20,16 @@ use std::time::{Duration, Instant};
 use futures_util::future::join;
 use tokio_postgres::Client;
 
-use super::conninfo::{Endpoint, Place, SessionAttrs, Target};
-use super::failure::Failure;
-use super::sql::{BEGIN, PG_CATALOG_ONLY};
+use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::backoff::Backoff;
 use crate::error::plain_io;
+use crate::failure::Failure;
 use crate::{Error, Result};
 use attempt::Candidate;
-pub(crate) use link::Link;
+pub use link::{Caller, Canceller, Link, Pid};
+
+/// Lets names and operators without a schema mean the system's own, whatever the user's schemas have.
+pub const PG_CATALOG_ONLY: &str = "SET search_path = pg_catalog, pg_temp";
 
 /// About the pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -49,7 +51,7 @@ pub async fn connect(target: &Target) -> Result<Client> {
 
 /// Connects a session that runs no user's code, only pgsluice's own statements. They find what is in
 /// `pg_catalog`, whatever the schemas of the user's search_path hold.
-pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
+pub async fn connect_for_own(target: &Target) -> Result<Client> {
     let client = connect(target).await?;
     client.batch_execute(PG_CATALOG_ONLY).await?;
     Ok(client)
@@ -57,7 +59,7 @@ pub(crate) async fn connect_for_own(target: &Target) -> Result<Client> {
 
 /// Returns a session that was idle, ready for own statements as [`connect_for_own`] has it, or another one
 /// if it was lost meanwhile.
-pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
+pub async fn own_again(idle: Client, target: &Target) -> Result<Client> {
     match idle.batch_execute(PG_CATALOG_ONLY).await {
         Ok(()) => Ok(idle),
         Err(_) => connect_for_own(target).await,
@@ -66,7 +68,7 @@ pub(crate) async fn own_again(idle: Client, target: &Target) -> Result<Client> {
 
 /// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
 /// has patience, where that may help.
-pub(crate) async fn open(target: &Target) -> Result<Link> {
+pub async fn open(target: &Target) -> Result<Link> {
     let link = patiently(target, || async {
         let link = try_all(target).await?;
         link.identify().await.map_err(|error| vec![Failure::of_session(&error)])?;
@@ -80,13 +82,13 @@ pub(crate) async fn open(target: &Target) -> Result<Link> {
 
 /// Does as [`open`] but for all that comes after the login: [`identified`] and [`Link::last`] can go with
 /// the first questions.
-pub(crate) async fn logged_in(target: &Target) -> Result<Link> {
+pub async fn logged_in(target: &Target) -> Result<Link> {
     patiently(target, || try_all(target)).await
 }
 
 /// Looks which session of the server `link` has, in one round trip with `questions`, which change nothing. None if
 /// the session was lost or refused before; an error if it is not the connection's own.
-pub(crate) async fn identified<T>(
+pub async fn identified<T>(
     target: &Target,
     link: &Link,
     questions: impl Future<Output = T>,
@@ -143,7 +145,7 @@ async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
 async fn probe(target: &Target, link: &Link) -> Result<()> {
     let probing = async {
         let Ok(other) = try_all(target).await else { return Ok(()) };
-        other.client.batch_execute(BEGIN).await?;
+        other.client.batch_execute("BEGIN").await?;
         other.identify().await?;
         let checked = link.check_apart(&other).await;
         other.client.batch_execute("COMMIT").await?;

@@ -13,8 +13,7 @@ use super::passfile::Passfile;
 use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
 use crate::error::{How, Remedy};
-use crate::pg::tls;
-use crate::source::Encoding;
+use crate::tls;
 use crate::{Error, Result};
 
 /// Where and how to connect; cheap to clone. It shows no password, not even in `Debug`.
@@ -40,7 +39,7 @@ struct Inner {
 
 /// Which of several servers will do: libpq's `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pg) enum SessionAttrs {
+pub(crate) enum SessionAttrs {
     Any,
     ReadWrite,
     ReadOnly,
@@ -54,11 +53,18 @@ impl Target {
     /// files, `PG*` and `DATABASE_URL`, with libpq's precedence and defaults. `None` if nothing says where to
     /// connect to.
     ///
+    /// `reads` says whether the caller's `--encoding` takes the encoding of this name, for the hint about a
+    /// `PGCLIENTENCODING` that is not UTF-8.
+    ///
     /// # Errors
     /// An option, value or file that libpq would refuse, or that cannot be honoured here, by name.
-    pub fn resolve(conninfo: Option<&str>, login: &Login) -> Result<Option<Self>> {
+    pub fn resolve(
+        conninfo: Option<&str>,
+        login: &Login,
+        reads: fn(&str) -> bool,
+    ) -> Result<Option<Self>> {
         let variable = |name: &str| std::env::var_os(name);
-        Self::resolve_in(conninfo, login, &Environment::of_process(&variable))
+        Self::resolve_in(conninfo, login, &Environment::of_process(&variable, reads))
     }
 
     /// Reads a URL alone: neither variables nor files change or complete it.
@@ -67,7 +73,7 @@ impl Target {
     /// As [`Target::resolve`].
     pub fn from_url(url: &str) -> Result<Self> {
         let none = |_: &str| None;
-        let env = Environment { home: None, ..Environment::of_process(&none) };
+        let env = Environment { home: None, ..Environment::of_process(&none, |_| false) };
         let settings = parse::parse(url)?;
         settings.check()?;
         Self::build(&settings, &env)
@@ -131,41 +137,42 @@ impl Target {
         &self.inner.warnings
     }
 
-    pub(in crate::pg) fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Config {
         &self.inner.config
     }
 
-    pub(in crate::pg) fn endpoints(&self) -> &[Endpoint] {
+    pub(crate) fn endpoints(&self) -> &[Endpoint] {
         &self.inner.endpoints
     }
 
-    pub(in crate::pg) fn shuffle(&self) -> bool {
+    pub(crate) fn shuffle(&self) -> bool {
         self.inner.shuffle
     }
 
-    pub(in crate::pg) fn session(&self) -> SessionAttrs {
+    pub(crate) fn session(&self) -> SessionAttrs {
         self.inner.session
     }
 
-    pub(crate) fn patience(&self) -> Duration {
+    /// How long a server that cannot be reached is tried again.
+    pub fn patience(&self) -> Duration {
         self.patience
     }
 
-    pub(in crate::pg) fn timeout(&self) -> Option<Duration> {
+    pub(crate) fn timeout(&self) -> Option<Duration> {
         self.inner.timeout
     }
 
     /// How soon either side notices that the other is gone.
-    pub(in crate::pg) fn liveness(&self) -> &Liveness {
+    pub(crate) fn liveness(&self) -> &Liveness {
         &self.inner.liveness
     }
 
     /// Why the pool in front of the server cannot be used, once it was tried.
-    pub(in crate::pg) fn pool(&self) -> &OnceLock<Option<Error>> {
+    pub(crate) fn pool(&self) -> &OnceLock<Option<Error>> {
         &self.inner.pool
     }
 
-    pub(in crate::pg) fn tls(&self) -> &tls::Settings {
+    pub(crate) fn tls(&self) -> &tls::Settings {
         &self.inner.tls
     }
 }
@@ -207,9 +214,9 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
         .with_detail("Use --encoding to specify the encoding of the input.");
     let variable = "PGCLIENTENCODING";
     let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
-    let options = match Encoding::named(encoding) {
-        Some(_) => vec!["--encoding".to_owned(), encoding.to_ascii_lowercase()],
-        None => Vec::new(),
+    let options = match (env.reads)(encoding) {
+        true => vec!["--encoding".to_owned(), encoding.to_ascii_lowercase()],
+        false => Vec::new(),
     };
     Err(match is_of_variable {
         true if !options.is_empty() => {

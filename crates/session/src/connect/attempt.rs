@@ -12,10 +12,10 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
 use super::link::Link;
 use super::watch::{Stage, Watched};
+use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::chain;
-use crate::pg::conninfo::{Endpoint, Place, SessionAttrs, Target};
-use crate::pg::failure::Failure;
-use crate::pg::tls::{self, Mode};
+use crate::failure::Failure;
+use crate::tls::{self, Mode};
 
 /// One server at one of its addresses; no address means its socket.
 pub(super) struct Candidate<'a> {

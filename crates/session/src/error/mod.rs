@@ -1,11 +1,11 @@
 //! The one error type: what, where, PostgreSQL's SQLSTATE, and the next step.
 
 pub mod backoff;
-pub(crate) mod kind;
+pub mod kind;
 pub mod policy;
 mod printable;
 mod remedy;
-pub(crate) mod sqlstate;
+pub mod sqlstate;
 mod text;
 
 use std::fmt;
@@ -132,7 +132,7 @@ impl Error {
     }
 
     /// The error of a connection that ended by itself.
-    pub(crate) fn lost() -> Self {
+    pub fn lost() -> Self {
         let lost = Self::new(Kind::Connection, "server closed the connection unexpectedly");
         // 08006 stands for every broken connection; the server itself had no chance to say so.
         match sqlstate::next_step("08006") {
@@ -143,7 +143,7 @@ impl Error {
 
     /// Sets the kind.
     #[must_use]
-    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+    pub fn of_kind(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }
@@ -171,7 +171,7 @@ impl Error {
 
     /// Takes the next step out, where it does not apply.
     #[must_use]
-    pub(crate) fn without_hint(mut self) -> Self {
+    pub fn without_hint(mut self) -> Self {
         self.0.hint = None;
         self.0.remedies.clear();
         self
@@ -179,13 +179,13 @@ impl Error {
 
     /// Marks the error as one that another try would only repeat.
     #[must_use]
-    pub(crate) fn permanent(mut self) -> Self {
+    pub fn permanent(mut self) -> Self {
         self.0.is_permanent = true;
         self
     }
 
     /// Returns whether another try is known to end in the same error.
-    pub(crate) fn is_permanent(&self) -> bool {
+    pub fn is_permanent(&self) -> bool {
         self.0.is_permanent
     }
 
@@ -203,7 +203,7 @@ impl Error {
     }
 
     /// Whether both are about rows, and this one is about a row that stands before the other's.
-    pub(crate) fn is_earlier_than(&self, other: &Self) -> bool {
+    pub fn is_earlier_than(&self, other: &Self) -> bool {
         let at = |error: &Self| error.place().map(|place| (place.input, place.offset));
         let are_rows = self.kind() == Kind::Data && other.kind() == Kind::Data;
         are_rows && matches!((at(self), at(other)), (Some(this), Some(that)) if this < that)
@@ -211,20 +211,20 @@ impl Error {
 
     /// Marks the error as one that a load would end in, which has not begun.
     #[must_use]
-    pub(crate) fn foretold(mut self) -> Self {
+    pub fn foretold(mut self) -> Self {
         self.0.is_foretold = true;
         self
     }
 
     /// Marks the error as one that leaving out rows does not help, because all have the same mistake.
     #[must_use]
-    pub(crate) fn of_all_rows(mut self) -> Self {
+    pub fn of_all_rows(mut self) -> Self {
         self.0.is_of_all_rows = true;
         self
     }
 
     /// Returns whether all rows that were looked at have the same mistake.
-    pub(crate) fn is_of_all_rows(&self) -> bool {
+    pub fn is_of_all_rows(&self) -> bool {
         self.0.is_of_all_rows
     }
 
@@ -237,7 +237,7 @@ impl Error {
     }
 
     /// Takes the way out that rounds values out of the hint. Returns whether it was there.
-    pub(crate) fn take_round(&mut self) -> bool {
+    pub fn take_round(&mut self) -> bool {
         let Some(place) = self.0.remedies.iter().position(Remedy::rounds) else { return false };
         let line = self.0.remedies.remove(place).line();
         let hint = self.0.hint.take().unwrap_or_default();
@@ -264,7 +264,7 @@ impl Error {
 
     /// Sets what the load has left in the table.
     #[must_use]
-    pub(crate) fn leaving(mut self, left: Left) -> Self {
+    pub fn leaving(mut self, left: Left) -> Self {
         self.0.left = Some(left);
         self
     }
@@ -375,7 +375,7 @@ impl From<&DbError> for Error {
 }
 
 /// The operating system's text, without Rust's number after it.
-pub(crate) fn plain_io(error: &std::io::Error) -> String {
+pub fn plain_io(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
         Some((plain, _)) => plain.to_owned(),

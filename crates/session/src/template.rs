@@ -2,17 +2,18 @@
 //! operators have short names here: `id {eq} $1` stands for `id OPERATOR(pg_catalog.=) $1`.
 //!
 //! A text for [`fill`] and one for `format!` look the same: `format!` takes the names from the constants.
+#![expect(missing_docs, reason = "the values say what the names mean")]
 #![expect(non_upper_case_globals, reason = "the names stand in SQL, in lower case")]
 
-pub(crate) const eq: &str = "OPERATOR(pg_catalog.=)";
-pub(crate) const ne: &str = "OPERATOR(pg_catalog.<>)";
-pub(crate) const lt: &str = "OPERATOR(pg_catalog.<)";
-pub(crate) const le: &str = "OPERATOR(pg_catalog.<=)";
-pub(crate) const gt: &str = "OPERATOR(pg_catalog.>)";
-pub(crate) const ge: &str = "OPERATOR(pg_catalog.>=)";
-pub(crate) const plus: &str = "OPERATOR(pg_catalog.+)";
-pub(crate) const minus: &str = "OPERATOR(pg_catalog.-)";
-pub(crate) const any: &str = "OPERATOR(pg_catalog.=) ANY";
+pub const eq: &str = "OPERATOR(pg_catalog.=)";
+pub const ne: &str = "OPERATOR(pg_catalog.<>)";
+pub const lt: &str = "OPERATOR(pg_catalog.<)";
+pub const le: &str = "OPERATOR(pg_catalog.<=)";
+pub const gt: &str = "OPERATOR(pg_catalog.>)";
+pub const ge: &str = "OPERATOR(pg_catalog.>=)";
+pub const plus: &str = "OPERATOR(pg_catalog.+)";
+pub const minus: &str = "OPERATOR(pg_catalog.-)";
+pub const any: &str = "OPERATOR(pg_catalog.=) ANY";
 
 /// The names that every template may use.
 const OPERATORS: [(&str, &str); 9] = [
@@ -29,7 +30,7 @@ const OPERATORS: [(&str, &str); 9] = [
 
 /// Replaces each `{name}` by the operator of this name, or by its value in `values`. Other braces stay. A value is not
 /// looked through, so a user's text in it may look like a name.
-pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut sql = String::with_capacity(2 * template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {

@@ -21,7 +21,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, SupportedProtocolVersion};
 use tokio_postgres::config::SslNegotiation;
 
-use super::failure::Failure;
+use crate::failure::Failure;
 use crate::{Error, Kind, Result};
 use verify::Verifier;
 

@@ -26,19 +26,25 @@ pub(super) struct Environment<'a> {
     pub(super) home: Option<PathBuf>,
     /// The operating-system user's name.
     pub(super) user: Option<String>,
+    /// Whether an input can be in the encoding of this name.
+    pub(super) reads: fn(&str) -> bool,
     /// Searched in order for a socket when no host is given.
     pub(super) socket_directories: Vec<PathBuf>,
 }
 
 impl<'a> Environment<'a> {
     /// This process's surroundings.
-    pub(super) fn of_process(variable: &'a dyn Fn(&str) -> Option<OsString>) -> Self {
+    pub(super) fn of_process(
+        variable: &'a dyn Fn(&str) -> Option<OsString>,
+        reads: fn(&str) -> bool,
+    ) -> Self {
         let account = User::from_uid(geteuid()).ok().flatten();
         let home = variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         Self {
             variable,
             home: home.or_else(|| account.as_ref().map(|account| account.dir.clone())),
             user: account.map(|account| account.name),
+            reads,
             socket_directories: DEFAULT_SOCKET_DIRECTORIES.iter().map(PathBuf::from).collect(),
         }
     }
