@@ -2,21 +2,21 @@
 //! binary if it can be, otherwise as it stands in the input.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
-use pgsluice_core::bucket::{Mark, RowAt, Wire};
+use pgsluice_core::bucket::Mark;
 use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::Fields;
 use pgsluice_core::route::{Cause, Scratch};
 
 use crate::bucket::filler::{Filler, Filling};
+use crate::bucket::write::write;
 use crate::counts::outcome::{Counts, Tally};
 use crate::duplicates::Superseded;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::ledger::Ledger;
 use crate::plan::{Answered, Plan};
-use crate::route::routing::{Reached, Routing};
+use crate::route::routing::Routing;
+use crate::route::row::Routed;
 use crate::source::{Inputs, Split};
 use crate::testing::fault::fault;
 
@@ -28,8 +28,6 @@ pub(crate) struct Bucketing<'p> {
     /// The rows that do not count.
     superseded: &'p Superseded,
     counts: Counts,
-    /// The fields of a row that the server was asked about.
-    fields: Fields,
     scratch: Scratch,
     inputs: &'p Inputs,
     is_in_order: bool,
@@ -50,7 +48,6 @@ impl<'p> Bucketing<'p> {
             superseded,
             resumed: ledger.filter(|ledger| ledger.is_resumed()),
             counts: Counts::new(plan.tree.nodes.len()),
-            fields: Fields::default(),
             scratch: Scratch::default(),
             inputs,
             is_in_order: plan.is_in_order(),
@@ -67,107 +64,66 @@ impl<'p> Bucketing<'p> {
         filling: &Filling<'_, '_>,
     ) -> Result<(), Error> {
         let mut filler = filling.open();
-        let routed = routing.route(split, |reached| self.row(split, &reached, &mut filler));
+        let routed = routing.route(split, |routed| self.row(split, &routed, &mut filler));
         filler.close();
         let mut is_waiting = routed?;
         while is_waiting {
             routing.ask()?;
             let mut filler = filling.open();
-            let routed = routing.resume(split, |reached| self.row(split, &reached, &mut filler));
+            let routed = routing.resume(split, |routed| self.row(split, &routed, &mut filler));
             filler.close();
             is_waiting = routed?;
         }
         self.doubt.take().map_or(Ok(()), Err)
     }
 
-    fn row(&mut self, split: &Split, reached: &Reached<'_>, filler: &mut Filler<'_, '_>) {
-        let Reached { index, at, asked, waiting, is_keyless, refused, .. } = *reached;
-        let at = if fault("row::misrouted") { self.another(at) } else { at };
-        let node = at.unwrap_or_else(|(node, _)| node);
-        if self.is_settled(split, reached, node) {
+    fn row(&mut self, split: &Split, routed: &Routed<'_>, filler: &mut Filler<'_, '_>) {
+        let routed = match fault("row::misrouted") {
+            true => &Routed { at: self.another(routed.at), ..*routed },
+            false => routed,
+        };
+        if self.is_settled(split, routed) {
             return;
         }
-        let is_likely_refused = at.is_err_and(|(_, cause)| cause.is_likely_refused());
-        if let Err((_, cause)) = at
+        let is_likely_refused = routed.at.is_err_and(|(_, cause)| cause.is_likely_refused());
+        if let Err((node, cause)) = routed.at
             && self.is_in_order
             && !is_likely_refused
-            && !refused
+            && !routed.refused
         {
-            let error = self.out_of_order(split, index, node, cause);
+            let error = self.out_of_order(split, routed.index, node, cause);
             self.doubt.get_or_insert(error);
             return;
         }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
-        filler.expect(waiting.map(mark));
-        // Rows in both formats would be in two buckets.
-        let may_encode = !self.is_in_order && !is_keyless;
-        let is_encoded = may_encode && self.encode(split, reached, node, filler);
-        let bucket = filler.bucket(node, if is_encoded { Wire::Binary } else { Wire::Text });
-        if !is_encoded {
-            let bytes = split.text(index);
-            let Ok(()) = filler.push(bucket, place(split, index), bytes.len() + 1, |block| {
-                block.extend_from_slice(bytes);
-                block.push(b'\n');
-                Ok::<(), Infallible>(())
-            });
+        filler.expect(routed.waiting.map(mark));
+        self.counts.count(routed.at, routed.asked);
+        // Without memory the load has failed, and nothing more is sent.
+        let Some(written) = write(self.plan, split, routed, filler) else { return };
+        if let Some(not_encodable) = written.not_encodable {
+            self.counts.not_encodable(not_encodable);
         }
-        self.counts.count(at, asked);
         if !self.is_in_order && is_likely_refused {
-            filler.flush_soon(bucket);
+            filler.flush_soon(written.bucket);
         }
     }
 
     /// Counts a row that is not to be sent: it does not count, or earlier runs of the load have settled it. A row of
     /// which that is not known is not sent either.
-    fn is_settled(&mut self, split: &Split, reached: &Reached<'_>, node: NodeId) -> bool {
-        if self.superseded.contains(split.first_row + reached.index as u64) {
+    fn is_settled(&mut self, split: &Split, routed: &Routed<'_>) -> bool {
+        if self.superseded.contains(split.first_row + routed.index as u64) {
             self.counts.duplicate();
             return true;
         }
         let Some(ledger) = self.resumed else { return false };
-        match ledger.is_in(node, reached, split, &mut self.scratch) {
+        let node = routed.node();
+        match ledger.is_in(node, routed, split, &mut self.scratch) {
             Ok(false) => return false,
-            Ok(true) if ledger.was_rejected(reached, split) => self.counts.rejected_before(node),
+            Ok(true) if ledger.was_rejected(routed, split) => self.counts.rejected_before(node),
             Ok(true) => self.counts.already(node),
             Err(error) => _ = self.doubt.get_or_insert(error),
         }
         true
-    }
-
-    /// Puts a row into the bucket of its node in binary; false if it cannot be encoded.
-    fn encode(
-        &mut self,
-        split: &Split,
-        reached: &Reached<'_>,
-        node: NodeId,
-        filler: &mut Filler<'_, '_>,
-    ) -> bool {
-        let Reached { index, asked, keys, .. } = *reached;
-        let Some(encoder) = &self.plan.encoder else { return false };
-        let (bytes, stands) = (split.text(index), place(split, index));
-        let fields = if asked {
-            // The keys may be in the server's spelling.
-            self.plan.parser.parse(bytes, &mut self.fields);
-            &self.fields
-        } else {
-            keys
-        };
-        let bucket = filler.bucket(node, Wire::Binary);
-        let pushed = match split.encoded(index) {
-            Some(Ok(encoded)) => filler.push(bucket, stands, encoded.len(), |block| {
-                block.extend_from_slice(encoded);
-                Ok(())
-            }),
-            Some(Err(not_encodable)) => Err(not_encodable),
-            None => {
-                let room = encoder.room_for(bytes.len());
-                filler.push(bucket, stands, room, |block| encoder.encode(bytes, fields, block))
-            }
-        };
-        if let Err(not_encodable) = pushed {
-            self.counts.not_encodable(not_encodable);
-        }
-        pushed.is_ok()
     }
 
     /// The error for a row that may end in the leaf of rows which are sent in input order.
@@ -195,10 +151,4 @@ impl<'p> Bucketing<'p> {
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         self.counts.tally(answered)
     }
-}
-
-/// Returns the place of a row of `split`.
-fn place(split: &Split, index: usize) -> RowAt {
-    let row = &split.rows[index];
-    RowAt::new(split.number, row.start, row.line)
 }

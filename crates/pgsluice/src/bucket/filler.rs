@@ -1,12 +1,12 @@
 //! A thread that fills the buckets.
 
 use parking_lot::MutexGuard;
-use pgsluice_core::bucket::{Mark, RowAt, Scheduler, Shard, Wire};
-use pgsluice_core::catalog::NodeId;
+use pgsluice_core::bucket::{Block, Mark, RowAt, Shard};
 
 use super::first::First;
 use super::queue::Queue;
 use super::waiting::Waiting;
+use super::write::RowBuffer;
 
 /// Rows that are written before the shard is lent to a thread that waits for it.
 const ROWS_AT_ONCE: usize = 128;
@@ -62,52 +62,6 @@ pub(crate) struct Filler<'q, 'c> {
 }
 
 impl Filler<'_, '_> {
-    /// The bucket for the rows of `node` in one format.
-    #[inline]
-    pub(crate) fn bucket(&self, node: NodeId, wire: Wire) -> usize {
-        Scheduler::of(self.queue.nodes, node, wire)
-    }
-
-    /// Adds a row to `bucket` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
-    /// Waits for memory.
-    #[inline]
-    pub(crate) fn push<E>(
-        &mut self,
-        bucket: usize,
-        at: RowAt,
-        bytes: usize,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Self { queue, shard, rows, .. } = self;
-        let room = match shard.room(bucket, bytes) {
-            Ok(room) => room,
-            Err(bytes) => {
-                // A connection that takes from the shard meanwhile must not claim this row.
-                let expected = shard.expect_also(at);
-                let block = MutexGuard::unlocked(shard, || queue.block(bytes));
-                // Without one the load has failed, and nothing more is sent.
-                let Some(block) = block else { return Ok(()) };
-                shard.expect(expected);
-                shard.add_block(bucket, block)
-            }
-        };
-        let pushed = room.push(at, write);
-        let grown = shard.grown();
-        if grown > 0 {
-            queue.pool.lock().grow(grown);
-        }
-        if pushed.is_err()
-            && let Some(block) = shard.take_empty(bucket)
-        {
-            queue.pool.lock().give_back(block);
-        }
-        *rows += 1;
-        if rows.is_multiple_of(ROWS_AT_ONCE) {
-            MutexGuard::bump(shard);
-        }
-        pushed
-    }
-
     /// Records the place in the split from which earlier rows than those to be added may still come.
     #[inline]
     pub(crate) fn expect(&mut self, mark: Option<Mark>) {
@@ -125,5 +79,37 @@ impl Filler<'_, '_> {
         drop(shard);
         queue.state.lock().urgent.extend(urgent);
         queue.work.notify_all();
+    }
+}
+
+impl RowBuffer for Filler<'_, '_> {
+    #[inline]
+    fn shard(&mut self) -> &mut Shard {
+        &mut self.shard
+    }
+
+    /// Waits for memory. Returns `None` if the load has failed, and nothing more is sent.
+    fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block> {
+        let Self { queue, shard, .. } = self;
+        // A connection that takes from the shard meanwhile must not claim this row.
+        let expected = shard.expect_also(at);
+        let block = MutexGuard::unlocked(shard, || queue.block(bytes))?;
+        shard.expect(expected);
+        Some(block)
+    }
+
+    #[inline]
+    fn account(&mut self, grown: usize, unused: Option<Block>) {
+        let Self { queue, shard, rows, .. } = self;
+        if grown > 0 {
+            queue.pool.lock().grow(grown);
+        }
+        if let Some(block) = unused {
+            queue.pool.lock().give_back(block);
+        }
+        *rows += 1;
+        if rows.is_multiple_of(ROWS_AT_ONCE) {
+            MutexGuard::bump(shard);
+        }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod bucketing;
 pub(crate) mod filler;
 pub(crate) mod message;
 pub(crate) mod queue;
+pub(crate) mod write;
 
 mod evidence;
 mod first;

@@ -23,7 +23,7 @@ use pgsluice_core::bucket::{
 };
 use tokio::sync::watch;
 
-use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Routed};
+use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
 use super::landing::Landing;
 use super::meeting::Meeting;
 use super::relied::Relied;
@@ -50,7 +50,6 @@ const STOP_POLL: Duration = Duration::from_millis(100);
 pub(crate) struct Queue<'c> {
     plan: &'c Plan,
     control: &'c Control,
-    pub(super) nodes: usize,
     pub(super) state: Mutex<State>,
     pub(super) shards: Vec<Mutex<Shard>>,
     pub(super) pool: Mutex<Pool>,
@@ -134,7 +133,7 @@ impl<'c> Queue<'c> {
             false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES, together: 1 },
         };
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
-            true => First::Gathering(None, Routed::default()),
+            true => First::Gathering(None, Prefix::default()),
             false => First::Done,
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
@@ -146,7 +145,6 @@ impl<'c> Queue<'c> {
         Self {
             plan,
             control,
-            nodes,
             state: Mutex::new(State {
                 scheduler,
                 fillers,
@@ -278,7 +276,7 @@ impl<'c> Queue<'c> {
         &self,
         fillers: usize,
         since: &mut Option<Instant>,
-        routed: &Routed,
+        routed: &Prefix,
         shards: &[MutexGuard<'_, Shard>],
     ) -> bool {
         if since.is_none() && shards.iter().any(|shard| shard.bytes() > 0) {

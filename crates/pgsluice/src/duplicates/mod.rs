@@ -30,7 +30,8 @@ use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::plan::changes::{Changes, Key};
-use crate::route::routing::{Reached, Routing};
+use crate::route::routing::Routing;
+use crate::route::row::Routed;
 use crate::source::reading::Reading;
 use crate::source::{Inputs, Reader, Split};
 
@@ -168,11 +169,11 @@ impl Finding<'_> {
                 }
             }
             let mut refused = None;
-            routing.route_all(&split, |reached| {
-                if keys.is_some() && unread.binary_search(&reached.index).is_err() {
+            routing.route_all(&split, |routed| {
+                if keys.is_some() && unread.binary_search(&routed.index).is_err() {
                     return;
                 }
-                match self.entry(&split, &reached, &mut scratch) {
+                match self.entry(&split, &routed, &mut scratch) {
                     Ok(Some(entry)) => {
                         if let Err(error) = gathered.add(entry) {
                             refused = Some(no_room(&error));
@@ -192,21 +193,21 @@ impl Finding<'_> {
     fn entry<R: Ranked>(
         &self,
         split: &Split,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         scratch: &mut Vec<u8>,
     ) -> Result<Option<Entry<R>>> {
         let Key { parts, joins_nulls, is_of_root, columns, .. } = &self.changes.key;
         // What the server refuses is no duplicate of anything.
-        if reached.refused {
+        if routed.refused {
             return Ok(None);
         }
-        let leaf = match reached.at {
+        let leaf = match routed.at {
             Ok(leaf) => (!is_of_root).then_some(leaf),
             Err((_, cause)) if cause.is_likely_refused() && !is_of_root => return Ok(None),
             Err((_, cause)) if cause.is_likely_refused() || self.changes.through_root => None,
-            Err(place) => return Err(self.refused_place(split, reached, place)),
+            Err(place) => return Err(self.refused_place(split, routed, place)),
         };
-        let row = (reached.row, reached.keys);
+        let row = (routed.row, routed.keys);
         let print = match self.secret.print(leaf, parts, row, !joins_nulls, scratch) {
             Ok(print) => print,
             Err(NoPrint::Null) => {
@@ -215,19 +216,19 @@ impl Finding<'_> {
             }
             Err(NoPrint::Missing(_)) => return Ok(None),
             Err(NoPrint::Spelling(place)) => {
-                return Err(self.refused_spelling(split, reached, &columns[place]));
+                return Err(self.refused_spelling(split, routed, &columns[place]));
             }
         };
         let newer = self.changes.newer.as_ref();
-        let rank = match R::of(newer, (reached.row, reached.keys), scratch) {
+        let rank = match R::of(newer, (routed.row, routed.keys), scratch) {
             Ok(rank) => rank,
             Err(why) => {
                 let newer = self.changes.newer_column.as_deref().unwrap_or_default();
                 let why = format!("the value of column {} {why}", label(newer));
-                return Err(self.refused_at(split, reached, &why));
+                return Err(self.refused_at(split, routed, &why));
             }
         };
-        let number = split.first_row + reached.index as u64;
+        let number = split.first_row + routed.index as u64;
         Ok(Some(Entry::new(print, rank, number, self.changes.rule)))
     }
 }

@@ -6,7 +6,7 @@ use pgsluice_core::route::Cause;
 use super::Finding;
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Unit};
-use crate::route::routing::Reached;
+use crate::route::row::Routed;
 use crate::source::{Reader, Split};
 
 impl Finding<'_> {
@@ -14,30 +14,30 @@ impl Finding<'_> {
     pub(super) fn refused_place(
         &self,
         split: &Split,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         (node, cause): (NodeId, Cause),
     ) -> Error {
         let (what, why) = self.plan.explain(node, cause);
         let why = format!("{what}: {why}, so its leaf is unknown");
-        self.refused_at(split, reached, &why)
+        self.refused_at(split, routed, &why)
     }
 
     /// The error for a row whose key is not read natively.
     pub(super) fn refused_spelling(
         &self,
         split: &Split,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         column: &str,
     ) -> Error {
         let why = format!("only the server can read the value of column {}", label(column));
-        self.refused_at(split, reached, &why)
+        self.refused_at(split, routed, &why)
     }
 
     /// The error for a row that cannot be compared with others.
-    pub(super) fn refused_at(&self, split: &Split, reached: &Reached<'_>, why: &str) -> Error {
+    pub(super) fn refused_at(&self, split: &Split, routed: &Routed<'_>, why: &str) -> Error {
         let message = format!("cannot compare the row with others: {why}");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
-        let place = split.position(reached.index).and_then(|at| self.inputs.locate(at));
+        let place = split.position(routed.index).and_then(|at| self.inputs.locate(at));
         match place {
             Some(place) => error.at(place),
             None => error,

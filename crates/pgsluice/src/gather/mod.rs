@@ -11,30 +11,47 @@
 
 pub mod relay;
 
-use std::convert::Infallible;
+use pgsluice_core::bucket::{
+    Block, Payload, Pool, RowAt, Scheduler, Shard, Wire, gather, gather_each,
+};
 
-use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, gather, gather_each};
-use pgsluice_core::catalog::NodeId;
-use pgsluice_core::parse::Fields;
-use pgsluice_core::route::{Route, Scratch};
-
+use crate::bucket::write::{RowBuffer, write};
 use crate::duplicates::Superseded;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
+use crate::route::row::KeyReader;
 use crate::source::{Inputs, Split};
 
 const WIRES: [Wire; 2] = [Wire::Binary, Wire::Text];
 
 /// Rows that are gathered, within a memory budget.
 pub(crate) struct Gatherer {
-    shard: Shard,
-    pool: Pool,
-    nodes: usize,
+    buffer: LocalBuffer,
     rows: u64,
     superseded: Superseded,
     left_out: u64,
-    fields: Fields,
-    scratch: Scratch,
+    reader: KeyReader,
+}
+
+/// The blocks of rows that one thread writes and sends.
+struct LocalBuffer {
+    shard: Shard,
+    pool: Pool,
+}
+
+impl RowBuffer for LocalBuffer {
+    fn shard(&mut self) -> &mut Shard {
+        &mut self.shard
+    }
+
+    fn block(&mut self, bytes: usize, _: RowAt) -> Option<Block> {
+        self.pool.take(bytes)
+    }
+
+    fn account(&mut self, grown: usize, unused: Option<Block>) {
+        self.pool.grow(grown);
+        unused.into_iter().for_each(|block| self.pool.give_back(block));
+    }
 }
 
 impl Gatherer {
@@ -49,22 +66,19 @@ impl Gatherer {
     }
 
     fn of(plan: &Plan, pool: Pool) -> Self {
-        let nodes = plan.tree.nodes.len();
+        let shard = Shard::new(Scheduler::count(plan.tree.nodes.len()));
         Self {
-            shard: Shard::new(Scheduler::count(nodes)),
-            pool,
-            nodes,
+            buffer: LocalBuffer { shard, pool },
             rows: 0,
             superseded: Superseded::default(),
             left_out: 0,
-            fields: Fields::default(),
-            scratch: Scratch::default(),
+            reader: KeyReader::default(),
         }
     }
 
     /// The bytes of the rows that are gathered.
     pub(crate) fn bytes(&self) -> usize {
-        self.shard.bytes()
+        self.buffer.shard.bytes()
     }
 
     /// The rows that are gathered.
@@ -105,95 +119,26 @@ impl Gatherer {
                 self.left_out += 1;
                 continue;
             }
-            if !self.add_row(plan, split, index) {
+            let routed = self.reader.route_natively(plan, split, index);
+            if write(plan, split, &routed, &mut self.buffer).is_none() {
                 return Ok(Some(index));
             }
+            self.rows += 1;
         }
         Ok(None)
     }
 
-    /// Adds a row; false if there is no room for it.
-    fn add_row(&mut self, plan: &Plan, split: &Split, index: usize) -> bool {
-        let bytes = split.text(index);
-        plan.parser.parse(bytes, &mut self.fields);
-        let keyless = split.keyless(index);
-        let route = match keyless {
-            Some(cause) => plan.keyless(cause),
-            None => plan.router.route(bytes, &self.fields, &mut self.scratch),
-        };
-        let node = match route {
-            Route::Leaf(node) | Route::Node(node, _) | Route::Ask(node) => node,
-        };
-        let row = &split.rows[index];
-        let at = RowAt::new(split.number, row.start, row.line);
-        let encoder = plan.encoder.as_ref().filter(|_| keyless.is_none());
-        let encoded = match (encoder, split.encoded(index)) {
-            (None, _) | (_, Some(Err(_))) => Some(false),
-            (Some(_), Some(Ok(encoded))) => {
-                self.push(node, Wire::Binary, at, encoded.len(), |block| {
-                    block.extend_from_slice(encoded);
-                    Ok::<(), Infallible>(())
-                })
-            }
-            (Some(encoder), None) => {
-                let fields = std::mem::take(&mut self.fields);
-                let room = encoder.room_for(bytes.len());
-                let pushed = self.push(node, Wire::Binary, at, room, |block| {
-                    encoder.encode(bytes, &fields, block)
-                });
-                self.fields = fields;
-                pushed
-            }
-        };
-        let pushed = match encoded {
-            Some(false) => self.push(node, Wire::Text, at, bytes.len() + 1, |block| {
-                block.extend_from_slice(bytes);
-                block.push(b'\n');
-                Ok::<(), Infallible>(())
-            }),
-            pushed => pushed,
-        };
-        self.rows += u64::from(pushed.is_some());
-        pushed.is_some()
-    }
-
-    /// Writes a row into a bucket; whether it could be written, or None if there is no room for it.
-    fn push<E>(
-        &mut self,
-        node: NodeId,
-        wire: Wire,
-        at: RowAt,
-        bytes: usize,
-        write: impl FnOnce(&mut Vec<u8>) -> std::result::Result<(), E>,
-    ) -> Option<bool> {
-        let Self { shard, pool, nodes, .. } = self;
-        let bucket = Scheduler::of(*nodes, node, wire);
-        let room = match shard.room(bucket, bytes) {
-            Ok(room) => room,
-            Err(bytes) => {
-                let block = pool.take(bytes)?;
-                shard.add_block(bucket, block)
-            }
-        };
-        let pushed = room.push(at, write).is_ok();
-        pool.grow(shard.grown());
-        if !pushed && let Some(block) = shard.take_empty(bucket) {
-            pool.give_back(block);
-        }
-        Some(pushed)
-    }
-
     /// Takes the rows that are gathered, in the order in which they are sent: those in binary, and those as text.
     pub(crate) fn take(&mut self, plan: &Plan) -> Vec<Payload> {
-        let Self { shard, nodes, .. } = self;
-        let taken = WIRES.map(|wire| gather(shard, *nodes, wire));
+        let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
+        let taken = WIRES.map(|wire| gather(shard, nodes, wire));
         self.arranged(plan, taken.into_iter().flatten().collect())
     }
 
     /// Takes them as payloads of one node each.
     pub(crate) fn take_each(&mut self, plan: &Plan) -> Vec<Payload> {
-        let Self { shard, nodes, .. } = self;
-        let taken = WIRES.map(|wire| gather_each(shard, *nodes, wire).collect::<Vec<_>>());
+        let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
+        let taken = WIRES.map(|wire| gather_each(shard, nodes, wire).collect::<Vec<_>>());
         self.arranged(plan, taken.into_iter().flatten().collect())
     }
 
@@ -205,6 +150,7 @@ impl Gatherer {
 
     /// Takes the memory of rows that were sent, to use it again.
     pub(crate) fn give_back(&mut self, payload: Payload) {
-        payload.into_blocks().into_iter().for_each(|block| self.pool.give_back(block));
+        let blocks = payload.into_blocks().into_iter();
+        blocks.for_each(|block| self.buffer.pool.give_back(block));
     }
 }

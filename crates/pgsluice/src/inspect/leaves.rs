@@ -14,7 +14,8 @@ use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
-use crate::route::routing::{Reached, Routing};
+use crate::route::routing::Routing;
+use crate::route::row::Routed;
 use crate::source::{Reader, Split};
 
 /// The leaves that rows belong to.
@@ -67,7 +68,7 @@ impl Search<'_> {
         let before = nodes.len();
         nodes.resize(before + split.rows.len(), None);
         let mut stopped: Option<(usize, NodeId, Cause)> = None;
-        routing.route_all(split, |Reached { index, row, keys, at, .. }| match at {
+        routing.route_all(split, |Routed { index, row, keys, at, .. }| match at {
             Ok(leaf) => {
                 nodes[before + index] = Some(leaf as u32);
                 samples.consider(plan, row, keys, leaf);

@@ -9,6 +9,7 @@ use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
+use crate::bucket::write::find_obstacle;
 use crate::control::Control;
 use crate::counts::fallbacks::{Fallback, Fallbacks};
 use crate::error::kind::Kind;
@@ -17,7 +18,8 @@ use crate::inspect::selftest::Samples;
 use crate::job::{Job, SAMPLE_BYTES, SAMPLE_ROWS};
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
-use crate::route::routing::{Reached, Routing};
+use crate::route::routing::Routing;
+use crate::route::row::Routed;
 use crate::source::{Inputs, Reader, Split};
 
 /// Where the rows of a sample would go.
@@ -112,21 +114,12 @@ impl Preview {
         stopped: &mut impl FnMut(&[u8], &Fields, NodeId, Cause) -> Result<()>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        let (mut fields, mut encoded) = (Fields::default(), Vec::new());
-        routing.route_all(split, |Reached { index, row, keys, at, is_keyless, .. }| {
+        let mut scratch = Vec::new();
+        routing.route_all(split, |routed| {
+            let Routed { index, row, keys, at, .. } = routed;
             self.rows += 1;
-            if let Some(encoder) = plan.encoder.as_ref().filter(|_| !is_keyless) {
-                // The keys may be in the server's spelling.
-                let row = split.text(index);
-                plan.parser.parse(row, &mut fields);
-                encoded.clear();
-                let written = match split.encoded(index) {
-                    Some(written) => written.map(|_| ()),
-                    None => encoder.encode(row, &fields, &mut encoded),
-                };
-                if let Err(not_encodable) = written {
-                    *self.not_encodable.entry(not_encodable).or_default() += 1;
-                }
+            if let Some(obstacle) = find_obstacle(plan, split, &routed, &mut scratch) {
+                *self.not_encodable.entry(obstacle).or_default() += 1;
             }
             match at {
                 Ok(leaf) => {

@@ -25,6 +25,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
 use crate::pg::sql;
 use crate::plan::Plan;
+use crate::route::row::{KeyReader, Routed};
 use crate::source::Split;
 
 /// Rows that are looked at.
@@ -61,12 +62,11 @@ impl Samples {
     /// Chooses among the first rows of `split`.
     pub(crate) fn of(plan: &Plan, split: &Split) -> Self {
         let mut samples = Self::default();
-        let (mut keys, mut scratch) = (Fields::default(), Scratch::default());
+        let mut reader = KeyReader::default();
         for index in 0..split.rows.len().min(LOOKED_AT) {
-            let row = split.text(index);
-            plan.parser.parse(row, &mut keys);
-            if let Route::Leaf(leaf) = plan.router.route(row, &keys, &mut scratch) {
-                samples.consider(plan, row, &keys, leaf);
+            let Routed { row, keys, at, .. } = reader.route_natively(plan, split, index);
+            if let Ok(leaf) = at {
+                samples.consider(plan, row, keys, leaf);
             }
         }
         samples

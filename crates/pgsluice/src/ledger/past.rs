@@ -11,7 +11,7 @@ use super::layout::Layout;
 use crate::error::Result;
 use crate::pg::introspect;
 use crate::plan::Plan;
-use crate::route::routing::Reached;
+use crate::route::row::Routed;
 use pgsluice_core::position::Origin;
 
 /// A tree of before, and the rows that are in by it.
@@ -52,16 +52,16 @@ impl Past {
     /// The node whose receipts say that a row is in, if any do. `at` is where it begins.
     pub(crate) fn claimant(
         &self,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         at: Origin,
         scratch: &mut Scratch,
     ) -> Result<Option<NodeId>> {
-        let node = match self.router.route(reached.row, reached.keys, scratch) {
-            _ if reached.is_keyless => ROOT,
+        let node = match self.router.route(routed.row, routed.keys, scratch) {
+            _ if routed.is_keyless => ROOT,
             Route::Leaf(node) => node,
             // The server was asked how it spells the value. Unless it refused to say, it must be asked
             // again; but that it is for the tree of now.
-            Route::Node(node, Cause::Spelling(_)) if self.is_to_be_spelled(reached) => {
+            Route::Node(node, Cause::Spelling(_)) if self.is_to_be_spelled(routed) => {
                 return Err(self
                     .layout
                     .unreadable(node, "only the server can read one of its values"));
@@ -72,8 +72,8 @@ impl Past {
     }
 
     /// Whether the answer that is there says nothing of this tree.
-    fn is_to_be_spelled(&self, reached: &Reached<'_>) -> bool {
-        let is_settled = matches!(reached.at, Err((_, Cause::Spelling(_) | Cause::Clock(_))));
+    fn is_to_be_spelled(&self, routed: &Routed<'_>) -> bool {
+        let is_settled = matches!(routed.at, Err((_, Cause::Spelling(_) | Cause::Clock(_))));
         let same = self.is_spelled_alike && is_settled;
         self.layout.spelled.is_some() && !same
     }

@@ -6,7 +6,7 @@ use pgsluice_core::route::Scratch;
 use super::Ledger;
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::route::routing::Reached;
+use crate::route::row::Routed;
 use crate::source::Split;
 use pgsluice_core::position::Origin;
 
@@ -20,16 +20,16 @@ impl Ledger {
     pub(crate) fn is_in(
         &self,
         node: NodeId,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         split: &Split,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        let at = origin(split, reached);
+        let at = origin(split, routed);
         if self.claimed.has(node, at) {
             return Ok(true);
         }
         for past in &self.past {
-            if past.claimant(reached, at, scratch)?.is_some() {
+            if past.claimant(routed, at, scratch)?.is_some() {
                 return Ok(true);
             }
         }
@@ -41,17 +41,17 @@ impl Ledger {
     pub(crate) fn claimants(
         &self,
         node: NodeId,
-        reached: &Reached<'_>,
+        routed: &Routed<'_>,
         split: &Split,
         scratch: &mut Scratch,
         mut found: impl FnMut(Claimant),
     ) -> Result<()> {
-        let at = origin(split, reached);
+        let at = origin(split, routed);
         if self.claimed.has(node, at) {
             found((0, node));
         }
         for (past, number) in self.past.iter().zip(1..) {
-            if let Some(node) = past.claimant(reached, at, scratch)? {
+            if let Some(node) = past.claimant(routed, at, scratch)? {
                 found((number, node));
             }
         }
@@ -81,12 +81,12 @@ impl Ledger {
     }
 
     /// Whether a row that is in was rejected.
-    pub(crate) fn was_rejected(&self, reached: &Reached<'_>, split: &Split) -> bool {
-        !self.rejected.is_empty() && self.rejected.contains(&origin(split, reached))
+    pub(crate) fn was_rejected(&self, routed: &Routed<'_>, split: &Split) -> bool {
+        !self.rejected.is_empty() && self.rejected.contains(&origin(split, routed))
     }
 }
 
 /// Where a row begins.
-fn origin(split: &Split, reached: &Reached<'_>) -> Origin {
-    split.start.origin.plus(split.rows[reached.index].start.into())
+fn origin(split: &Split, routed: &Routed<'_>) -> Origin {
+    split.start.origin.plus(split.rows[routed.index].start.into())
 }

@@ -95,13 +95,13 @@ fn look(
     let (mut scratch, mut claimants) = (Scratch::default(), Vec::new());
     while let Some(split) = reading.next(control) {
         let mut doubt = None;
-        routing.route_all(&split, |reached| {
-            if superseded.contains(split.first_row + reached.index as u64) {
+        routing.route_all(&split, |routed| {
+            if superseded.contains(split.first_row + routed.index as u64) {
                 return;
             }
-            let node = reached.at.unwrap_or_else(|(node, _)| node);
+            let node = routed.node();
             claimants.clear();
-            let looked = ledger.claimants(node, &reached, &split, &mut scratch, |claimant| {
+            let looked = ledger.claimants(node, &routed, &split, &mut scratch, |claimant| {
                 claimants.push(claimant);
             });
             match looked {

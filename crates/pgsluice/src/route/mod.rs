@@ -28,3 +28,4 @@
 
 pub(crate) mod remote;
 pub(crate) mod routing;
+pub(crate) mod row;

@@ -9,13 +9,14 @@ use pgsluice_core::catalog::NodeId;
 use pgsluice_core::duplicates::KeyPart;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{self, Fields, Parser, Value};
-use pgsluice_core::route::{Cause, Route, Scratch};
+use pgsluice_core::route::{Cause, Route};
 
 use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
 use crate::route::remote::{self, Place, RemoteKeys, Spelled};
+use crate::route::row::{KeyReader, Routed};
 use crate::source::Split;
 
 /// What one thread needs for routing; reused from split to split.
@@ -23,21 +24,14 @@ pub(crate) struct Routing<'a> {
     plan: &'a Plan,
     control: &'a Control,
     target: &'a Target,
-    keys: Fields,
-    scratch: Scratch,
+    reader: KeyReader,
     asked: Vec<Asked>,
     answered: BTreeMap<Answered, u64>,
-    /// Finds the keys of a row in the server's spelling, and the row.
+    /// Parses keys in the server's spelling.
     respelled: Parser,
-    text: Vec<u8>,
+    spelled: Fields,
     /// Opened when the first row needs it.
     remote: Option<RemoteKeys<'a>>,
-    /// See [`Reached::waiting`].
-    waiting: Option<usize>,
-    /// See [`Reached::refused`].
-    refused: bool,
-    /// See [`Reached::is_keyless`].
-    is_keyless: bool,
     /// The fields that are to be in a spelling that is read natively, besides those of partition keys.
     read: Vec<KeyPart>,
     scratch_read: Vec<u8>,
@@ -61,24 +55,24 @@ enum About {
     Spelling(NodeId, usize),
 }
 
-/// A row that is as far as it gets.
-pub(crate) struct Reached<'r> {
-    /// Its place in the split.
-    pub index: usize,
-    /// Its bytes, or a row of COPY text with the same keys as the server spells them.
-    pub row: &'r [u8],
-    /// Its keys.
-    pub keys: &'r Fields,
-    /// Where it is: at a leaf, or at a node that it does not get beyond.
-    pub at: Result<NodeId, (NodeId, Cause)>,
-    /// Whether the server was asked about it.
-    pub asked: bool,
-    /// Whether the server refuses to read a value of it, or no row can be made of it.
-    pub refused: bool,
-    /// Whether it has no keys to route it by.
-    pub is_keyless: bool,
-    /// The first row of the split, by its place, that still waits for the server, or may again.
-    pub waiting: Option<usize>,
+/// The state of a row besides its bytes and its node; see [`Routed`].
+#[derive(Clone, Copy)]
+struct RowState {
+    index: usize,
+    /// The question that it has waited for.
+    asked: Option<Asked>,
+    /// Whether its keys are in the server's spelling.
+    is_spelled: bool,
+    refused: bool,
+    is_keyless: bool,
+    waiting: Option<usize>,
+}
+
+impl RowState {
+    /// Whether the server may still be asked how it spells the keys.
+    fn may_be_spelled(&self) -> bool {
+        self.asked.is_none_or(|asked| asked.spelled.is_none())
+    }
 }
 
 impl<'a> Routing<'a> {
@@ -88,16 +82,12 @@ impl<'a> Routing<'a> {
             plan,
             control,
             target,
-            keys: Fields::default(),
-            scratch: Scratch::default(),
+            reader: KeyReader::default(),
             asked: Vec::new(),
             answered: BTreeMap::new(),
             respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
-            text: Vec::new(),
+            spelled: Fields::default(),
             remote: None,
-            waiting: None,
-            refused: false,
-            is_keyless: false,
             read: Vec::new(),
             scratch_read: Vec::new(),
             gives_up: false,
@@ -120,39 +110,38 @@ impl<'a> Routing<'a> {
     pub(crate) fn route_all(
         &mut self,
         split: &Split,
-        mut reached: impl FnMut(Reached<'_>),
+        mut routed: impl FnMut(Routed<'_>),
     ) -> Result<()> {
-        let mut is_waiting = self.route(split, &mut reached)?;
+        let mut is_waiting = self.route(split, &mut routed)?;
         while is_waiting {
             self.ask()?;
-            is_waiting = self.resume(split, &mut reached)?;
+            is_waiting = self.resume(split, &mut routed)?;
         }
         Ok(())
     }
 
-    /// Routes the rows of `split` that the server need not be asked about, and hands over each. Whether
-    /// there are others: then comes [`Self::ask`].
+    /// Routes the rows of `split` that the server need not be asked about, and hands over each. Returns
+    /// whether there are others: then comes [`Self::ask`].
     pub(crate) fn route(
         &mut self,
         split: &Split,
-        mut reached: impl FnMut(Reached<'_>),
+        mut routed: impl FnMut(Routed<'_>),
     ) -> Result<bool> {
-        let Plan { parser, router, .. } = self.plan;
         if let Some(remote) = &mut self.remote {
             remote.begin();
         }
         for index in 0..split.rows.len() {
-            let row = split.text(index);
-            parser.parse(row, &mut self.keys);
+            let route = self.reader.route(self.plan, split, index);
             let keyless = split.keyless(index);
-            self.is_keyless = keyless.is_some();
-            let route = match keyless {
-                Some(cause) => self.plan.keyless(cause),
-                None => router.route(row, &self.keys, &mut self.scratch),
+            let state = RowState {
+                index,
+                asked: None,
+                is_spelled: false,
+                refused: keyless == Some(Cause::Malformed),
+                is_keyless: keyless.is_some(),
+                waiting: self.asked.first().map(|asked| asked.index),
             };
-            self.waiting = self.asked.first().map(|asked| asked.index);
-            self.refused = keyless == Some(Cause::Malformed);
-            self.reach(index, row, route, None, &mut reached)?;
+            self.settle(state, split.text(index), route, &mut routed)?;
         }
         Ok(!self.asked.is_empty())
     }
@@ -187,96 +176,121 @@ impl<'a> Routing<'a> {
     pub(crate) fn resume(
         &mut self,
         split: &Split,
-        mut reached: impl FnMut(Reached<'_>),
+        mut routed: impl FnMut(Routed<'_>),
     ) -> Result<bool> {
-        let mut text = std::mem::take(&mut self.text);
-        // The server is asked about the keys of these.
-        self.is_keyless = false;
+        let mut text = Vec::new();
         let rows = self.asked.len();
         for place in 0..rows {
             let asked = self.asked[place];
             let mut row = split.text(asked.index);
-            self.plan.parser.parse(row, &mut self.keys);
+            self.reader.read(self.plan, row);
             let is_spelled = self.spell(asked, row, &mut text);
-            self.refused = asked.spelled.is_some() && !is_spelled;
             if is_spelled {
                 row = &text;
-                self.respelled.parse(row, &mut self.keys);
+                self.respelled.parse(row, &mut self.spelled);
             }
-            let route = self.answered_route(asked.about, is_spelled, row);
+            let route = self.continue_from(asked.about, is_spelled, row);
             // Rows that wait again come before those that are asked about later.
             let waiting = self.asked.get(rows).or(self.asked[..rows].get(place + 1));
-            self.waiting = waiting.map(|asked| asked.index);
-            self.reach(asked.index, row, route, Some(asked), &mut reached)?;
+            let state = RowState {
+                index: asked.index,
+                asked: Some(asked),
+                is_spelled,
+                refused: asked.spelled.is_some() && !is_spelled,
+                // The server is asked about the keys of these.
+                is_keyless: false,
+                waiting: waiting.map(|asked| asked.index),
+            };
+            self.settle(state, row, route, &mut routed)?;
         }
         self.asked.drain(..rows);
-        self.text = text;
         Ok(!self.asked.is_empty())
     }
 
-    /// Hands a row over, or records what the server must be asked about it; `before` is what it was
-    /// asked before.
-    fn reach(
+    /// Hands over a row, or suspends it until the server has answered.
+    fn settle(
         &mut self,
-        index: usize,
+        state: RowState,
         row: &[u8],
         route: Route,
-        before: Option<Asked>,
-        reached: &mut impl FnMut(Reached<'_>),
+        routed: &mut impl FnMut(Routed<'_>),
     ) -> Result<()> {
-        let spelled = before.and_then(|asked| asked.spelled);
+        if self.suspend(state, row, route)? {
+            return Ok(());
+        }
+        let fields = &self.reader.fields;
+        let keys = if state.is_spelled { &self.spelled } else { fields };
+        let stop = |node, column, cause| {
+            Err((node, self.plan.clock_at(node, column, row, keys).unwrap_or(cause)))
+        };
         let at = match route {
+            Route::Leaf(leaf) => Ok(leaf),
+            Route::Node(node, Cause::Spelling(column)) => {
+                stop(node, Some(column), Cause::Spelling(column))
+            }
+            Route::Node(node, cause) => Err((node, cause)),
+            Route::Ask(node) => stop(node, None, Cause::Unanswered),
+        };
+        let RowState { index, asked, refused, is_keyless, waiting, .. } = state;
+        let asked = asked.is_some();
+        routed(Routed { index, row, keys, fields, at, asked, refused, is_keyless, waiting });
+        Ok(())
+    }
+
+    /// Records what the server must be asked about a row. Returns false if nothing is asked.
+    #[inline]
+    fn suspend(&mut self, state: RowState, row: &[u8], route: Route) -> Result<bool> {
+        let place = match route {
             Route::Leaf(leaf) => {
-                if spelled.is_none() && !self.is_keyless && self.has_unread(row) {
-                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
-                    if let Some(spelled) = remote.note_spelling(row, &self.keys) {
-                        let (spelled, about) = (Some(spelled), About::Spelling(leaf, 0));
-                        self.asked.push(Asked { index, spelled, about });
-                        return Ok(());
-                    }
-                }
-                Ok(leaf)
+                let is_unread = state.may_be_spelled() && !state.is_keyless && self.has_unread(row);
+                is_unread.then_some((leaf, Some(0)))
             }
             Route::Node(node, Cause::Spelling(column)) => {
-                if spelled.is_none() && self.plan.catalogue.questions.spelling.is_some() {
-                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
-                    if let Some(spelled) = remote.note_spelling(row, &self.keys) {
-                        let (spelled, about) = (Some(spelled), About::Spelling(node, column));
-                        self.asked.push(Asked { index, spelled, about });
-                        return Ok(());
-                    }
-                }
-                let clock = self.plan.clock_at(node, Some(column), row, &self.keys);
-                Err((node, clock.unwrap_or(Cause::Spelling(column))))
+                let can_ask = self.plan.catalogue.questions.spelling.is_some();
+                (state.may_be_spelled() && can_ask).then_some((node, Some(column)))
             }
-            Route::Ask(node) => match self.plan.clock_at(node, None, row, &self.keys) {
-                Some(clock) => Err((node, clock)),
-                None => {
-                    let remote = opened(&mut self.remote, self.plan, self.control, self.target)?;
-                    let about = About::Key(node, remote.note(node, row, &self.keys));
-                    self.asked.push(Asked { index, spelled, about });
-                    return Ok(());
-                }
-            },
-            Route::Node(node, cause) => Err((node, cause)),
+            Route::Ask(node) => Some((node, None)),
+            Route::Node(..) => None,
         };
-        reached(Reached {
-            index,
-            row,
-            keys: &self.keys,
-            at,
-            asked: before.is_some(),
-            refused: self.refused,
-            is_keyless: self.is_keyless,
-            waiting: self.waiting,
-        });
-        Ok(())
+        match place {
+            Some((node, column)) => self.note(state, row, node, column),
+            None => Ok(false),
+        }
+    }
+
+    /// Adds a row at `node` to the questions: how its keys are spelled, because of that in `column`, or
+    /// else what they are.
+    fn note(
+        &mut self,
+        state: RowState,
+        row: &[u8],
+        node: NodeId,
+        column: Option<usize>,
+    ) -> Result<bool> {
+        let Self { plan, control, target, reader, spelled, remote, asked, .. } = self;
+        let keys = if state.is_spelled { spelled } else { &reader.fields };
+        if column.is_none() && plan.clock_at(node, None, row, keys).is_some() {
+            return Ok(false);
+        }
+        let remote = opened(remote, plan, control, target)?;
+        let (spelled, about) = match column {
+            None => {
+                let about = About::Key(node, remote.note(node, row, keys));
+                (state.asked.and_then(|asked| asked.spelled), about)
+            }
+            Some(column) => {
+                let Some(spelled) = remote.note_spelling(row, keys) else { return Ok(false) };
+                (Some(spelled), About::Spelling(node, column))
+            }
+        };
+        asked.push(Asked { index: state.index, spelled, about });
+        Ok(true)
     }
 
     /// Whether a field has a value that is not read natively.
     fn has_unread(&mut self, row: &[u8]) -> bool {
-        let Self { read, keys, scratch_read, .. } = self;
-        read.iter().any(|KeyPart { slot, key_type }| match keys.get(*slot, row) {
+        let Self { read, reader, scratch_read, .. } = self;
+        read.iter().any(|KeyPart { slot, key_type }| match reader.fields.get(*slot, row) {
             Value::Text(text) => key_type.parse(text, scratch_read).is_none(),
             _ => false,
         })
@@ -293,10 +307,10 @@ impl<'a> Routing<'a> {
             let value = match next {
                 Some((place, value)) if place == slot => {
                     next = spelled.next();
-                    let own = self.keys.get(slot, row);
+                    let own = self.reader.fields.get(slot, row);
                     value.map_or(own, |value| Value::Text(value.as_bytes()))
                 }
-                _ => self.keys.get(slot, row),
+                _ => self.reader.fields.get(slot, row),
             };
             (field, value)
         });
@@ -305,8 +319,10 @@ impl<'a> Routing<'a> {
     }
 
     /// Continues from where the server was asked.
-    fn answered_route(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
+    fn continue_from(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
         let Plan { router, .. } = self.plan;
+        let KeyReader { fields, scratch } = &mut self.reader;
+        let keys = if is_spelled { &self.spelled } else { fields };
         match about {
             About::Key(node, place) => {
                 let remote = self.remote.as_ref().zip(place);
@@ -314,11 +330,11 @@ impl<'a> Routing<'a> {
                     return Route::Node(node, Cause::Unanswered);
                 };
                 *self.answered.entry((node, None)).or_default() += 1;
-                router.resume(node, answers, row, &self.keys, &mut self.scratch)
+                router.resume(node, answers, row, keys, scratch)
             }
             About::Spelling(node, column) if is_spelled => {
                 *self.answered.entry((node, Some(column))).or_default() += 1;
-                router.route(row, &self.keys, &mut self.scratch)
+                router.route(row, keys, scratch)
             }
             About::Spelling(node, column) => Route::Node(node, Cause::Spelling(column)),
         }
