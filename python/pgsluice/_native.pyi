@@ -42,11 +42,12 @@ class Input:
 
 @final
 class Command:
-    """A command that has begun, in a thread of its own."""
+    """A command that has begun, in a thread of its own; its options are a JSON object."""
 
     def __new__(
         cls,
-        args: Sequence[str],
+        name: str,
+        options: str,
         input: Input | None = None,  # noqa: A002
         ended: Callable[[], object] | None = None,
     ) -> Command: ...
@@ -85,7 +86,7 @@ class Relay:
 
     def __new__(
         cls,
-        args: Sequence[str],
+        options: str,
         input: Input | None = None,  # noqa: A002
     ) -> Relay: ...
     def is_ready(self, seconds: float) -> bool:
@@ -106,20 +107,20 @@ class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
     def __new__(cls) -> Writer: ...
-    def open(self, args: Sequence[str], is_lazy: bool) -> Doing:
-        """Open it, as the arguments of a load say."""
+    def open(self, options: str, is_lazy: bool) -> Doing:
+        """Open it with options of a load, a JSON object."""
     def write(
         self,
-        args: Sequence[str],
+        options: str,
         input: Input,  # noqa: A002
         position: str | None = None,
         rejected: int = 0,
     ) -> Doing:
-        """Write rows in one transaction; the first arguments say how all are read.
+        """Write rows in one transaction; the first options say how all are read.
 
         Count the rows that were rejected, which are not among them.
         """
-    def check(self, args: Sequence[str], input: Input) -> Doing:  # noqa: A002
+    def check(self, options: str, input: Input) -> Doing:  # noqa: A002
         """Try rows, and store none."""
     def flush(self) -> Doing:
         """Make durable what was written."""

@@ -4,6 +4,7 @@ The rows are routed, gathered and encoded as a load does; then the connection's 
 the root, those of several leaves in turns. The server routes each row by itself, as ever.
 """
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pgsluice.data import Source, source_of
 from pgsluice.drivers import check, conninfo_of, driver_of, first_of, is_idle
 from pgsluice.errors import no_such_table, raised
 from pgsluice.feeding import Feed
-from pgsluice.options import CopyOptions, arguments, check_names, signed
+from pgsluice.options import CopyOptions, check_names, signed, spec
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
@@ -125,8 +126,8 @@ def _relay(
     source: Source, table: str, conninfo: str | None, options: CopyOptions
 ) -> Iterator[Relay]:
     source.check(options)
-    args = [*arguments("load", CopyOptions, options, conninfo, table, "copy"), *source.names]
-    relay = Relay(args, source.input)
+    given = spec("copy", CopyOptions, options, conninfo, table) | {"files": source.names}
+    relay = Relay(json.dumps(given), source.input)
     try:
         yield relay
     except Failure as failure:

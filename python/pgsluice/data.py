@@ -29,7 +29,7 @@ atexit.register(leave, _LAST)
 class Source(NamedTuple):
     """The names of files, or an input in their place."""
 
-    names: list[str]
+    names: Sequence[str] = ()
     input: Input | None = None
     is_rows: bool = False
     feed: Feed | None = None
@@ -144,7 +144,7 @@ def _of_tuples(rows: Sequence[Any]) -> Source:
 
 
 def _of_input(given: Input) -> Source:
-    return Source([NAME], given)
+    return Source(input=given)
 
 
 def _is_name(item: Any) -> bool:

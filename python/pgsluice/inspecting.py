@@ -9,8 +9,8 @@ from pgsluice.options import (
     PlanOptions,
     TreeOptions,
     VerifyOptions,
-    arguments,
     signed,
+    spec,
 )
 from pgsluice.reports import LedgerDetails, LedgerEntry, PlanResult, Tree, VerifyResult
 from pgsluice.running import begin, finish, raw, wait
@@ -33,9 +33,9 @@ def plan(
             "plan cannot take an iterator or an open file: a later load would miss the rows that"
             " plan reads. Use a table, a list or a path"
         )
-    args, source = arguments("plan", PlanOptions, options, conninfo, table), source_of(data)
+    given, source = spec("plan", PlanOptions, options, conninfo, table), source_of(data)
     source.check(options)
-    return typed(PlanResult, finish(begin(args, source), feed=source.feed))
+    return typed(PlanResult, finish(begin("plan", given, source), feed=source.feed))
 
 
 @signed(VerifyOptions)
@@ -49,9 +49,9 @@ def verify(
 
     Raises `LoadError`, by its kinds, where nothing could be compared.
     """
-    args, source = arguments("verify", VerifyOptions, options, conninfo, table), source_of(data)
+    given, source = spec("verify", VerifyOptions, options, conninfo, table), source_of(data)
     source.check(options)
-    return typed(VerifyResult, finish(begin(args, source), feed=source.feed))
+    return typed(VerifyResult, finish(begin("verify", given, source), feed=source.feed))
 
 
 @signed(TreeOptions)
@@ -60,7 +60,7 @@ def tree(table: str, conninfo: str | None = None, **options: Unpack[TreeOptions]
 
     `depth` is how many levels below the table there are. Raises `LoadError`, by its kinds.
     """
-    return typed(Tree, finish(begin(arguments("tree", TreeOptions, options, conninfo, table))))
+    return typed(Tree, finish(begin("tree", spec("tree", TreeOptions, options, conninfo, table))))
 
 
 @signed(LedgerOptions)
@@ -74,7 +74,7 @@ def ledger(
 
     `ledger` is the schema in which it is kept. Raises `LoadError`, by its kinds.
     """
-    loads = finish(begin(arguments("ledger_list", LedgerOptions, options, conninfo, table)))
+    loads = finish(begin("ledger", spec("ledger", LedgerOptions, options, conninfo, table)))
     return tuple(typed(LedgerEntry, load) for load in loads)
 
 
@@ -86,8 +86,8 @@ def ledger_show(
 
     Raises `LoadError`, by its kinds: also if there is none of this id.
     """
-    args = arguments("ledger_show", LedgerOptions, options, conninfo)
-    return typed(LedgerDetails, finish(begin([*args, "--", load_id])))
+    given = spec("ledger_show", LedgerOptions, options, conninfo) | {"id": load_id}
+    return typed(LedgerDetails, finish(begin("ledger_show", given)))
 
 
 @signed(LeafOptions)
@@ -102,8 +102,8 @@ def leaf(
 
     Raises `LoadError`, by its kinds: also for a row whose leaf only the server can find.
     """
-    args = arguments("leaf", LeafOptions, options, conninfo, table)
-    running = begin(args, of_batch(batch))
+    given = spec("leaf", LeafOptions, options, conninfo, table)
+    running = begin("leaf", given, of_batch(batch))
     wait(running)
     array = raw(running)
     try:

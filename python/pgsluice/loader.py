@@ -20,9 +20,8 @@ from weakref import ReferenceType, WeakSet, ref
 
 from pgsluice._native import Doing
 from pgsluice.batches import Batch, Kind, Waiting, check
-from pgsluice.data import NAME
 from pgsluice.errors import DataError, LoadError
-from pgsluice.options import LoaderOptions, PlaceOptions, arguments
+from pgsluice.options import LoaderOptions, PlaceOptions, spec
 from pgsluice.result import Fate
 from pgsluice.session import Outcome, Session
 
@@ -95,8 +94,9 @@ class Loader:
         self._on_reject = on_reject
         self._is_update = options.get("on_conflict") == "update"
         self._limits = (flush_rows, flush_bytes, flush_seconds)
-        self._args = arguments("load", LoaderOptions, options, conninfo, table, "Loader")
-        place = {name: value for name, value in options.items() if name in _OF_PLACE}
+        given = spec("Loader", LoaderOptions, options, conninfo, table)
+        self._reading = json.dumps(given)
+        place = {name: given[name] for name in _OF_PLACE & given.keys()}
         self._pid = os.getpid()
         # The one is held while rows are added or taken; the other while rows are sent.
         self._filling, self._sending = threading.RLock(), threading.RLock()
@@ -109,8 +109,8 @@ class Loader:
         self._has_position = False
         self._session = Session()
         self._writer = self._session.writer
-        args = [*arguments("load", PlaceOptions, place, conninfo, table), NAME]
-        outcome = self._session.wait(lambda: self._writer.open(args, self._is_lazy))
+        opening = json.dumps(place)
+        outcome = self._session.wait(lambda: self._writer.open(opening, self._is_lazy))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the loader, if it does."""
         _open.add(self)
@@ -318,16 +318,13 @@ class Loader:
                     going.left_out.add(error.row)
                     going.rejected += 1
 
-    def _reading(self) -> tuple[Kind, list[str]]:
-        return self._kind or "rows", [*self._args, NAME]
-
     def _try(self, going: Waiting) -> None:
         """Have the server take rows, and roll them back."""
-        kind, args = self._reading()
-        self._session.wait(lambda: self._writer.check(args, going.given(kind)), going=going)
+        kind, reading = self._kind or "rows", self._reading
+        self._session.wait(lambda: self._writer.check(reading, going.given(kind)), going=going)
 
     def _send_whole(self, going: Waiting) -> Outcome:
-        kind, args = self._reading()
+        kind = self._kind or "rows"
 
         def sent() -> None:
             self._returned = None
@@ -340,7 +337,7 @@ class Loader:
 
         def begin() -> Doing:
             rest = going.given(kind)
-            return self._writer.write(args, rest, going.position, going.rejected)
+            return self._writer.write(self._reading, rest, going.position, going.rejected)
 
         return self._session.wait(begin, sent, failed, going)
 
@@ -357,7 +354,7 @@ def _warn() -> None:
             )
 
 
-_OF_PLACE = PlaceOptions.__annotations__
+_OF_PLACE = {"table", "conninfo", *PlaceOptions.__annotations__}
 _FATES = Fate.__annotations__
 
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any, Unpack
 
 from pgsluice.data import source_of
-from pgsluice.options import Options, arguments, signed
+from pgsluice.options import Options, signed, spec
 from pgsluice.progress import Show, shown
 from pgsluice.result import LoadResult
 from pgsluice.running import PAUSE, begin, finish, note, result, tell
@@ -33,11 +33,10 @@ def load(
     Raises `LoadError`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
     as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
     """
-    args = arguments("load", Options, options, conninfo, table)
-    source = source_of(data)
+    given, source = spec("load", Options, options, conninfo, table), source_of(data)
     source.check(options)
     with shown(progress) as show:
-        return LoadResult.of(finish(begin(args, source), show, source.feed))
+        return LoadResult.of(finish(begin("load", given, source), show, source.feed))
 
 
 @signed(Options)
@@ -68,11 +67,11 @@ async def aload(
             async with asyncio.timeout(PAUSE):
                 await ended.wait()
 
-    args = arguments("load", Options, options, conninfo, table)
+    given = spec("aload", Options, options, conninfo, table)
     source = await asyncio.to_thread(source_of, data, is_fed=False)
     source.check(options)
     with shown(progress) as show:
-        running = begin(args, source, wake)
+        running = begin("load", given, source, wake)
         try:
             while not running.wait(0):
                 await pause()

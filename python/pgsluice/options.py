@@ -165,35 +165,29 @@ def check_names(function: str, table: Any, conninfo: Any) -> None:
             raise TypeError(f"{function}() takes {name} as a str, not {type(value).__qualname__}")
 
 
-def arguments(
-    command: str,
+def spec(
+    function: str,
     known: Any,
     options: Mapping[str, Any],
     conninfo: str | None,
     table: str | None = None,
-    function: str | None = None,
-) -> list[str]:
-    """Write the options of a command as the command line has them; `known` has their names.
+) -> dict[str, Any]:
+    """Check the options of a function, and return them as JSON has them.
 
-    `function` is what was called, where that has another name.
+    `known` has their names.
     """
-    called = function or command
-    check_names(called, table, conninfo)
-    # Nobody is there to type a password.
-    args = [*command.split("_"), "--no-password"]
-    if table is not None:
-        args.append(f"--table={table}")
-    if conninfo is not None:
-        args.append(f"--dbname={conninfo}")
+    check_names(function, table, conninfo)
+    given = {"table": table, "conninfo": conninfo}
     for name, value in options.items():
         if name not in known.__annotations__:
             near = get_close_matches(name, known.__annotations__, n=1)
             meant = f". Did you mean '{near[0]}'?" if near else ""
-            raise TypeError(f"{called}() got an unexpected keyword argument '{name}'{meant}")
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{meant}")
         if known.__annotations__[name] is bool and not isinstance(value, bool | None):
-            raise TypeError(f"{called}() takes {name} as True or False, not {value!r}")
-        args += _option(name, value)
-    return args
+            raise TypeError(f"{function}() takes {name} as True or False, not {value!r}")
+        if value is not False:
+            given[name] = _plain(name, value)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def signed(options: Any) -> Callable[[Function], Function]:
@@ -216,35 +210,25 @@ def signed(options: Any) -> Callable[[Function], Function]:
     return sign
 
 
-def _option(name: str, value: Any) -> list[str]:
-    option = "--" + name.replace("_", "-")
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [option]
-    if isinstance(value, Mapping):
-        return [f"{option}={key}={_quoted(column)}" for key, column in value.items()]
-    return [f"{option}={_spelled(name, value)}"]
-
-
-def _spelled(name: str, value: Any) -> str:
+def _plain(name: str, value: Any) -> Any:
+    """Return a value as JSON has it."""
     match value:
-        case str():
+        case None | bool() | str() | int():
             return value
         case PathLike():
             return str(fspath(value))
         case timedelta():
             return f"{value // timedelta(milliseconds=1)}ms"
-        case float() if name in _TIMES:
-            return f"{round(value * 1000)}ms"
-        case int() | float():
-            return str(value)
+        case float():
+            return f"{round(value * 1000)}ms" if name in _TIMES else value
+        case Mapping():
+            return [(str(key), _column(column)) for key, column in value.items()]
         case Sequence():
-            return ",".join(_quoted(column) for column in value)
+            return [_column(column) for column in value]
     raise TypeError(f"{name} cannot be of type {type(value).__name__}")
 
 
-def _quoted(name: Any) -> str:
+def _column(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"the name of a column must be a str, not {type(name).__name__}")
-    return '"' + name.replace('"', '""') + '"'
+    return name

@@ -8,7 +8,7 @@ case: the wait ends by an exception.
 import atexit
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -28,13 +28,15 @@ _running: WeakSet[Command] = WeakSet()
 
 
 def begin(
-    args: Sequence[str],
+    command: str,
+    options: dict[str, Any],
     source: Source | None = None,
     ended: Callable[[], object] | None = None,
 ) -> Command:
-    """Begin what the arguments of the command line say, with the data of a source."""
-    names, given = (source.names, source.input) if source else ((), None)
-    running = Command([*args, "--", *names] if names else args, given, ended)
+    """Begin a command with the data of a source."""
+    if source is not None:
+        options |= {"files": source.names}
+    running = Command(command, json.dumps(options), source.input if source else None, ended)
     _running.add(running)
     return running
 

@@ -3,33 +3,40 @@
 use clap::{Args, ValueEnum};
 use pgsluice::Result;
 use pgsluice::job::{ChangeOptions, Duplicates, OnConflict};
+use serde::Deserialize;
 
-use crate::options::{parse_columns, parse_name};
+use crate::names::{Names, name, parse_name};
+use crate::spec::{Given, listed};
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Existing rows")]
+#[serde(default)]
 pub(crate) struct ChangeArgs {
     /// Action for an input row whose key exists in the table [default: error]
     #[arg(long, value_name = "ACTION")]
+    #[serde(deserialize_with = "listed")]
     on_conflict: Option<ActionName>,
     /// Columns that identify a row: id,"Created at" [default: the primary key]
     #[arg(long, value_name = "NAMES")]
-    key: Option<String>,
+    key: Option<Names>,
     /// Columns to set [default: all columns of the input but the key]
     #[arg(long, value_name = "NAMES")]
-    update: Option<String>,
+    update: Option<Names>,
     /// Skip input rows whose key does not exist in the table
     #[arg(long)]
     no_insert: bool,
     /// Update an existing row only if the input row has a greater value in this column
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[serde(deserialize_with = "name")]
     newer: Option<String>,
     /// Delete the existing row if this input column is true, or, for other types, not NULL
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[serde(deserialize_with = "name")]
     delete_when: Option<String>,
     /// Which input row wins if several have the same key [default: last with --on-conflict update,
     /// otherwise first]
     #[arg(long, value_name = "WHICH")]
+    #[serde(deserialize_with = "listed")]
     duplicates: Option<WhichName>,
 }
 
@@ -54,9 +61,14 @@ enum WhichName {
 }
 
 impl ChangeArgs {
+    /// Whether there is an action for rows that exist.
+    pub(crate) fn on_conflict(&self) -> Given {
+        Given("on-conflict", self.on_conflict.is_some())
+    }
+
     /// Returns the options as they were typed.
     pub(crate) fn options(&self) -> Result<ChangeOptions> {
-        let names = |list: &Option<String>| list.as_deref().map(parse_columns).transpose();
+        let names = |list: &Option<Names>| list.as_ref().map(Names::columns).transpose();
         let mut options = ChangeOptions::default();
         options.on_conflict = match self.on_conflict {
             None | Some(ActionName::Error) => OnConflict::Error,

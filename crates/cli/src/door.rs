@@ -1,10 +1,8 @@
-//! The door for other languages: a command as the command line's own options describe it, of what the caller hands
-//! over, and its outcome as `--json` has it. There is one set of options and of checks.
+//! The door for other languages: a command with its options as a JSON object, of what the caller hands over, and its
+//! outcome as `--json` has it. There is one set of options and of checks.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::FromArgMatches;
 use pgsluice::error::Remedy;
 use pgsluice::gather::relay::Relay;
 use pgsluice::inspect::leaves::Leaves;
@@ -13,11 +11,16 @@ use pgsluice::writer::{Durability, Writer};
 use pgsluice::{Control, Error, Inputs, Job, Kind, Loader, Result};
 use serde::Serialize;
 
+use crate::failure;
+use crate::ledger::{ListArgs, ShowArgs};
 use crate::load::LoadArgs;
-use crate::{Cli, Command, failure, help, ledger};
+use crate::plan::PlanArgs;
+use crate::spec::read;
+use crate::tree::TreeArgs;
+use crate::verify::VerifyArgs;
 
-/// Carries out a command and prints nothing: watch and stop it through `control`. `args` are those of `pgsluice`,
-/// without this word. With `given`, the inputs that they name stand for these.
+/// Carries out a command and prints nothing: watch and stop it through `control`. `options` is a JSON object. With
+/// `given`, these inputs stand in place of files.
 ///
 /// Returns the object that `--json` prints.
 ///
@@ -25,53 +28,44 @@ use crate::{Cli, Command, failure, help, ledger};
 ///
 /// What the command line refuses, by [`Kind::Usage`], and what the command ends in.
 pub fn run(
-    args: impl IntoIterator<Item = OsString>,
+    command: &str,
+    options: &str,
     given: Option<Inputs>,
     control: &Arc<Control>,
 ) -> Result<String> {
-    match parse(args)? {
-        Command::Load(mut args) => {
-            args.input.given = given;
-            let job = args.job()?;
+    match command {
+        "load" => {
+            let Rows { args, job } = Rows::new(options, given)?;
             let load = |target| Loader::new(job.clone(), target).run(control);
-            args.input.target.with(true, load).map(|summary| json(&summary))
+            args.target.with(true, load).map(|summary| json(&summary))
         }
-        Command::Plan(mut args) => {
+        "plan" => {
+            let mut args: PlanArgs = read(options)?;
             // It is read by the server as well.
             args.input.given = given.map(|given| given.kept_as_files(control)).transpose()?;
             args.report(control).map(|report| json(&report))
         }
-        Command::Verify(mut args) => {
+        "verify" => {
+            let mut args: VerifyArgs = read(options)?;
             args.input.given = given;
             args.audit(control).map(|audit| json(&audit))
         }
-        Command::Tree(args) => args.drawn(control).map(|tree| json(&tree)),
-        Command::Ledger(args) => match args.read(true, control)? {
-            Some(ledger::Read::Loads(loads)) => Ok(json(&loads)),
-            Some(ledger::Read::Load(details)) => Ok(json(&details)),
-            None => Err(silent()),
-        },
-        Command::Server(_) | Command::Completions(_) | Command::Man(_) => Err(silent()),
+        "tree" => read::<TreeArgs>(options)?.drawn(control).map(|tree| json(&tree)),
+        "ledger" => read::<ListArgs>(options)?.loads(true, control).map(|loads| json(&loads)),
+        "ledger_show" => read::<ShowArgs>(options)?.details(true, control).map(|it| json(&it)),
+        other => Err(Error::new(Kind::Usage, format!("there is no command {other}"))),
     }
 }
 
-/// Finds the leaf of each row of `given`; `args` are those of `pgsluice plan`, without these words.
+/// Finds the leaf of each row of `given`, with the options of `plan`.
 ///
 /// # Errors
 ///
 /// Those of [`run`], and of [`pgsluice::inspect::leaves::find`].
-pub fn leaves(
-    args: impl IntoIterator<Item = OsString>,
-    given: Option<Inputs>,
-    control: &Arc<Control>,
-) -> Result<Leaves> {
-    match parse(std::iter::once(OsString::from("plan")).chain(args))? {
-        Command::Plan(mut args) => {
-            args.input.given = given;
-            args.leaves(control)
-        }
-        _ => Err(silent()),
-    }
+pub fn leaves(options: &str, given: Option<Inputs>, control: &Arc<Control>) -> Result<Leaves> {
+    let mut args: PlanArgs = read(options)?;
+    args.input.given = given;
+    args.leaves(control)
 }
 
 /// Rows that go another way than a load's, as the options of a load say it.
@@ -82,20 +76,16 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Reads the arguments of `pgsluice load`. With `given`, the inputs that they name stand for these.
+    /// Reads the options of a load. With `given`, these inputs stand in place of files.
     ///
     /// # Errors
     ///
     /// What the command line refuses, by [`Kind::Usage`], and inputs that are not there.
-    pub fn new(args: impl IntoIterator<Item = OsString>, given: Option<Inputs>) -> Result<Self> {
-        match parse(args)? {
-            Command::Load(mut args) => {
-                args.input.given = given;
-                let job = args.job()?;
-                Ok(Self { args, job })
-            }
-            _ => Err(silent()),
-        }
+    pub fn new(options: &str, given: Option<Inputs>) -> Result<Self> {
+        let mut args: LoadArgs = read(options)?;
+        args.input.given = given;
+        let job = args.job()?;
+        Ok(Self { args, job })
     }
 
     /// What it says of its input.
@@ -113,7 +103,7 @@ impl Rows {
         let mut job = self.job.clone();
         job.safety.load_id = job.safety.load_id.filter(|_| self.args.is_named());
         let open = |target| Writer::open(job.clone(), target, durability, control);
-        self.args.input.target.with(true, open)
+        self.args.target.with(true, open)
     }
 
     /// Begins to gather its rows for a connection of the caller's own; only what it says of its input, its table, its
@@ -123,20 +113,8 @@ impl Rows {
     ///
     /// Those of [`Relay::begin`].
     pub fn relay(&self, control: &Arc<Control>) -> Result<Relay> {
-        self.args.input.target.with(true, |target| Relay::begin(&self.job, &target, control))
+        self.args.target.with(true, |target| Relay::begin(&self.job, &target, control))
     }
-}
-
-fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command> {
-    let words = std::iter::once(OsString::from("pgsluice")).chain(args);
-    let matches = help::command::<Cli>().try_get_matches_from(words);
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    Ok(cli.map_err(|error| failure::of_usage(&error))?.command)
-}
-
-/// The error for a command that prints no object.
-fn silent() -> Error {
-    Error::new(Kind::Usage, "this command returns no result")
 }
 
 /// An error as the object of `--json`, and in words.

@@ -2,6 +2,9 @@
 
 use clap::ValueEnum;
 use pgsluice::job::ExchangeMode;
+use serde::Deserializer;
+
+use crate::spec::{of_list, parsed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExchangeName {
@@ -18,4 +21,14 @@ impl From<ExchangeName> for ExchangeMode {
             ExchangeName::Replace => Self::Replace,
         }
     }
+}
+
+/// Reads a value of `exchange`; `true` stands for the option without a value.
+pub(crate) fn exchange<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<ExchangeName>, D::Error> {
+    parsed(from, |text| match text {
+        "true" => Ok(ExchangeName::Try),
+        name => of_list(name),
+    })
 }

@@ -6,9 +6,10 @@ use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten};
 use pgsluice::{Control, Result, Target};
+use serde::Deserialize;
 
 use crate::complete;
-use crate::options::parse_name;
+use crate::names::{name, parse_name};
 use crate::output::{count, grouped, print, print_json, say};
 use crate::summary::fates;
 use crate::target::TargetArgs;
@@ -19,40 +20,58 @@ pub(crate) struct LedgerArgs {
     command: Command,
 }
 
-/// Which ledger.
-#[derive(Args, Debug)]
+/// Which ledger of the server.
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default)]
 struct Place {
+    /// Schema of the ledger [default: pgsluice]
+    #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
+    #[serde(deserialize_with = "name")]
+    ledger: Option<String>,
+}
+
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ListArgs {
+    /// Only loads of this table, written as in SQL
+    #[arg(short, long, add = complete::table())]
+    table: Option<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     target: TargetArgs,
-    /// Schema of the ledger
-    #[arg(long = "ledger", value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
-    schema: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    place: Place,
+    /// Print the loads as a JSON array
+    #[arg(long)]
+    #[serde(skip)]
+    json: bool,
+}
+
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ShowArgs {
+    /// The load's id
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    place: Place,
+    /// Print the load as one JSON object
+    #[arg(long)]
+    #[serde(skip)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List loads, the newest first
-    List {
-        /// Only loads of this table, written as in SQL
-        #[arg(short, long, add = complete::table())]
-        table: Option<String>,
-        #[command(flatten)]
-        place: Place,
-        /// Print the loads as a JSON array
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListArgs),
     /// Show one load: how its input is read, and which of its rows are committed, by table
-    Show {
-        /// The load's id
-        #[arg(value_name = "ID")]
-        id: String,
-        #[command(flatten)]
-        place: Place,
-        /// Print the load as one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Show(ShowArgs),
     /// Remove loads that are not running from the ledger; their rows stay in the table
     Forget {
         /// The load's id
@@ -72,46 +91,37 @@ enum Command {
         #[arg(short, long, add = complete::table())]
         table: Option<String>,
         #[command(flatten)]
+        target: TargetArgs,
+        #[command(flatten)]
         place: Place,
     },
 }
 
-/// What a ledger says.
-pub(crate) enum Read {
-    Loads(Vec<Entry>),
-    Load(Box<Details>),
-}
-
 /// Carries out `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
-    let json = args.json();
-    match args.read(json, &Control::default())? {
-        Some(Read::Loads(loads)) if json => print_json(&loads),
-        Some(Read::Loads(loads)) => print(&table(&loads)),
-        Some(Read::Load(details)) if json => print_json(&details),
-        Some(Read::Load(details)) => print(&described(&details)),
-        None => change(args),
-    }
-}
-
-/// Takes loads out.
-fn change(args: &LedgerArgs) -> Result<()> {
     match &args.command {
-        Command::List { .. } | Command::Show { .. } => Ok(()),
-        Command::Forget { id: Some(id), place, .. } => place.target.with(false, |target| {
-            pgsluice::runtime()?.block_on(lookup::forget(&target, &place.schema, id))?;
+        Command::List(list) => {
+            let loads = list.loads(list.json, &Control::default())?;
+            if list.json { print_json(&loads) } else { print(&table(&loads)) }
+        }
+        Command::Show(show) => {
+            let details = show.details(show.json, &Control::default())?;
+            if show.json { print_json(&details) } else { print(&described(&details)) }
+        }
+        Command::Forget { id: Some(id), target, place, .. } => target.with(false, |target| {
+            pgsluice::runtime()?.block_on(lookup::forget(&target, place.schema(), id))?;
             say_forgotten(id);
             Ok(())
         }),
-        Command::Forget { unfinished, older_than, table, place, .. } => {
+        Command::Forget { unfinished, older_than, table, target, place, .. } => {
             let filter = Filter { table: table.clone(), older_than: older_than.clone() };
-            place.target.with(false, |target| forget_all(place, &target, &filter, *unfinished))
+            target.with(false, |target| forget_all(place, &target, &filter, *unfinished))
         }
     }
 }
 
 fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool) -> Result<()> {
-    let forgetting = lookup::forget_all(target, &place.schema, filter, unfinished);
+    let forgetting = lookup::forget_all(target, place.schema(), filter, unfinished);
     let Forgotten { loads, running } = pgsluice::runtime()?.block_on(forgetting)?;
     loads.iter().for_each(|id| say_forgotten(id));
     running.iter().for_each(|id| say(&format!("load {id} is running and was kept")));
@@ -119,27 +129,38 @@ fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool)
     Ok(())
 }
 
-impl LedgerArgs {
-    /// What is asked of the ledger; None if it is to be changed.
-    pub(crate) fn read(&self, quiet: bool, control: &Control) -> Result<Option<Read>> {
-        match &self.command {
-            Command::List { table, place, .. } => place.target.with(quiet, |target| {
-                let filter = Filter { table: table.clone(), older_than: None };
-                let loads = lookup::list(&target, &place.schema, &filter, control);
-                Ok(Some(Read::Loads(pgsluice::runtime()?.block_on(loads)?)))
-            }),
-            Command::Show { id, place, .. } => place.target.with(quiet, |target| {
-                let details = lookup::show(&target, &place.schema, id, control);
-                Ok(Some(Read::Load(pgsluice::runtime()?.block_on(details)?.into())))
-            }),
-            Command::Forget { .. } => Ok(None),
-        }
+impl Place {
+    fn schema(&self) -> &str {
+        self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
     }
+}
 
+impl ListArgs {
+    /// Returns the loads.
+    pub(crate) fn loads(&self, quiet: bool, control: &Control) -> Result<Vec<Entry>> {
+        self.target.with(quiet, |target| {
+            let filter = Filter { table: self.table.clone(), older_than: None };
+            let loads = lookup::list(&target, self.place.schema(), &filter, control);
+            pgsluice::runtime()?.block_on(loads)
+        })
+    }
+}
+
+impl ShowArgs {
+    /// Returns the load.
+    pub(crate) fn details(&self, quiet: bool, control: &Control) -> Result<Details> {
+        self.target.with(quiet, |target| {
+            let details = lookup::show(&target, self.place.schema(), &self.id, control);
+            pgsluice::runtime()?.block_on(details)
+        })
+    }
+}
+
+impl LedgerArgs {
     /// Whether the outcome is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
-        match self.command {
-            Command::List { json, .. } | Command::Show { json, .. } => json,
+        match &self.command {
+            Command::List(ListArgs { json, .. }) | Command::Show(ShowArgs { json, .. }) => *json,
             Command::Forget { .. } => false,
         }
     }

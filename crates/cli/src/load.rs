@@ -16,99 +16,124 @@ use pgsluice::job::{
 };
 use pgsluice::load::failed;
 use pgsluice::{Loader, Result, Target};
+use serde::{Deserialize, Deserializer};
 
 use crate::changes::ChangeArgs;
-use crate::exchange::ExchangeName;
-use crate::options::{InputArgs, parse_name, parse_size};
+use crate::exchange::{ExchangeName, exchange};
+use crate::names::{name, parse_name};
+use crate::options::{InputArgs, ReadingArgs, parse_size};
 use crate::output::{print_json, say};
+use crate::spec::{Given, parsed, text};
 use crate::speed::SpeedArgs;
-use crate::target::parse_time;
+use crate::target::{TargetArgs, parse_time};
 use crate::{exit, progress, signals, summary};
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct LoadArgs {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    #[serde(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     partitions: PartitionArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     safety: SafetyArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     ledger: LedgerArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     speed: SpeedArgs,
     #[command(flatten)]
+    #[serde(skip)]
     output: OutputArgs,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Partitions")]
+#[serde(default)]
 struct PartitionArgs {
     /// Create the range and list partitions that rows need and the table lacks, before loading
     #[arg(long)]
     create_partitions: bool,
     /// Width of new range partitions: month, day, "7 days", 1000 [default: that of their siblings]
-    #[arg(long, value_name = "STEP", requires = "create_partitions")]
+    #[arg(long, value_name = "STEP")]
+    #[serde(deserialize_with = "text")]
     step: Option<String>,
-    /// Refuse a load that needs more new partitions than N
-    #[arg(long, value_name = "N", requires = "create_partitions",
-          default_value_t = DEFAULT_MAX_NEW_PARTITIONS)]
-    max_new_partitions: usize,
+    /// Refuse a load that needs more new partitions than N [default: 100]
+    #[arg(long, value_name = "N")]
+    max_new_partitions: Option<usize>,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Safety")]
+#[serde(default)]
 struct SafetyArgs {
     /// Load all rows or none, in one transaction on one connection
-    #[arg(long, group = "at_once")]
+    #[arg(long)]
     atomic: bool,
     /// Build empty leaves beside the table, create their indexes last, and swap them in; other leaves
     /// are loaded as usual. =require: fail if a leaf cannot be swapped; =replace: replace every leaf
     /// that the input has rows for, and drop its old rows
-    #[arg(long, group = "at_once", num_args = 0..=1, require_equals = true,
-          default_missing_value = "try", value_name = "require|replace")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "try",
+          value_name = "require|replace")]
+    #[serde(deserialize_with = "exchange")]
     exchange: Option<ExchangeName>,
     /// Seconds to keep trying the swap while other sessions lock the table [default: 60]
-    #[arg(long, value_name = "SECONDS", requires = "exchange")]
+    #[arg(long, value_name = "SECONDS")]
     swap_patience: Option<u64>,
     /// Write rows that the server rejects to FILE, unchanged, and the reasons to FILE.log
-    #[arg(long, value_name = "FILE", requires = "max_rejects", conflicts_with = "exchange")]
+    #[arg(long, value_name = "FILE")]
     reject_file: Option<PathBuf>,
     /// Number or share of rows that may be rejected before the load fails: 100, 1%
-    #[arg(long, value_name = "N|P%", value_parser = parse_most, requires = "reject_file")]
+    #[arg(long, value_name = "N|P%", value_parser = parse_most)]
+    #[serde(deserialize_with = "most")]
     max_rejects: Option<Most>,
     /// Fail, and name the holder, after waiting for a lock this long: 30s, 5min [default: wait; the
     /// holder is named after 2 s]
     #[arg(long, value_name = "TIME", value_parser = parse_lock_timeout)]
+    #[serde(deserialize_with = "lock_timeout")]
     lock_timeout: Option<Duration>,
     /// Pause while a replica, a replication slot or the archiver lags by more than this: 1GB, 30s
     #[arg(long, value_name = "SIZE|TIME", value_parser = parse_max_lag)]
+    #[serde(deserialize_with = "max_lag")]
     max_lag: Option<MaxLag>,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Ledger")]
+#[serde(default)]
 struct LedgerArgs {
     /// Name of the load; if the ledger has an unfinished load of this name, resume it
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
     /// Refuse input that another load has already loaded into the table, or is loading
-    #[arg(long, conflicts_with = "no_ledger")]
+    #[arg(long)]
     once: bool,
     /// End the sessions of a dead run of this load, then resume it
-    #[arg(long, requires = "load_id")]
+    #[arg(long)]
     end_other: bool,
-    /// Schema of the ledger, for teams that do not trust each other
-    #[arg(long, value_name = "SCHEMA", value_parser = parse_name, default_value = DEFAULT_LEDGER)]
-    ledger: String,
+    /// Schema of the ledger, for teams that do not trust each other [default: pgsluice]
+    #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
+    #[serde(deserialize_with = "name")]
+    ledger: Option<String>,
     /// Keep no ledger; the load cannot be resumed
-    #[arg(long, conflicts_with_all = ["load_id", "ledger"])]
+    #[arg(long)]
     no_ledger: bool,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 struct OutputArgs {
     /// Print the summary or the error as one JSON object on standard output
@@ -122,7 +147,7 @@ struct OutputArgs {
 /// Carries out `pgsluice load`; its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let job = args.job()?;
-    args.input.target.with(args.output.quiet, |target| load(args, job.clone(), target))
+    args.target.with(args.output.quiet, |target| load(args, job.clone(), target))
 }
 
 fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
@@ -173,20 +198,45 @@ impl LoadArgs {
 
     /// Builds the job from the options as they were typed.
     pub(crate) fn job(&self) -> Result<Job> {
+        self.partitions.check()?;
+        self.safety.check()?;
+        self.ledger.check()?;
         let changes = self.changes.options()?;
-        self.input.job(|job| {
+        self.input.job(&self.reading, |job| {
             job.changes = changes;
             self.speed.set(job);
             job.target.create_partitions = self.partitions.create_partitions;
             job.target.step.clone_from(&self.partitions.step);
-            job.target.max_new_partitions = self.partitions.max_new_partitions;
+            job.target.max_new_partitions =
+                self.partitions.max_new_partitions.unwrap_or(DEFAULT_MAX_NEW_PARTITIONS);
             self.safety.set(&mut job.safety);
             self.ledger.set(&mut job.safety);
         })
     }
 }
 
+impl PartitionArgs {
+    /// Refuses options that do not go together.
+    fn check(&self) -> Result<()> {
+        let creates = Given("create-partitions", self.create_partitions);
+        Given("step", self.step.is_some()).requires(&creates)?;
+        Given("max-new-partitions", self.max_new_partitions.is_some()).requires(&creates)
+    }
+}
+
 impl SafetyArgs {
+    /// Refuses options that do not go together.
+    fn check(&self) -> Result<()> {
+        let exchange = Given("exchange", self.exchange.is_some());
+        let reject_file = Given("reject-file", self.reject_file.is_some());
+        let max_rejects = Given("max-rejects", self.max_rejects.is_some());
+        Given("swap-patience", self.swap_patience.is_some()).requires(&exchange)?;
+        Given("atomic", self.atomic).excludes(&exchange)?;
+        reject_file.excludes(&exchange)?;
+        reject_file.requires(&max_rejects)?;
+        max_rejects.requires(&reject_file)
+    }
+
     fn set(&self, safety: &mut SafetyOptions) {
         safety.exchange = self.exchange.map(Into::into);
         safety.atomic = self.atomic;
@@ -200,12 +250,38 @@ impl SafetyArgs {
 }
 
 impl LedgerArgs {
+    /// Refuses options that do not go together.
+    fn check(&self) -> Result<()> {
+        let load_id = Given("load-id", self.load_id.is_some());
+        Given("end-other", self.end_other).requires(&load_id)?;
+        let no_ledger = Given("no-ledger", self.no_ledger);
+        no_ledger.excludes(&load_id)?;
+        no_ledger.excludes(&Given("ledger", self.ledger.is_some()))?;
+        no_ledger.excludes(&Given("once", self.once))
+    }
+
     fn set(&self, safety: &mut SafetyOptions) {
         safety.load_id = Some(self.load_id.clone().unwrap_or_else(fresh_id));
         safety.once = self.once;
         safety.end_other = self.end_other;
-        safety.ledger = (!self.no_ledger).then(|| self.ledger.clone());
+        safety.ledger = (!self.no_ledger)
+            .then(|| self.ledger.clone().unwrap_or_else(|| DEFAULT_LEDGER.to_owned()));
     }
+}
+
+/// Reads how many rows may be rejected.
+fn most<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Most>, D::Error> {
+    parsed(from, parse_most)
+}
+
+/// Reads a time to wait for a lock.
+fn lock_timeout<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    parsed(from, parse_lock_timeout)
+}
+
+/// Reads how far others may be behind.
+fn max_lag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxLag>, D::Error> {
+    parsed(from, parse_max_lag)
 }
 
 /// A number of rows, or a share of them.

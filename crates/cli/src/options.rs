@@ -6,38 +6,41 @@ use pgsluice::error::Remedy;
 use pgsluice::job::{Columns, Job};
 use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
+use serde::{Deserialize, Deserializer};
 
 use crate::complete;
-use crate::target::TargetArgs;
+use crate::names::{Names, parse_name};
+use crate::spec::{listed, parsed};
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct InputArgs {
     /// Files, directories, glob patterns, or - for standard input
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<String>,
     /// What is read in place of them.
     #[arg(skip)]
+    #[serde(skip)]
     pub(crate) given: Option<Inputs>,
     /// The table, written as in SQL: orders, sales.orders, "Orders"
     #[arg(short, long, add = complete::table())]
     table: String,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    pub(crate) target: TargetArgs,
 }
 
 /// How the input is written: COPY's options by their names.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Input (as in COPY)")]
-struct ReadingArgs {
+#[serde(default)]
+pub(crate) struct ReadingArgs {
     /// Format of the files [default: detected from their names and first bytes, otherwise text]
     #[arg(long, value_name = "FORMAT")]
+    #[serde(deserialize_with = "listed")]
     format: Option<FormatName>,
     /// Skip the first row of each file, which must be the same in all files; =N: skip N rows; =match:
     /// the row must list the columns in order; =map: in any order
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_name = "map|match|N", value_parser = parse_header)]
+    #[serde(deserialize_with = "header")]
     header: Option<Header>,
     /// Load the input field NAME into COLUMN; implies --header=map for csv and text
     #[arg(long, value_name = "NAME=COLUMN", value_parser = parse_pair)]
@@ -47,6 +50,7 @@ struct ReadingArgs {
     ignore_extra: bool,
     /// Character encoding of the files: latin1, windows-1252, utf-16 and others [default: utf-8]
     #[arg(long, value_name = "ENCODING", value_parser = parse_encoding)]
+    #[serde(deserialize_with = "encoding")]
     encoding: Option<Encoding>,
     /// Byte that separates fields; \t is a tab [default: comma in csv, tab in text]
     #[arg(long, value_name = "CHAR")]
@@ -65,13 +69,13 @@ struct ReadingArgs {
     escape: Option<String>,
     /// csv: columns whose quoted fields may be NULL, or * for all
     #[arg(long, value_name = "NAMES")]
-    force_null: Option<String>,
+    force_null: Option<Names>,
     /// csv: columns whose unquoted fields are never NULL, or * for all
     #[arg(long, value_name = "NAMES")]
-    force_not_null: Option<String>,
+    force_not_null: Option<Names>,
     /// Columns of the input, in its order: id,"Created at" [default: all]
     #[arg(long, value_name = "NAMES")]
-    columns: Option<String>,
+    columns: Option<Names>,
     /// Round numbers and times to the precision of their columns, as PostgreSQL does for text
     /// [default: refuse such rows of parquet and arrow]
     #[arg(long)]
@@ -104,10 +108,9 @@ impl FormatName {
 
 impl InputArgs {
     /// Builds the job from the options as they were typed, and those that `set` adds.
-    pub(crate) fn job(&self, set: impl FnOnce(&mut Job)) -> Result<Job> {
+    pub(crate) fn job(&self, reading: &ReadingArgs, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
         let files = self.given.clone().map_or_else(|| Inputs::resolve(&self.files), Ok);
-        let reading = &self.reading;
         let file_format = match (reading.format, &files) {
             (Some(name), _) => Ok(name.of_files()),
             (None, Ok(files)) => files.file_format(),
@@ -117,7 +120,7 @@ impl InputArgs {
         job.input.file_format =
             file_format.as_ref().map_or_else(|_| FileFormat::default(), |it| *it);
         job.input.is_format_given = reading.format.is_some();
-        job.input.format = self.format(files.as_deref().ok(), is_delimited)?;
+        job.input.format = self.format(reading, files.as_deref().ok(), is_delimited)?;
         let by_name = ByName { map: reading.map.clone(), ignore_extra: reading.ignore_extra };
         let is_by_header = is_delimited && by_name != ByName::default();
         let implied = if is_by_header { Header::Map } else { Header::Absent };
@@ -125,60 +128,63 @@ impl InputArgs {
         job.input.by_name = by_name;
         job.input.round = reading.round;
         job.input.encoding = reading.encoding.unwrap_or_default();
-        job.input.columns = reading.columns.as_deref().map(parse_columns).transpose()?;
+        job.input.columns = reading.columns.as_ref().map(Names::columns).transpose()?;
         let fields = &mut job.input.fields;
-        fields.force_null = some_columns(reading.force_null.as_deref())?;
-        fields.force_not_null = some_columns(reading.force_not_null.as_deref())?;
+        fields.force_null = some_columns(reading.force_null.as_ref())?;
+        fields.force_not_null = some_columns(reading.force_not_null.as_ref())?;
         fields.default = reading.default.clone().map(String::into_bytes);
         set(&mut job);
         job.check_settings()?;
         // What is wrong with a name is said after what is wrong with the options.
-        job.input.files = files.map_err(|error| self.explain_header(error))?;
+        job.input.files = files.map_err(|error| self.explain_header(reading, error))?;
         file_format?;
         Ok(job)
     }
 
     /// Explains a file that is not there where its name is a value for `--header`.
-    fn explain_header(&self, error: Error) -> Error {
+    fn explain_header(&self, reading: &ReadingArgs, error: Error) -> Error {
         let is_value = |file: &&String| matches!(file.as_str(), "map" | "match");
         match self.files.iter().find(is_value) {
-            Some(value) if self.reading.header == Some(Header::Present) => error.only_hint(
-                format!("Write the value of --header after an equals sign: --header={value}"),
-            ),
+            Some(value) if reading.header == Some(Header::Present) => error.only_hint(format!(
+                "Write the value of --header after an equals sign: --header={value}"
+            )),
             _ => error,
         }
     }
 
     /// Returns the format as it was typed, or as the names of all files say. An error in these options
     /// comes before an error in a name.
-    fn format(&self, files: Option<&[Input]>, is_delimited: bool) -> Result<Format> {
-        let csv = match (self.reading.format, files) {
+    fn format(
+        &self,
+        reading: &ReadingArgs,
+        files: Option<&[Input]>,
+        is_delimited: bool,
+    ) -> Result<Format> {
+        let csv = match (reading.format, files) {
             _ if !is_delimited => false,
             (Some(name), _) => name == FormatName::Csv,
             (None, Some(files)) => files.iter().all(|file| is_csv(&file.name)),
             (None, None) => self.files.iter().all(|name| is_csv(name)),
         };
         let mut format = if csv { Format::csv() } else { Format::text() };
-        if let Some(delimiter) = &self.reading.delimiter {
+        if let Some(delimiter) = &reading.delimiter {
             format.delimiter = one_byte("delimiter", delimiter)?;
         }
-        if let Some(null) = &self.reading.null {
+        if let Some(null) = &reading.null {
             format.null = null.clone().into_bytes();
         }
         match &mut format.syntax {
             Syntax::Csv { quote, escape, .. } => {
-                if let Some(given) = &self.reading.quote {
+                if let Some(given) = &reading.quote {
                     *quote = one_byte("quote", given)?;
                     *escape = *quote;
                 }
-                if let Some(given) = &self.reading.escape {
+                if let Some(given) = &reading.escape {
                     *escape = one_byte("escape", given)?;
                 }
             }
             Syntax::Text => {
-                for (name, given) in
-                    [("QUOTE", &self.reading.quote), ("ESCAPE", &self.reading.escape)]
-                {
+                for (name, given) in [("QUOTE", &reading.quote), ("ESCAPE", &reading.escape)] {
                     if given.is_some() {
                         let message = format!("COPY {name} requires CSV mode");
                         return Err(Error::new(Kind::Usage, message).with_hint("Add --format csv."));
@@ -261,61 +267,27 @@ fn parse_header(text: &str) -> std::result::Result<Header, String> {
 }
 
 /// Columns by name, or `*` for all of them.
-fn some_columns(list: Option<&str>) -> Result<Columns> {
-    match list.map(str::trim) {
+fn some_columns(list: Option<&Names>) -> Result<Columns> {
+    match list {
         None => Ok(Columns::None),
-        Some("*") => Ok(Columns::All),
-        Some(list) => parse_columns(list).map(Columns::Named),
+        Some(Names::Text(list)) if list.trim() == "*" => Ok(Columns::All),
+        Some(list) => list.columns().map(Columns::Named),
     }
 }
 
-/// Names between commas; as in SQL, lower case unless in double quotes.
-pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
-    let invalid = || Error::new(Kind::Usage, format!("invalid list of columns: {list}"));
-    let mut columns = Vec::new();
-    let mut rest = list.trim();
-    loop {
-        let (name, after) = match rest.strip_prefix('"') {
-            Some(quoted) => quoted_name(quoted).ok_or_else(invalid)?,
-            None => {
-                let (name, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
-                (name.trim_end().to_lowercase(), after)
-            }
-        };
-        if name.is_empty() {
-            return Err(invalid());
-        }
-        columns.push(name);
-        match after.strip_prefix(',') {
-            Some(after) => rest = after.trim_start(),
-            None if after.is_empty() => return Ok(columns),
-            None => return Err(invalid()),
-        }
-    }
+/// Reads the value of `header`.
+fn header<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Header>, D::Error> {
+    parsed(from, parse_header)
 }
 
-/// One name, as in SQL.
-pub(crate) fn parse_name(text: &str) -> std::result::Result<String, String> {
-    match parse_columns(text).as_deref() {
-        Ok([name]) => Ok(name.clone()),
-        _ => Err("must be one name, in double quotes if it is not lower case".to_owned()),
-    }
+/// Reads the name of an encoding.
+fn encoding<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Encoding>, D::Error> {
+    parsed(from, parse_encoding)
 }
 
-/// The name up to its closing quote, and what follows.
-fn quoted_name(mut text: &str) -> Option<(String, &str)> {
-    let mut name = String::new();
-    loop {
-        let (part, after) = text.split_once('"')?;
-        name.push_str(part);
-        match after.strip_prefix('"') {
-            Some(after) => {
-                name.push('"');
-                text = after;
-            }
-            None => return Some((name, after.trim_start())),
-        }
-    }
+/// Reads a size.
+pub(crate) fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    parsed(from, parse_size)
 }
 
 /// A size in PostgreSQL's units, or the same with an i: powers of two either way.
@@ -354,15 +326,6 @@ mod tests {
         assert!(all_are_csv());
         std::fs::write(folder.path().join("b.txt"), "").unwrap();
         assert!(!all_are_csv());
-    }
-
-    #[test]
-    fn columns_are_named_as_in_sql() {
-        let names = |list: &str| parse_columns(list).expect("a list");
-        assert_eq!(names("a, B ,\"C d\",\"e\"\"f\" , g"), ["a", "b", "C d", "e\"f", "g"]);
-        for invalid in ["", "a,", "\"a", "\"a\"b", ",a"] {
-            assert!(parse_columns(invalid).is_err(), "{invalid}");
-        }
     }
 
     #[test]

@@ -16,25 +16,38 @@ use pgsluice::plan::Plan;
 use pgsluice::plan::eligible::Eligible;
 use pgsluice::source::FileFormat;
 use pgsluice::{Control, Error, Result, Target};
+use serde::Deserialize;
 
 use crate::changes::ChangeArgs;
-use crate::exchange::ExchangeName;
-use crate::options::InputArgs;
+use crate::exchange::{ExchangeName, exchange};
+use crate::options::{InputArgs, ReadingArgs};
 use crate::output::{bytes, count, grouped, print, print_json, say};
 use crate::plan_json::{Report, notes};
 use crate::signals;
+use crate::spec::{Given, text};
 use crate::speed::SpeedArgs;
+use crate::target::TargetArgs;
 
 /// Leaves that are listed by name; the rest are summed up.
 const LISTED: usize = 10;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    #[serde(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     speed: SpeedArgs,
     /// Read all rows, and print the DDL of the partitions that they need and the table lacks
     #[arg(long, help_heading = "Plan")]
@@ -42,15 +55,18 @@ pub(crate) struct PlanArgs {
     /// Plan load --exchange: show which leaves are swapped in
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "try",
           value_name = "require|replace", help_heading = "Plan")]
+    #[serde(deserialize_with = "exchange")]
     exchange: Option<ExchangeName>,
     /// Plan load --atomic
-    #[arg(long, conflicts_with = "exchange", help_heading = "Plan")]
+    #[arg(long, help_heading = "Plan")]
     atomic: bool,
     /// Width of new range partitions: month, day, "7 days", 1000 [default: that of their siblings]
-    #[arg(long, value_name = "STEP", requires = "full", help_heading = "Plan")]
+    #[arg(long, value_name = "STEP", help_heading = "Plan")]
+    #[serde(deserialize_with = "text")]
     step: Option<String>,
     /// Print the plan or the error as one JSON object
     #[arg(long, help_heading = "Output")]
+    #[serde(skip)]
     pub(crate) json: bool,
 }
 
@@ -67,8 +83,10 @@ struct Planned {
 impl PlanArgs {
     /// Builds the job from the options as they were typed.
     fn job(&self) -> Result<Job> {
+        Given("step", self.step.is_some()).requires(&Given("full", self.full))?;
+        Given("atomic", self.atomic).excludes(&Given("exchange", self.exchange.is_some()))?;
         let changes = self.changes.options()?;
-        self.input.job(|job| {
+        self.input.job(&self.reading, |job| {
             job.changes = changes;
             self.speed.set(job);
             job.target.step.clone_from(&self.step);
@@ -81,13 +99,13 @@ impl PlanArgs {
     pub(crate) fn report(&self, control: &Arc<Control>) -> Result<Report> {
         let job = self.job()?;
         let plan = |target| self.planned(&job, &target, control);
-        self.input.target.with(true, plan)?.report(self.full)
+        self.target.with(true, plan)?.report(self.full)
     }
 
     /// The leaf of each row.
     pub(crate) fn leaves(&self, control: &Arc<Control>) -> Result<Leaves> {
         let job = self.job()?;
-        self.input.target.with(true, |target| leaves::find(&job, &target, control))
+        self.target.with(true, |target| leaves::find(&job, &target, control))
     }
 
     fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Planned> {
@@ -131,7 +149,7 @@ impl Planned {
 /// Carries out `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let job = args.job()?;
-    args.input.target.with(args.json, |target| plan(args, &job, &target))
+    args.target.with(args.json, |target| plan(args, &job, &target))
 }
 
 fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {

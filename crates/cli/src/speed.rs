@@ -3,29 +3,37 @@
 
 use clap::{Args, ValueEnum};
 use pgsluice::job::{Job, Sink};
+use serde::Deserialize;
 
-use crate::options::parse_size;
+use crate::options::{parse_size, size};
+use crate::spec::listed;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Speed")]
+#[serde(default)]
 pub(crate) struct SpeedArgs {
     /// Number of connections that write [default: one for each processor, at most 8]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
     /// Memory for rows that wait to be sent: 64MB, 2GiB (both powers of two) [default: 512MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[serde(deserialize_with = "size")]
     memory: Option<usize>,
     /// Rows of a leaf below which they share a COPY with other leaves; 0: never
     #[arg(long, value_name = "N", hide = true)]
+    #[serde(skip)]
     few_rows: Option<usize>,
     /// Format in which rows are sent [default: binary if every column can be encoded, otherwise text]
     #[arg(long, value_name = "FORMAT")]
+    #[serde(deserialize_with = "listed")]
     wire: Option<WireName>,
     /// Where rows go: copy, or null to time pgsluice alone
     #[arg(long, value_name = "SINK", hide = true)]
+    #[serde(skip)]
     sink: Option<SinkName>,
     /// Number of threads that parse, route and encode
     #[arg(long, value_name = "N", hide = true)]
+    #[serde(skip)]
     threads: Option<usize>,
     /// Let the server route every row, which is slower
     #[arg(long)]

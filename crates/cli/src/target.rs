@@ -8,12 +8,15 @@ use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::source::Encoding;
 use pgsluice::{Error, Result};
 use pgsluice_embedded::{Embedded, Options};
+use serde::{Deserialize, Deserializer};
 
 use crate::output::say;
 use crate::password::ask;
+use crate::spec::{parsed, text};
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Connection (as in psql)")]
+#[serde(default)]
 pub(crate) struct TargetArgs {
     /// Database name, connection string or URL; PG* variables, service and password files also apply
     /// [default: the embedded server]
@@ -24,20 +27,25 @@ pub(crate) struct TargetArgs {
     host: Option<String>,
     /// Server port
     #[arg(short, long)]
+    #[serde(deserialize_with = "text")]
     port: Option<String>,
     /// User to connect as
     #[arg(short = 'U', long = "username", value_name = "USER")]
+    #[serde(rename = "username")]
     user: Option<String>,
     /// Ask for the password before connecting [default: only if the server wants one and there is a
     /// terminal]
     #[arg(short = 'W', long = "password", conflicts_with = "never")]
+    #[serde(skip)]
     always: bool,
     /// Never ask for a password
     #[arg(short = 'w', long = "no-password")]
+    #[serde(skip, default = "is_unattended")]
     never: bool,
     /// Keep retrying for TIME while the server is unreachable, starting, or out of connections, memory
     /// or disk: 30s, 5min. A load resumes where it stopped [default: do not retry]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(deserialize_with = "time")]
     wait: Option<Duration>,
 }
 
@@ -82,6 +90,16 @@ impl TargetArgs {
         }
         Target::from_url(&url.with_password())
     }
+}
+
+/// Whether passwords are never asked for: always, if the options come from another language.
+fn is_unattended() -> bool {
+    true
+}
+
+/// Reads a time.
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    parsed(from, parse_time)
 }
 
 /// A time in PostgreSQL's units, or a number of seconds.

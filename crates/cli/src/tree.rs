@@ -6,25 +6,28 @@ use clap::Args;
 use pgsluice::core::catalog::{NodeId, ROOT, label};
 use pgsluice::inspect::tree::Sizes;
 use pgsluice::{Control, Error, Result, Target};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::complete;
 use crate::output::{bytes, grouped, print, print_json};
 use crate::signals;
 use crate::target::TargetArgs;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct TreeArgs {
     /// The table, written as in SQL: orders, sales.orders, "Orders"
     #[arg(short, long, add = complete::table())]
     table: String,
     #[command(flatten)]
+    #[serde(flatten)]
     target: TargetArgs,
     /// Number of levels to draw below the table [default: all]
     #[arg(long, value_name = "LEVELS", help_heading = "Output")]
     depth: Option<usize>,
     /// Print the tree or the error as one JSON object
     #[arg(long, help_heading = "Output")]
+    #[serde(skip)]
     pub(crate) json: bool,
 }
 

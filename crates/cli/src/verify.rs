@@ -7,47 +7,63 @@ use clap::Args;
 use pgsluice::inspect::verify::{Audit, Leaf, Rejected, Scope, verify};
 use pgsluice::source::ExtraNames;
 use pgsluice::{Control, Error, Job, Result, Target};
+use serde::Deserialize;
 
 use crate::changes::ChangeArgs;
 use crate::exit;
-use crate::options::InputArgs;
+use crate::options::{InputArgs, ReadingArgs};
 use crate::output::{count, grouped, print, print_json, say};
 use crate::signals;
+use crate::spec::Given;
+use crate::target::TargetArgs;
 
 /// Names that are listed.
 const LISTED: usize = 20;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    #[serde(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
     changes: ChangeArgs,
     /// Allow the table to have other rows too, such as those from before the load
     #[arg(long, help_heading = "Comparison")]
     subset: bool,
     /// Compare only leaves that the input has rows for, as after load --exchange=replace
-    #[arg(long, conflicts_with_all = ["subset", "on_conflict"], help_heading = "Comparison")]
+    #[arg(long, help_heading = "Comparison")]
     replaced: bool,
     /// Ignore the input rows that a load has rejected into FILE, by FILE.log
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     reject_file: Option<PathBuf>,
     /// Print the result or the error as one JSON object on standard output
     #[arg(long, help_heading = "Output")]
+    #[serde(skip)]
     pub(crate) json: bool,
 }
 
 impl VerifyArgs {
     /// Builds the job from the options as they were typed.
     fn job(&self) -> Result<Job> {
+        let replaced = Given("replaced", self.replaced);
+        replaced.excludes(&Given("subset", self.subset))?;
+        replaced.excludes(&self.changes.on_conflict())?;
         let changes = self.changes.options()?;
-        self.input.job(|job| job.changes = changes)
+        self.input.job(&self.reading, |job| job.changes = changes)
     }
 
     /// The result, whether or not it is equal.
     pub(crate) fn audit(&self, control: &Arc<Control>) -> Result<Audit> {
         let job = self.job()?;
-        self.input.target.with(true, |target| self.compare(&job, &target, control))
+        self.target.with(true, |target| self.compare(&job, &target, control))
     }
 
     fn compare(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Audit> {
@@ -68,7 +84,7 @@ impl VerifyArgs {
 /// Carries out `pgsluice verify`; a difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<u8> {
     let job = args.job()?;
-    args.input.target.with(args.json, |target| verify_in(args, &job, &target))
+    args.target.with(args.json, |target| verify_in(args, &job, &target))
 }
 
 fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<u8> {

@@ -1,7 +1,6 @@
 //! A command in a thread of its own. Python waits for it, looks how far it is, and stops it.
 
 use std::any::Any;
-use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,24 +49,23 @@ struct Shared {
 
 #[pymethods]
 impl Command {
-    /// Begins the command that `args` describe, as `pgsluice` has them; those of `leaf` are those of `plan`. `input`
-    /// stands for the inputs that they name. `ended` is called without arguments, by the thread of the command, when
-    /// it is over.
+    /// Begins the command `name` with `options`, a JSON object; `leaf` takes the options of `plan`. `input` stands in place of
+    /// files. The thread of the command calls `ended` without arguments when the command is over.
     #[new]
-    #[pyo3(signature = (args, input=None, ended=None))]
+    #[pyo3(signature = (name, options, input=None, ended=None))]
     fn new(
         py: Python<'_>,
-        args: Vec<OsString>,
+        name: String,
+        options: String,
         input: Option<&Input>,
         ended: Option<Py<PyAny>>,
     ) -> Self {
-        let name = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let shared = Arc::new(Shared::default());
-        let of_thread = Arc::clone(&shared);
+        let (of_thread, command) = (Arc::clone(&shared), name.clone());
         thread::spawn(move || {
-            let outcome = carry_out(args, given, &of_thread.control);
+            let outcome = carry_out(&command, &options, given, &of_thread.control);
             *of_thread.outcome() = Some(outcome);
             of_thread.has_ended.notify_all();
             // At the end of the interpreter nothing waits.
@@ -143,14 +141,17 @@ impl Shared {
     }
 }
 
-fn carry_out(args: Vec<OsString>, given: Option<Handed>, control: &Arc<Control>) -> Result<Found> {
+fn carry_out(
+    name: &str,
+    options: &str,
+    given: Option<Handed>,
+    control: &Arc<Control>,
+) -> Result<Found> {
     let run = || {
         let given = given.map(Handed::inputs).transpose()?;
-        match args.split_first() {
-            Some((name, args)) if name == LEAF => {
-                door::leaves(args.iter().cloned(), given, control).map(Found::Leaves)
-            }
-            _ => door::run(args, given, control).map(Found::Json),
+        match name {
+            LEAF => door::leaves(options, given, control).map(Found::Leaves),
+            _ => door::run(name, options, given, control).map(Found::Json),
         }
     };
     // Nothing of it is used after a panic.

@@ -1,6 +1,5 @@
 //! Rows on their way to a connection of Python's own.
 
-use std::ffi::OsString;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -29,10 +28,10 @@ pub(crate) struct Relay {
 
 #[pymethods]
 impl Relay {
-    /// Begins to read the tree and the rows. `args` and `input` are as a load has them.
+    /// Begins to read the tree and the rows. `options` and `input` are as for a load.
     #[new]
-    #[pyo3(signature = (args, input=None))]
-    fn new(py: Python<'_>, args: Vec<OsString>, input: Option<&Input>) -> Self {
+    #[pyo3(signature = (options, input=None))]
+    fn new(py: Python<'_>, options: String, input: Option<&Input>) -> Self {
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let control = Arc::new(Control::default());
@@ -41,7 +40,7 @@ impl Relay {
         thread::spawn(move || {
             let begin = || {
                 let given = given.map(|given| given.inputs()).transpose()?;
-                door::Rows::new(args, given)?.relay(&of_thread)
+                door::Rows::new(&options, given)?.relay(&of_thread)
             };
             let _ = begun.send(begin());
         });

@@ -1,6 +1,5 @@
 //! A writer in a thread of its own. Python hands it one order after the other, and waits for the outcome of each.
 
-use std::ffi::OsString;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -48,16 +47,16 @@ struct Order {
     outcome: Sender<Done>,
 }
 
-/// Rows that are written or tried: the arguments that say how they are read, the rows, and the number of the first
-/// row of each part of them.
+/// Rows that are written or tried: the options for reading them, the rows, and the number of the first row of each
+/// part of them.
 struct Rest {
-    args: Vec<OsString>,
+    options: String,
     inputs: Inputs,
     starts: Vec<u64>,
 }
 
 enum What {
-    Open(Vec<OsString>, Durability),
+    Open(String, Durability),
     Write(Rest, Option<String>, u64),
     Check(Rest),
     Flush,
@@ -77,29 +76,29 @@ impl Writer {
         Self { control, orders: Mutex::new(orders) }
     }
 
-    /// Opens it, as `args` of a load say; each write is durable, unless it `is_lazy`.
-    fn open(&self, args: Vec<OsString>, is_lazy: bool) -> PyResult<Doing> {
+    /// Opens it with `options` of a load; each write is durable, unless it `is_lazy`.
+    fn open(&self, options: String, is_lazy: bool) -> PyResult<Doing> {
         let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
-        self.order(What::Open(args, durability))
+        self.order(What::Open(options, durability))
     }
 
     /// Writes rows in one transaction, with the position behind them, and counts the rows that were rejected. The first
-    /// `args` say how all rows are read.
-    #[pyo3(signature = (args, input, position=None, rejected=0))]
+    /// `options` say how all rows are read.
+    #[pyo3(signature = (options, input, position=None, rejected=0))]
     fn write(
         &self,
         py: Python<'_>,
-        args: Vec<OsString>,
+        options: String,
         input: &Input,
         position: Option<String>,
         rejected: u64,
     ) -> PyResult<Doing> {
-        self.order(What::Write(rest(py, args, input)?, position, rejected))
+        self.order(What::Write(rest(py, options, input)?, position, rejected))
     }
 
     /// Tries rows, and stores none.
-    fn check(&self, py: Python<'_>, args: Vec<OsString>, input: &Input) -> PyResult<Doing> {
-        self.order(What::Check(rest(py, args, input)?))
+    fn check(&self, py: Python<'_>, options: String, input: &Input) -> PyResult<Doing> {
+        self.order(What::Check(rest(py, options, input)?))
     }
 
     /// Makes what was written durable.
@@ -219,9 +218,9 @@ fn attempt(
     control: &Arc<Control>,
 ) -> Result<Option<Receipt>> {
     match what {
-        What::Open(args, durability) => {
+        What::Open(options, durability) => {
             let nothing = Source::of_bytes("<data>", Arc::default());
-            let load = door::Rows::new(args, Some(nothing.into()))?;
+            let load = door::Rows::new(&options, Some(nothing.into()))?;
             *rows = Some(load.writer(durability, control)?);
         }
         What::Write(rest, position, rejected) => {
@@ -242,7 +241,7 @@ fn attempt(
 
 /// Does `work` with rows, which are read as the first ones were.
 fn with_input<T>(
-    Rest { args, inputs, .. }: Rest,
+    Rest { options, inputs, .. }: Rest,
     read: &mut Option<InputOptions>,
     work: impl FnOnce(&InputOptions) -> Result<T>,
 ) -> Result<T> {
@@ -251,7 +250,7 @@ fn with_input<T>(
             input.files = inputs;
             input
         }
-        None => door::Rows::new(args, Some(inputs))?.input().clone(),
+        None => door::Rows::new(&options, Some(inputs))?.input().clone(),
     };
     let done = work(&input);
     // The batches are Python's.
@@ -260,11 +259,11 @@ fn with_input<T>(
     done
 }
 
-fn rest(py: Python<'_>, args: Vec<OsString>, input: &Input) -> PyResult<Rest> {
+fn rest(py: Python<'_>, options: String, input: &Input) -> PyResult<Rest> {
     let handed = input.handed(py);
     let raised = handed.raised.clone();
     let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;
-    Ok(Rest { args, inputs, starts })
+    Ok(Rest { options, inputs, starts })
 }
 
 fn closed() -> Error {

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import itertools
+import json
 import os
 import re
 import signal
@@ -20,8 +21,7 @@ import pgsluice
 import pyarrow as pa
 from formats.place import server
 from pgsluice import running
-from pgsluice.data import NAME
-from pgsluice.options import PlaceOptions, arguments
+from pgsluice.options import PlaceOptions, spec
 from pgsluice.session import Session
 
 from .place import Loads
@@ -99,8 +99,8 @@ class Stopped(Loads):
     def test_an_outcome_stays(self):
         """A signal may end the wait that has received it."""
         session = Session()
-        args = [*arguments("load", PlaceOptions, {}, server(), "loaded"), NAME]
-        doing = session.writer.open(args, False)
+        given = spec("Loader", PlaceOptions, {}, server(), "loaded")
+        doing = session.writer.open(json.dumps(given), False)
         while (outcome := doing.wait(1)) is None:
             pass
         self.assertEqual(doing.wait(0), outcome)

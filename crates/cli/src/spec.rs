@@ -1,0 +1,88 @@
+//! Options that another language hands over: a JSON object, which serde reads into the structures that clap fills. Text
+//! is read as on the command line.
+
+use clap::ValueEnum;
+use pgsluice::{Error, Kind, Result};
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::{Map, Value};
+
+/// Reads the options of a command.
+///
+/// # Errors
+///
+/// Fails if the command has no such option, or if an option has no such value.
+pub(crate) fn read<T: DeserializeOwned>(options: &str) -> Result<T> {
+    serde_json::from_str(options).map_err(|error| {
+        let message = wrong_option::<T>(options);
+        Error::new(Kind::Usage, message.unwrap_or_else(|| format!("invalid options: {error}")))
+    })
+}
+
+/// Names the first option that cannot be read alone, in clap's words.
+fn wrong_option<T: DeserializeOwned>(options: &str) -> Option<String> {
+    let options: Map<String, Value> = serde_json::from_str(options).ok()?;
+    options.into_iter().find_map(|(name, value)| {
+        let shown = text_of(&value);
+        let alone = Value::Object([(name.clone(), value)].into_iter().collect());
+        let why = T::deserialize(alone).err()?.to_string();
+        let colon = if why.starts_with('[') { "" } else { ":" };
+        Some(format!("invalid value '{shown}' for '{name}'{colon} {why}"))
+    })
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Reads a value by the parser that the command line has for it. A number is read as its digits.
+pub(crate) fn parsed<'de, D: Deserializer<'de>, T>(
+    from: D,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, D::Error> {
+    use serde::Deserialize;
+    let value = Value::deserialize(from)?;
+    parse(&text_of(&value)).map(Some).map_err(D::Error::custom)
+}
+
+/// Reads text, which may be a number.
+pub(crate) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    parsed(from, |text| Ok(text.to_owned()))
+}
+
+/// Reads one of the values that the command line lists.
+pub(crate) fn listed<'de, D: Deserializer<'de>, T: ValueEnum>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    parsed(from, of_list)
+}
+
+/// Returns the value of this name.
+pub(crate) fn of_list<T: ValueEnum>(name: &str) -> Result<T, String> {
+    T::from_str(name, false).map_err(|_| {
+        let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("[possible values: {}]", names.join(", "))
+    })
+}
+
+/// An option, and whether it is given.
+pub(crate) struct Given(pub(crate) &'static str, pub(crate) bool);
+
+impl Given {
+    /// Refuses the option without the other.
+    pub(crate) fn requires(&self, other: &Self) -> Result<()> {
+        let message = "the following required arguments were not provided";
+        refuse(self.1 && !other.1, || format!("{message}: --{}", other.0))
+    }
+
+    /// Refuses the option beside the other.
+    pub(crate) fn excludes(&self, other: &Self) -> Result<()> {
+        refuse(self.1 && other.1, || {
+            format!("the argument '--{}' cannot be used with '--{}'", self.0, other.0)
+        })
+    }
+}
+
+fn refuse(is_wrong: bool, message: impl FnOnce() -> String) -> Result<()> {
+    if is_wrong { Err(Error::new(Kind::Usage, message())) } else { Ok(()) }
+}
