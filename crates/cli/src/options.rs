@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum, ValueHint};
 use pgsluice::core::format::{Format, Syntax};
-use pgsluice::error::Remedy;
+use pgsluice::error::{Remedy, option};
 use pgsluice::job::{Columns, Job};
 use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
 use pgsluice::{Error, Kind, Result};
@@ -200,20 +200,20 @@ fn is_csv(name: &str) -> bool {
     uncompressed(name).to_ascii_lowercase().ends_with(".csv")
 }
 
-fn one_byte(name: &str, given: &str) -> Result<u8> {
+fn one_byte(name: &'static str, given: &str) -> Result<u8> {
     match given.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [byte] => Ok(*byte),
         _ => {
             let message = format!("COPY {name} must be a single one-byte character");
             let error = Error::new(Kind::Usage, message);
-            let option = format!("--{name}");
+            let option = option(name);
             Err(match given.trim() {
                 "tab" | "TAB" | "\\\\t" | "^I" | "\\x09" => {
-                    error.with_remedy(Remedy::options("For a tab", [&*option, "\\t"]))
+                    error.with_remedy(Remedy::options("For a tab", [option.of("\\t")]))
                 }
                 byte if byte.len() == 1 => {
-                    error.with_remedy(Remedy::options("Without the blanks", [&*option, byte]))
+                    error.with_remedy(Remedy::options("Without the blanks", [option.of(byte)]))
                 }
                 several if name == "delimiter" && is_punctuation(several) => {
                     let pattern: String = several.chars().map(|c| format!("[{c}]")).collect();

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction};
-use pgsluice::error::{How, Remedy, TABLE, is_stream, quoted};
+use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream, option, quoted};
 use pgsluice::source::{FileFormat, uncompressed};
 
 use crate::conceal::without_password;
@@ -27,13 +27,10 @@ const OF_TEXT: [&str; 10] = [
 ];
 
 /// Makes partitions.
-const CREATE: &str = "--create-partitions";
+const CREATE: &str = "create-partitions";
 
 /// Names the schema of the ledger.
 const LEDGER: &str = "--ledger";
-
-/// Names the columns, which makes a list of them wrong.
-const BY_NAME: &str = "--header=map";
 
 /// Returns the whole command. Returns `None` if the command would not work: the input to be piped was found by a
 /// pattern or in a directory, or the connection string has session options that win over `PGOPTIONS`.
@@ -44,11 +41,11 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
     match &remedy.how {
         How::Options(options) => {
             add(&mut words, options);
-            if !options.contains(&CREATE.to_owned()) && !takes_all(&words, options) {
+            let creates = options.iter().any(|option| option.name == CREATE);
+            if !creates && !takes_all(&words, options) {
                 return None;
             }
-            if let (Some(command), true) = (words.first_mut(), options.contains(&CREATE.to_owned()))
-            {
+            if let (Some(command), true) = (words.first_mut(), creates) {
                 // No other command makes them.
                 "load".clone_into(command);
             }
@@ -86,26 +83,25 @@ fn shell(words: &[String]) -> String {
 }
 
 /// Whether the command, the first of the words, takes all of these options.
-fn takes_all(words: &[String], options: &[String]) -> bool {
+fn takes_all(words: &[String], options: &[Setting]) -> bool {
     let commands = crate::command();
     let command = words.first().and_then(|name| commands.find_subcommand(name));
-    let names = options.iter().filter_map(|option| option.strip_prefix("--")?.split('=').next());
-    let takes = |name: &str| {
+    let takes = |option: &Setting| {
         let mut known = command.into_iter().flat_map(|command| command.get_arguments());
-        known.any(|option| option.get_long() == Some(name))
+        known.any(|known| known.get_long() == Some(&option.name))
     };
-    names.into_iter().all(takes)
+    options.iter().all(takes)
 }
 
 /// Adds options in place of those with the same names. Only files may follow a `--`.
-fn add(words: &mut Vec<String>, options: &[String]) {
-    let names = options.iter().filter(|option| option.starts_with("--"));
-    names.filter_map(|option| option.split('=').next()).for_each(|name| remove(words, name));
-    if options.iter().any(|option| option == BY_NAME) {
+fn add(words: &mut Vec<String>, options: &[Setting]) {
+    options.iter().for_each(|option| remove(words, &format!("--{}", option.name)));
+    // It names the columns, which makes a list of them wrong.
+    if options.contains(&option("header").of("map")) {
         remove(words, "--columns");
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    words.splice(end..end, options.iter().cloned());
+    words.splice(end..end, options.iter().flat_map(Setting::words));
 }
 
 /// Puts standard input in the place of an input; None if that is not an argument by itself.
@@ -121,19 +117,15 @@ fn replace_input(words: &mut [String], source: &str) -> Option<()> {
 fn keep_format(words: &mut Vec<String>, source: &str) {
     let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
     if let Some(format) = format_named(source).filter(|_| !has_format) {
-        add(words, &["--format".to_owned(), format.to_owned()]);
+        add(words, &[option("format").of(format)]);
     }
 }
 
 /// Adds options about what is read, in place of others that do not go with them.
-fn read_as(words: &mut Vec<String>, options: &[String]) {
+fn read_as(words: &mut Vec<String>, options: &[Setting]) {
     let is_delimited = |format: &String| ["csv", "text"].contains(&format.as_str());
-    if options
-        .iter()
-        .skip_while(|option| *option != "--format")
-        .nth(1)
-        .is_some_and(|it| !is_delimited(it))
-    {
+    let mut formats = options.iter().filter(|option| option.name == "format");
+    if formats.any(|format| !format.value.as_ref().is_some_and(is_delimited)) {
         OF_TEXT.iter().for_each(|name| remove(words, name));
     }
     add(words, options);
@@ -199,12 +191,12 @@ fn format_named(name: &str) -> Option<&'static str> {
 
 /// Whether the next word is the value of this one.
 fn takes_value(word: &str) -> bool {
-    option(word)
+    option_of(word)
         .is_some_and(|option| option.get_action().takes_values() && !option.is_require_equals_set())
 }
 
 /// Returns the option that a word gives, if it does. Several short ones may stand in one word: the last counts.
-fn option(word: &str) -> Option<Arg> {
+fn option_of(word: &str) -> Option<Arg> {
     let name = word.strip_prefix('-')?;
     let commands = crate::command();
     let mut options = commands.get_subcommands().flat_map(|command| command.get_arguments());
@@ -217,7 +209,7 @@ fn option(word: &str) -> Option<Arg> {
 
 /// Takes an option out, with its value: another one comes in its place. One that may be given several times stays.
 fn remove(words: &mut Vec<String>, name: &str) {
-    let Some(found) = option(name) else { return };
+    let Some(found) = option_of(name) else { return };
     if matches!(found.get_action(), ArgAction::Append) {
         return;
     }
@@ -246,43 +238,54 @@ mod tests {
 
     #[test]
     fn options_take_the_place_of_others() {
-        let options =
-            |list: &[&str]| How::Options(list.iter().map(|it| (*it).to_owned()).collect());
+        let header = |value: &str| option("header").of(value);
         for (line, add, expected) in [
-            ("p load x -t t", &["--header"][..], "pgsluice load x -t t --header"),
-            ("p load x -t T", &["--table", "\"T\""], "pgsluice load x --table '\"T\"'"),
+            ("p load x -t t", vec![option("header")], "pgsluice load x -t t --header"),
+            ("p load x -t T", vec![option("table").of("\"T\"")], "pgsluice load x --table '\"T\"'"),
             (
                 "p load x --delimiter=, -j2",
-                &["--delimiter", ";"],
+                vec![option("delimiter").of(";")],
                 "pgsluice load x -j2 --delimiter ';'",
             ),
-            ("p load x --load-id a -q", &["--load-id", "b"], "pgsluice load x -q --load-id b"),
-            ("p load x -tT", &["--table", "U"], "pgsluice load x --table U"),
+            (
+                "p load x --load-id a -q",
+                vec![option("load-id").of("b")],
+                "pgsluice load x -q --load-id b",
+            ),
+            ("p load x -tT", vec![option("table").of("U")], "pgsluice load x --table U"),
             (
                 "p load --header=2 -t t -- -x.csv",
-                &["--header=map"],
+                vec![header("map")],
                 "pgsluice load -t t --header=map -- -x.csv",
             ),
-            ("p load x --map a=b", &["--map", "c=d"], "pgsluice load x --map a=b --map c=d"),
-            ("p load --ignore-extra x", &["--ignore-extra"], "pgsluice load x --ignore-extra"),
+            (
+                "p load x --map a=b",
+                vec![option("map").of("c=d")],
+                "pgsluice load x --map a=b --map c=d",
+            ),
+            (
+                "p load --ignore-extra x",
+                vec![option("ignore-extra")],
+                "pgsluice load x --ignore-extra",
+            ),
             (
                 "p load x --header --columns a,b -t t",
-                &["--header=map"],
+                vec![header("map")],
                 "pgsluice load x -t t --header=map",
             ),
-            ("p load x --header=map", &["--header=1"], "pgsluice load x --header=1"),
+            ("p load x --header=map", vec![header("1")], "pgsluice load x --header=1"),
             (
                 "p load x --ignore-extra --map a=b",
-                &["--map", "c=c", "--ignore-extra"],
+                vec![option("map").of("c=c"), option("ignore-extra")],
                 "pgsluice load x --map a=b --map c=c --ignore-extra",
             ),
             (
                 "p load -d postgres://u:x@h/d x",
-                &["--header"],
+                vec![option("header")],
                 "pgsluice load -d postgres://u@h/d x --header",
             ),
         ] {
-            assert_eq!(changed(line, options(add)).as_deref(), Some(expected));
+            assert_eq!(changed(line, How::Options(add)).as_deref(), Some(expected));
         }
     }
 
@@ -312,25 +315,29 @@ mod tests {
     #[test]
     fn programs_and_psql_have_whole_commands() {
         let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let filtered = |source: &str, front: &str, options: &[&str]| How::Filtered {
+        let filtered = |source: &str, front: &str, options: Vec<Setting>| How::Filtered {
             front: front.to_owned(),
             source: source.to_owned(),
-            options: words(options),
+            options,
         };
         for (line, how, expected) in [
             (
                 "p load a.avro --header=map -t s.t --delimiter ; --format=csv",
-                filtered("a.avro", "convert < a.avro", &["--format", "arrow"]),
+                filtered("a.avro", "convert < a.avro", vec![option("format").of("arrow")]),
                 "convert < a.avro | pgsluice load - -t s.t --format arrow",
             ),
             (
                 "p load a.db -ts.t --header",
-                filtered("a.db", "q 'FROM {table}'", &["--format", "csv", "--header=map"]),
+                filtered(
+                    "a.db",
+                    "q 'FROM {table}'",
+                    vec![option("format").of("csv"), option("header").of("map")],
+                ),
                 "q 'FROM t' | pgsluice load - -ts.t --format csv --header=map",
             ),
             (
                 "p load - -t t",
-                filtered("<stdin>", "tar -xOf -", &[]),
+                filtered("<stdin>", "tar -xOf -", Vec::new()),
                 "tar -xOf - | pgsluice load - -t t",
             ),
             (

@@ -3,7 +3,7 @@
 //! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`encode`], [`bucket`]. They
 //! share the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key [`types`]
 //! with their [`hash`], and the [`expr`]essions over them. [`leads`] finds the columns of names, and the
-//! [`position`] travels with every row.
+//! [`position`] travels with every row. [`words`] name options in messages.
 
 pub mod bucket;
 pub mod catalog;
@@ -19,3 +19,4 @@ pub mod position;
 pub mod route;
 pub mod split;
 pub mod types;
+pub mod words;

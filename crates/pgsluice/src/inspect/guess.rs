@@ -11,7 +11,7 @@ use pgsluice_core::split::Splitter;
 use pgsluice_core::types::Codec;
 use serde::de::IgnoredAny;
 
-use crate::error::{Error, Location, Remedy};
+use crate::error::{Error, Location, Remedy, Setting, option};
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
 use crate::source::{FileFormat, Header, Input, Names, OPENING};
@@ -81,7 +81,7 @@ impl Opening {
         }
         let columns = &plan.catalogue.columns;
         let mut said = Vec::new();
-        let mut add: Vec<String> = Vec::new();
+        let mut add: Vec<Setting> = Vec::new();
         let split = self.other_split(&plan.shape.format, columns.len());
         let format = match split {
             Some((format, options)) => {
@@ -102,9 +102,11 @@ impl Opening {
             (Header::Absent, Some(names)) => {
                 said.push("line 1 looks like a header".to_owned());
                 match how.columns.is_none() && has_others(&names, columns) {
-                    true => add.extend(["--header=map", "--ignore-extra"].map(str::to_owned)),
+                    true => {
+                        add.extend([option("header").of("map"), option("ignore-extra")]);
+                    }
                     false => {
-                        add.push("--header".to_owned());
+                        add.push(option("header"));
                         add.extend(named(&names, columns, how));
                     }
                 }
@@ -115,7 +117,7 @@ impl Opening {
                     && how.by_name.lead(&Names::of("", names.clone()), columns).is_ok() =>
             {
                 said.push("to match fields to columns by the names in the header".to_owned());
-                add.push("--header=map".to_owned());
+                add.push(option("header").of("map"));
             }
             (Header::Match, Some(names)) if said.is_empty() => {
                 add.extend(named(&names, columns, how));
@@ -127,8 +129,7 @@ impl Opening {
             _ if said.is_empty() && how.columns.is_none() => {
                 let order = order(data, plan)?;
                 said.push(format!("the fields fit the columns {} in this order", order.join(", ")));
-                add.push("--columns".to_owned());
-                add.push(list(&order));
+                add.push(option("columns").of(list(&order)));
             }
             _ => {}
         }
@@ -138,7 +139,7 @@ impl Opening {
 
     /// Another delimiter by which each row has as many fields as there are columns, where by this one none
     /// has; and the options that say it.
-    fn other_split(&self, format: &Format, columns: usize) -> Option<(Format, Vec<String>)> {
+    fn other_split(&self, format: &Format, columns: usize) -> Option<(Format, Vec<Setting>)> {
         let fits = |format: &Format, all: bool| {
             let rows = rows(&self.text, format);
             let mut counts = rows
@@ -153,16 +154,16 @@ impl Opening {
         }
         let is_csv = matches!(format.syntax, Syntax::Csv { .. });
         let other = |base: &Format, delimiter: u8| Format { delimiter, ..base.clone() };
-        let mut tried: Vec<(Format, Vec<String>)> = Vec::new();
+        let mut tried: Vec<(Format, Vec<Setting>)> = Vec::new();
         for delimiter in [b',', b';', b'\t', b'|'] {
             if is_csv || delimiter == b'|' {
-                let options = vec!["--delimiter".to_owned(), spelled(delimiter)];
+                let options = vec![option("delimiter").of(spelled(delimiter))];
                 tried.push((other(format, delimiter), options));
             }
             if !is_csv {
-                let mut options = vec!["--format".to_owned(), "csv".to_owned()];
+                let mut options = vec![option("format").of("csv")];
                 if delimiter != b',' {
-                    options.extend(["--delimiter".to_owned(), spelled(delimiter)]);
+                    options.push(option("delimiter").of(spelled(delimiter)));
                 }
                 tried.push((other(&Format::csv(), delimiter), options));
             }
@@ -230,12 +231,12 @@ fn some_in(names: &[String], columns: &[String]) -> bool {
 }
 
 /// `--columns` if a header has the names of columns, and not all of them in order.
-fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<String> {
+fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Setting> {
     if how.columns.is_some() {
         return Vec::new();
     }
     match in_columns(names, columns) {
-        Some(found) if found != columns => vec!["--columns".to_owned(), list(&found)],
+        Some(found) if found != columns => vec![option("columns").of(list(&found))],
         _ => Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{InputOptions, Job};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 use pgsluice_core::format::Format;
 
 use crate::source::{FileFormat, Header, typed};
@@ -43,7 +43,10 @@ impl InputOptions {
             return error;
         }
         let other = if self.format.null.is_empty() { "\\N" } else { "" };
-        error.with_remedy(Remedy::options("To represent NULL differently", ["--null", other]))
+        error.with_remedy(Remedy::options(
+            "To represent NULL differently",
+            [option("null").of(other)],
+        ))
     }
 
     /// Refuses what is only for rows as COPY has them: other files name their columns, and have types or a syntax of

@@ -5,7 +5,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 use crate::job::Job;
 use crate::pg::ledger::{Earlier, Look, NOTHING, Named, lives, may_hold_rows};
 use crate::source::Fingerprint;
@@ -116,6 +116,6 @@ fn refusal(Earlier { id, ended }: &Earlier, table: &Relation, is_running: bool) 
         }
         None => refuse(format!("load {id} started to load this input into {table}"), "55000")
             .with_detail("It did not finish, and is not running.")
-            .with_remedy(Remedy::options("To load the rest", ["--load-id", id])),
+            .with_remedy(Remedy::options("To load the rest", [option("load-id").of(id)])),
     }
 }

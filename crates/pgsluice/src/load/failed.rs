@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::control::{Control, Rejecting};
 use crate::counts::words::grouped;
 use crate::error::kind::Kind;
-use crate::error::{Error, Left, Remedy, quoted};
+use crate::error::{Error, Left, Remedy, Setting, option, quoted};
 
 /// Returns the error of a load that was asked to end and did not: it says what is known of the table.
 pub fn interrupted(control: &Control) -> Error {
@@ -61,36 +61,35 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
     if error.take_round() {
         // The rows that are in were not rounded, so the load is not resumed with the option.
         let what = format!("To round such values, remove the rows of load {id} and load all anew");
-        error = error.with_remedy(Remedy::options(what, [Remedy::ROUND]));
+        error = error.with_remedy(Remedy::options(what, [option("round")]));
     }
-    let load_id = ["--load-id".to_owned(), id.to_owned()];
+    let load_id = option("load-id").of(id);
     match (error.kind(), rejecting) {
         (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(
             "The input cannot be read past this row, and a load cannot resume with a changed file: remove the rows of \
              load {id} from the table, repair the file, and load it again."
         )),
         (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
-            let rejects = rejects(suffix);
+            let [file, most] = rejects(suffix);
             let unchanged = format!(
                 "Do not change the input, because only the same input resumes the load. Repair the row in {}, and \
                  load that file afterwards.",
-                quoted(&rejects[1])
+                quoted(file.value.as_deref().unwrap_or_default())
             );
             let what = "To load the rest, skipping such rows";
-            let options = load_id.into_iter().chain(rejects);
-            error.with_hint(unchanged).with_remedy(Remedy::options(what, options))
+            error.with_hint(unchanged).with_remedy(Remedy::options(what, [load_id, file, most]))
         }
         (Kind::Data, Rejecting::Does) => {
-            let more = ["--max-rejects".to_owned(), "100%".to_owned()];
+            let more = option("max-rejects").of("100%");
             let what = "To load the rest, skipping any number of rows";
-            error.with_remedy(Remedy::options(what, load_id.into_iter().chain(more)))
+            error.with_remedy(Remedy::options(what, [load_id, more]))
         }
-        _ => error.with_remedy(Remedy::options("To load the rest", load_id)),
+        _ => error.with_remedy(Remedy::options("To load the rest", [load_id])),
     }
 }
 
 /// Options that leave rows out, with a file that is not there yet, whose name ends so.
-fn rejects(suffix: &str) -> [String; 4] {
+fn rejects(suffix: &str) -> [Setting; 2] {
     let names = (1..).map(|number| match number {
         1 => format!("bad.{suffix}"),
         number => format!("bad-{number}.{suffix}"),
@@ -98,5 +97,5 @@ fn rejects(suffix: &str) -> [String; 4] {
     let is_new =
         |name: &String| [name, &format!("{name}.log")].map(Path::new).iter().all(|it| !it.exists());
     let name = names.into_iter().find(is_new).unwrap_or_default();
-    ["--reject-file".to_owned(), name, "--max-rejects".to_owned(), "100".to_owned()]
+    [option("reject-file").of(name), option("max-rejects").of("100")]
 }

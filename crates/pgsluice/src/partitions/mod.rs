@@ -19,7 +19,7 @@ use tokio_postgres::Client;
 pub(crate) use self::left::take_back;
 use crate::control::{Control, Made};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 use crate::inspect::preview::Preview;
 use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
@@ -195,10 +195,8 @@ fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
     let names = missing.partitions.iter().map(|partition| partition.relation.label());
     let first: Vec<String> = names.take(3).collect();
     let message = format!("the input needs {count} new partitions, more than {most}");
-    let remedy = Remedy::options(
-        "To create them all",
-        ["--max-new-partitions".to_owned(), count.to_string()],
-    );
+    let remedy =
+        Remedy::options("To create them all", [option("max-new-partitions").of(count.to_string())]);
     Err(Error::new(Kind::Data, message)
         .with_sqlstate("54000")
         .with_detail(format!("The first of them are {}. None was created.", first.join(", ")))

@@ -10,7 +10,7 @@ use pgsluice_core::types::Column;
 use super::names::Names;
 use super::shown::{LISTED, SHOWN, shown, shown_list};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 
 /// How the names in a header lead to columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -265,20 +265,22 @@ fn no_column(
     if let Some(delimiter) = delimiter {
         let what = "The fields seem to be separated by another delimiter";
         let delimiter = delimiter.escape_default().to_string();
-        return error.with_remedy(Remedy::options(what, ["--delimiter", &delimiter]));
+        return error.with_remedy(Remedy::options(what, [option("delimiter").of(delimiter)]));
     }
     let error = match near(name, names, columns) {
         Some(column) => {
             let pair = format!("{name}={}", label(column));
             error.with_remedy(Remedy::options(
                 "If the column has another name in the input",
-                ["--map", &pair],
+                [option("map").of(pair)],
             ))
         }
         None => error,
     };
     match has_others {
-        true => error.with_remedy(Remedy::options("To ignore such fields", ["--ignore-extra"])),
+        true => {
+            error.with_remedy(Remedy::options("To ignore such fields", [option("ignore-extra")]))
+        }
         false => error,
     }
 }
@@ -286,7 +288,8 @@ fn no_column(
 /// Returns the options by which each line is the value of a column.
 fn whole_lines(column: &str) -> Remedy {
     let what = format!("To load each line as a value of column {}", label(column));
-    let options = ["--format", "csv", "--delimiter", "\u{2}", "--quote", "\u{1}"];
+    let options =
+        [option("format").of("csv"), option("delimiter").of("\u{2}"), option("quote").of("\u{1}")];
     Remedy::options(what, options)
 }
 

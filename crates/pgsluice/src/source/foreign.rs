@@ -6,7 +6,7 @@ mod way;
 use self::way::Way;
 use super::{FileFormat, Input};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 
 /// A kind of file.
 struct Foreign {
@@ -132,9 +132,10 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
     };
     if let Some(format) = FileFormat::of_start(start) {
         let error = is(&format!("in {} format", format.name()));
-        return Err(
-            error.with_remedy(Remedy::options("Specify the format", ["--format", format.name()]))
-        );
+        return Err(error.with_remedy(Remedy::options(
+            "Specify the format",
+            [option("format").of(format.name())],
+        )));
     }
     let means_text = |foreign: &Foreign| foreign.way.is_for_text() && input.is_format_given;
     match FOREIGN.iter().find(|foreign| (foreign.is)(start)) {

@@ -10,7 +10,7 @@ use pgsluice_core::position::{Origin, Position};
 use super::shown::{shown, shown_list};
 use super::{Header, Input, Shape};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 
 /// The fields of a header; `None` is NULL.
 type Fields = Vec<Option<Vec<u8>>>;
@@ -58,8 +58,8 @@ impl Shape {
              in. --header=1 would skip it whatever it contains.",
         );
         let by_name = "To match fields to columns by name";
-        let extra = has_extra(&fields, &self.known).then_some("--ignore-extra");
-        let options = std::iter::once("--header=map").chain(extra);
+        let extra = has_extra(&fields, &self.known).then(|| option("ignore-extra"));
+        let options = std::iter::once(option("header").of("map")).chain(extra);
         Err(error.with_remedy(Remedy::options(by_name, options)))
     }
 

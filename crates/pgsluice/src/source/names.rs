@@ -17,7 +17,7 @@ use super::starts::BYTE_ORDER_MARK;
 use super::{Input, Inputs, excel_delimiter, foreign};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 
 /// Bytes that are read of the first input.
 const FIRST_BYTES: usize = 256 << 10;
@@ -232,7 +232,7 @@ fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let remedy = Remedy::filter(what, "tail -n +2", input.printed_by(), name);
     Error::new(Kind::Data, message)
         .with_sqlstate("22P04")
-        .with_remedy(remedy.with_options(["--delimiter".to_owned(), delimiter]))
+        .with_remedy(remedy.with_option(option("delimiter").of(delimiter)))
 }
 
 fn no_header(input: &Input) -> Error {

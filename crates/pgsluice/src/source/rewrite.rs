@@ -53,14 +53,16 @@ pub(super) struct Rewritten {
 pub(crate) struct Refusal {
     /// What is wrong.
     pub(crate) message: String,
-    /// The next step: a sentence, or [`Remedy::ROUND`] if rounding would help.
+    /// The next step.
     pub(crate) hint: Option<String>,
+    /// Whether the row would be taken if values were rounded.
+    pub(crate) can_round: bool,
     /// The row, as the input has it or as JSON.
     pub(crate) row: Vec<u8>,
 }
 
 /// The fields of a row that stands for one that is refused: more than the table has columns.
-const FIELDS: usize = 3;
+const FIELDS: usize = 4;
 
 impl Rewrite {
     /// Appends what becomes of one row that stands in an input as text.
@@ -190,10 +192,10 @@ impl Rewritten {
 }
 
 impl From<Refusal> for Error {
-    fn from(Refusal { message, hint, .. }: Refusal) -> Self {
+    fn from(Refusal { message, hint, can_round, .. }: Refusal) -> Self {
         let error = Self::new(Kind::Data, message).with_sqlstate("22P04");
         match hint {
-            Some(hint) if hint == Remedy::ROUND => error.with_remedy(Remedy::round()),
+            _ if can_round => error.with_remedy(Remedy::round()),
             Some(hint) => error.with_hint(hint),
             None => error,
         }
@@ -202,16 +204,12 @@ impl From<Refusal> for Error {
 
 impl Refusal {
     pub(super) fn new(message: String, row: Vec<u8>) -> Self {
-        Self { message, hint: None, row }
+        Self { message, hint: None, can_round: false, row }
     }
 
     fn of(refused: pgsluice_json::Refused, row: Vec<u8>) -> Self {
-        Self { hint: refused.hint, ..Self::new(refused.message, row) }.rounded(refused.can_round)
-    }
-
-    /// Gives the option that rounds values for a hint, if that `helps`.
-    pub(super) fn rounded(self, helps: bool) -> Self {
-        if helps { Self { hint: Some(Remedy::ROUND.to_owned()), ..self } } else { self }
+        let pgsluice_json::Refused { message, hint, can_round, .. } = refused;
+        Self { message, hint, can_round, row }
     }
 
     /// Appends a row for a table of so many columns that is refused in place of this one.
@@ -219,7 +217,8 @@ impl Refusal {
         let hint = self.hint.as_deref().unwrap_or_default();
         // What is no text could not be sent.
         let shown = String::from_utf8_lossy(&self.row).replace('\0', "\u{fffd}");
-        let fields = [self.message.as_bytes(), shown.as_bytes(), hint.as_bytes()];
+        let round = if self.can_round { "round" } else { "" };
+        let fields = [&self.message, &*shown, hint, round].map(str::as_bytes);
         let empty = std::iter::repeat_n(&b""[..], (columns + 1).saturating_sub(FIELDS));
         let values = fields.into_iter().chain(empty).map(Value::Text).enumerate();
         let mut row = Vec::new();
@@ -239,7 +238,8 @@ impl Refusal {
         let message = text(fields.next()?);
         let row = fields.next()?.unwrap_or_default();
         let hint = Some(text(fields.next()?)).filter(|hint| !hint.is_empty());
-        Some(Self { message, hint, row })
+        let can_round = fields.next()?.is_some_and(|round| !round.is_empty());
+        Some(Self { message, hint, can_round, row })
     }
 }
 

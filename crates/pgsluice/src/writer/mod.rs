@@ -41,7 +41,7 @@ use crate::counts::summary::fresh_id;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 use crate::fate::Fate;
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
@@ -175,7 +175,7 @@ impl Writer {
         if position.is_some() && self.kept.is_none() {
             let message = "only a loader with a name can keep a position";
             return Err(Error::new(Kind::Usage, message)
-                .with_remedy(Remedy::options("Name it", ["--load-id", "NAME"])));
+                .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
         }
         // What was to stop something else stops nothing here.
         control.end();

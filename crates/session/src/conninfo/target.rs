@@ -12,7 +12,7 @@ use super::liveness::Liveness;
 use super::passfile::Passfile;
 use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
-use crate::error::{How, Remedy};
+use crate::error::{How, Remedy, option};
 use crate::tls;
 use crate::{Error, Result};
 
@@ -215,7 +215,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     let variable = "PGCLIENTENCODING";
     let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
     let options = match (env.reads)(encoding) {
-        true => vec!["--encoding".to_owned(), encoding.to_ascii_lowercase()],
+        true => vec![option("encoding").of(encoding.to_ascii_lowercase())],
         false => Vec::new(),
     };
     Err(match is_of_variable {

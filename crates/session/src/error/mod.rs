@@ -15,6 +15,7 @@ use tokio_postgres::error::DbError;
 use crate::error::kind::Kind;
 pub use crate::error::printable::{on_one_line, printable};
 pub use crate::error::remedy::{How, Remedy, TABLE, is_stream, quoted};
+pub use pgsluice_core::words::{Setting, option};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

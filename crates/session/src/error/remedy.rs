@@ -1,6 +1,8 @@
 //! What to type after an error: options to add to the same command, or a program to put in front of it. The
 //! command line makes a whole command of it, which can be copied.
 
+use pgsluice_core::words::{Setting, option};
+
 use super::printable::is_obeyed;
 
 /// A way out of an error.
@@ -15,8 +17,8 @@ pub struct Remedy {
 /// What to change of the command that has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Options, each in front of its value; they count in place of those of the same name.
-    Options(Vec<String>),
+    /// Options, in place of others of the same name.
+    Options(Vec<Setting>),
     /// Programs that print what can be loaded in place of the input.
     Filtered {
         /// The programs, with the input's name among their words.
@@ -24,7 +26,7 @@ pub enum How {
         /// The input's name.
         source: String,
         /// Options for what they print.
-        options: Vec<String>,
+        options: Vec<Setting>,
     },
     /// A command for psql, which connects to the same server.
     Psql {
@@ -38,38 +40,31 @@ pub enum How {
     /// A setting of the session, by its name and value.
     Session(String, String),
     /// A variable of the environment with its value, and options to add.
-    Variable(String, String, Vec<String>),
+    Variable(String, String, Vec<Setting>),
 }
 
 /// Stands for the name of the table.
 pub const TABLE: &str = "{table}";
 
 impl Remedy {
-    /// The option that rounds values which their columns cannot hold exactly.
-    pub const ROUND: &str = "--round";
-
     /// Returns options to add.
-    pub fn options(
-        what: impl Into<String>,
-        options: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Self {
-        let options = options.into_iter().map(Into::into).collect();
-        Self { what: what.into(), how: How::Options(options) }
+    pub fn options(what: impl Into<String>, options: impl IntoIterator<Item = Setting>) -> Self {
+        Self { what: what.into(), how: How::Options(options.into_iter().collect()) }
     }
 
     /// Returns the way out that rounds values.
     pub fn round() -> Self {
-        Self::options("To round such values", [Self::ROUND])
+        Self::options("To round such values", [option("round")])
     }
 
     /// Whether it rounds values.
     pub fn rounds(&self) -> bool {
-        matches!(&self.how, How::Options(options) if options == &[Self::ROUND])
+        matches!(&self.how, How::Options(options) if options == &[option("round")])
     }
 
     /// Returns a program to put in front, in which `{}` stands for the name of the input.
     pub fn piped(what: impl Into<String>, program: &str, source: &str) -> Self {
-        Self::filtered(what, reading(program, source), source, &[])
+        Self::filtered(what, reading(program, source), source, Vec::new())
     }
 
     /// Returns programs to put in front, and options for what they print.
@@ -77,9 +72,8 @@ impl Remedy {
         what: impl Into<String>,
         front: String,
         source: &str,
-        options: &[&str],
+        options: Vec<Setting>,
     ) -> Self {
-        let options = options.iter().map(|&option| option.to_owned()).collect();
         Self { what: what.into(), how: How::Filtered { front, source: source.to_owned(), options } }
     }
 
@@ -95,10 +89,10 @@ impl Remedy {
         Self { what: what.into(), how: How::Ledger(words) }
     }
 
-    /// Adds options to programs that stand in front.
-    pub fn with_options(mut self, more: impl IntoIterator<Item = String>) -> Self {
+    /// Adds an option to programs that stand in front.
+    pub fn with_option(mut self, more: Setting) -> Self {
         if let How::Filtered { options, .. } = &mut self.how {
-            options.extend(more);
+            options.push(more);
         }
         self
     }
@@ -117,9 +111,9 @@ impl Remedy {
     pub(super) fn line(&self) -> String {
         let Self { what, how } = self;
         let command = match how {
-            How::Options(options) => words(options),
+            How::Options(options) => settings(options),
             How::Filtered { front, options, .. } => {
-                format!("{front} | pgsluice load - ... {}", words(options))
+                format!("{front} | pgsluice load - ... {}", settings(options))
             }
             How::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
             How::Ledger(arguments) => format!("pgsluice ledger {}", words(arguments)),
@@ -127,11 +121,16 @@ impl Remedy {
                 format!("PGOPTIONS={} pgsluice ...", quoted(&format!("-c {name}={value}")))
             }
             How::Variable(name, value, options) => {
-                format!("{name}={} pgsluice ... {}", quoted(value), words(options))
+                format!("{name}={} pgsluice ... {}", quoted(value), settings(options))
             }
         };
         format!("{what}: {}", command.trim_end().replace(TABLE, "TABLE"))
     }
+}
+
+/// Writes options for a shell.
+fn settings(options: &[Setting]) -> String {
+    words(&options.iter().flat_map(Setting::words).collect::<Vec<_>>())
 }
 
 /// Quotes words for a shell.
@@ -201,7 +200,7 @@ mod tests {
     #[test]
     fn a_pipe_reads_the_input_by_its_name() {
         let piped = Remedy::piped("Do", "tr x y < {}", "-a b");
-        let piped = piped.with_options(["--format", "csv"].map(str::to_owned));
+        let piped = piped.with_option(option("format").of("csv"));
         assert_eq!(piped.line(), "Do: tr x y < './-a b' | pgsluice load - ... --format csv");
         let of = |reader: &str, name: &str| Remedy::filter("Do", "tr x y <", reader, name).line();
         assert_eq!(of("gzip -dc {}", "a.gz"), "Do: gzip -dc a.gz | tr x y | pgsluice load - ...");

@@ -5,7 +5,7 @@ use pgsluice_core::types::Codec;
 
 use super::Advice;
 use super::case::{Case, OwnedValue};
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::source::FileFormat;
 
 /// The first version whose COPY has `DEFAULT`.
@@ -43,7 +43,7 @@ fn as_string(case: &Case<'_>) -> Option<Remedy> {
     }
     let forced = case.how.fields.force_not_null.with(column.name)?;
     let what = format!("If an empty field stands for an empty string in column {}", column.name);
-    Some(Remedy::options(what, ["--force-not-null", &*forced]))
+    Some(Remedy::options(what, [option("force-not-null").of(forced)]))
 }
 
 fn by_option(case: &Case<'_>) -> Option<Remedy> {
@@ -75,6 +75,6 @@ fn by_option(case: &Case<'_>) -> Option<Remedy> {
         "" => "If an empty field stands for the default of its column".to_owned(),
         text => format!("If \"{text}\" stands for the default of its column"),
     };
-    let options = ["--default", &*default, "--null", other];
+    let options = [option("default").of(default), option("null").of(other)];
     is_kept.then(|| Remedy::options(what, options))
 }

@@ -5,7 +5,7 @@ use encoding_rs::{UTF_16BE, UTF_16LE};
 
 use super::Advice;
 use super::case::{Case, Sample};
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::source::{Encoding, FileFormat};
 
 /// Bytes by which UTF-16 is known.
@@ -29,7 +29,7 @@ pub(super) fn utf_16(case: &Case<'_>) -> Option<Advice> {
         _ if is_in(start, UTF_16BE) => "utf-16be",
         _ => return None,
     };
-    let remedy = Remedy::options("The input is in UTF-16", ["--encoding", name]);
+    let remedy = Remedy::options("The input is in UTF-16", [option("encoding").of(name)]);
     Some(Advice::from(remedy).instead())
 }
 
@@ -93,7 +93,7 @@ fn named(sample: &Sample, raw: &[u8]) -> Remedy {
     };
     let what = format!("These bytes are not UTF-8; they may be {name}");
     match Encoding::named(name) {
-        Some(_) => Remedy::options(what, ["--encoding", name]),
+        Some(_) => Remedy::options(what, [option("encoding").of(name)]),
         None => sample.filter(what, &format!("iconv -f {name} -t utf-8")),
     }
 }

@@ -5,7 +5,7 @@ use pgsluice_core::format::{Format, Syntax};
 use super::Advice;
 use super::case::Case;
 use super::reading::without_quotes;
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::spelled;
 
 /// A byte that text hardly has.
@@ -33,12 +33,13 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     let null = String::from_utf8(null.clone()).ok()?;
-    let mut options: Vec<String> =
-        ["--format", "csv", "--delimiter", &spelled(*delimiter), "--null", &null]
-            .map(str::to_owned)
-            .into();
+    let mut options = vec![
+        option("format").of("csv"),
+        option("delimiter").of(spelled(*delimiter)),
+        option("null").of(null),
+    ];
     if !is_double {
-        options.extend(["--quote".to_owned(), char::from(RARE).to_string()]);
+        options.push(option("quote").of(char::from(RARE)));
     }
     Some(Remedy::options("If a backslash is an ordinary character", options).into())
 }
@@ -56,7 +57,7 @@ pub(super) fn before_quotes(case: &Case<'_>) -> Option<Advice> {
     let format = Format { syntax, ..case.how.format.clone() };
     let what = "If a backslash stands before each quote that is data";
     (case.fits_only(text, &format) && !has_doubled(text, quote, delimiter))
-        .then(|| Advice::from(Remedy::options(what, ["--escape", "\\"])).instead())
+        .then(|| Advice::from(Remedy::options(what, [option("escape").of("\\")])).instead())
 }
 
 /// Whether a quote is doubled within a field: an empty field is two quotes as well.
@@ -85,7 +86,11 @@ pub(super) fn before_delimiters(case: &Case<'_>) -> Option<Advice> {
     }
     let format = Format { delimiter: *delimiter, null: null.clone(), ..Format::text() };
     let null = String::from_utf8(null.clone()).ok()?;
-    let options = ["--format", "text", "--delimiter", &spelled(*delimiter), "--null", &null];
+    let options = [
+        option("format").of("text"),
+        option("delimiter").of(spelled(*delimiter)),
+        option("null").of(null),
+    ];
     let what = "If a backslash escapes delimiters, as in COPY's text format";
     case.fits_only(text, &format).then(|| Remedy::options(what, options).into())
 }

@@ -5,7 +5,7 @@ use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::Case;
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::{in_columns, list, names, rows, spelled};
 use crate::source::{Header, excel_delimiter};
 
@@ -29,7 +29,7 @@ pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
             if let (Some(found), None) =
                 (found.filter(|found| *found != columns), &case.how.columns)
             {
-                options.extend(["--columns".to_owned(), list(&found)]);
+                options.push(option("columns").of(list(&found)));
             }
             2
         }
@@ -41,9 +41,9 @@ pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
     if is_skipped && case.format.delimiter == delimiter {
         return None;
     }
-    let mut given = vec![format!("--header={skipped}")];
+    let mut given = vec![option("header").of(skipped.to_string())];
     if case.format.delimiter != delimiter {
-        given.extend(["--delimiter".to_owned(), spelled(delimiter)]);
+        given.push(option("delimiter").of(spelled(delimiter)));
     }
     given.extend(options);
     Some(Remedy::options("Line 1 was written by Excel and names the delimiter", given).into())

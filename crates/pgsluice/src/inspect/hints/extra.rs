@@ -5,7 +5,7 @@ use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::{Case, Sample};
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::rows;
 use crate::source::{ByName, FileFormat, Header, Names};
 
@@ -85,7 +85,7 @@ fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
             format!("{} fields match no column; to ignore them", several.len())
         }
     };
-    let options = ["--header=map", "--ignore-extra"];
+    let options = [option("header").of("map"), option("ignore-extra")];
     (may_be_left && is_as_long).then(|| Remedy::options(what, options).into())
 }
 

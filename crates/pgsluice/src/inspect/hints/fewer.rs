@@ -3,7 +3,7 @@
 use super::Advice;
 use super::case::Case;
 use super::reading::Reading;
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::list;
 
 /// Advises `--columns` with the columns that have no default, or with the first ones.
@@ -32,5 +32,5 @@ pub(super) fn columns(case: &Case<'_>) -> Option<Advice> {
         Some(required).filter(fits).or_else(|| Some(first).filter(|it| is_first && fits(it)))?;
     let names: Vec<String> = chosen.iter().map(|at| case.columns[*at].name.to_owned()).collect();
     let what = format!("If the {count} fields of each row are {}", names.join(", "));
-    Some(Remedy::options(what, ["--columns", &list(&names)]).into())
+    Some(Remedy::options(what, [option("columns").of(list(&names))]).into())
 }

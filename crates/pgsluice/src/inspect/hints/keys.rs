@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Remedy, option};
 use crate::inspect::guess::list;
 use crate::job::{Job, OnConflict};
 use crate::pg::conninfo::Target;
@@ -19,7 +19,7 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
     let skipped = planned(job, target, OnConflict::Skip, None).await;
     let skip = skipped.map(|_| {
         let what = "To skip rows whose key already exists in the table or earlier in the input";
-        Remedy::options(what, ["--on-conflict", "skip"])
+        Remedy::options(what, [option("on-conflict").of("skip")])
     });
     let update = update(job, target, key).await;
     skip.into_iter().chain(update).fold(error, Error::with_remedy)
@@ -31,15 +31,15 @@ pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &
     if error.kind() != Kind::Input || error.sqlstate() != Some("55000") {
         return error;
     }
-    let load_id = ["--load-id".to_owned(), format!("{id}-2")];
+    let load_id = option("load-id").of(format!("{id}-2"));
     if job.changes.is_any() {
-        return error.with_remedy(Remedy::options("To load the changed input as well", load_id));
+        return error.with_remedy(Remedy::options("To load the changed input as well", [load_id]));
     }
     match planned(job, target, OnConflict::Skip, None).await {
         Some(_) => {
-            let skip = ["--on-conflict", "skip"].map(str::to_owned);
+            let skip = option("on-conflict").of("skip");
             let what = "To load the changed input without rows whose keys are in the table";
-            error.with_remedy(Remedy::options(what, load_id.into_iter().chain(skip)))
+            error.with_remedy(Remedy::options(what, [load_id, skip]))
         }
         None => error.with_hint(
             "To load the changed input, first remove the rows of this load from the table. The table has no \
@@ -56,15 +56,14 @@ async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<
         (columns.len() == key.len() && columns.iter().all(|name| key.contains(name))).then_some(())
     };
     let what = "To update the existing rows; the last input row with a key wins";
-    let options = ["--on-conflict".to_owned(), "update".to_owned()];
+    let update = option("on-conflict").of("update");
     let by_primary = planned(job, target, OnConflict::Update, None).await;
     if by_primary.as_ref().and_then(is_by).is_some() {
-        return Some(Remedy::options(what, options));
+        return Some(Remedy::options(what, [update]));
     }
     let by_key = planned(job, target, OnConflict::Update, Some(key.clone())).await?;
     is_by(&by_key)?;
-    let key = ["--key".to_owned(), list(&key)];
-    Some(Remedy::options(what, options.into_iter().chain(key)))
+    Some(Remedy::options(what, [update, option("key").of(list(&key))]))
 }
 
 /// The plan of the load that does so with rows whose key is taken, if there can be one.

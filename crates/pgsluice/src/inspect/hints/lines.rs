@@ -6,7 +6,7 @@ use pgsluice_core::parse::Parser;
 use super::Advice;
 use super::case::Case;
 use super::reading::Reading;
-use crate::error::{Remedy, quoted};
+use crate::error::{Remedy, option, quoted};
 use crate::inspect::guess::{Row, in_columns, list, rows};
 use crate::source::Header;
 
@@ -37,9 +37,9 @@ pub(super) fn preamble(case: &Case<'_>) -> Option<Advice> {
     if is_skipped || all.first().is_some_and(|(_, row)| names(row).is_some()) {
         return None;
     }
-    let mut options = vec![format!("--header={}", at + 1)];
+    let mut options = vec![option("header").of((at + 1).to_string())];
     if found != columns {
-        options.extend(["--columns".to_owned(), list(&found)]);
+        options.push(option("columns").of(list(&found)));
     }
     let what = format!("The header is line {}; to skip it and the lines before it", at + 1);
     Some(Remedy::options(what, options).into())

@@ -4,7 +4,7 @@ use pgsluice_core::format::{Format, Syntax};
 
 use super::Advice;
 use super::case::{Case, OwnedValue};
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::list;
 use crate::job::Columns;
 use crate::source::FileFormat;
@@ -81,7 +81,7 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     if other.null != case.format.null {
         other.check().ok()?;
         keeps_values(case, &other, &value)?;
-        options.extend(["--null".to_owned(), value.clone()]);
+        options.push(option("null").of(value.clone()));
     }
     if is_unquoted {
         let what = format!("If {shown} stands for NULL");
@@ -89,7 +89,7 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
     }
     let is_csv = matches!(case.format.syntax, Syntax::Csv { .. });
     let forced = case.how.fields.force_null.with(column.name).filter(|_| is_csv)?;
-    options.extend(["--force-null".to_owned(), forced]);
+    options.push(option("force-null").of(forced));
     let what = format!(
         "If \"{value}\" in quotes stands for NULL in column {}",
         list(&[column.name.to_owned()])

@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{ROOT, Strategy};
 
 use super::Advice;
 use super::case::Case;
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Remedy, option};
 use crate::plan::Plan;
 
 /// Advises to make the partitions. None is made for a key that is NULL.
@@ -21,7 +21,7 @@ pub(super) fn missing(case: &Case<'_>) -> Option<Advice> {
     let what = format!(
         "To create the missing partitions of {table} before the load (plan --full lists them)"
     );
-    Some(Remedy::options(what, ["--create-partitions"]).into())
+    Some(Remedy::options(what, [option("create-partitions")]).into())
 }
 
 /// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.

@@ -7,7 +7,7 @@ use super::Advice;
 use super::case::Case;
 use super::escapes::RARE;
 use super::reading::{Reading, without_quotes};
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::inspect::guess::{rows, spelled};
 use crate::source::FileFormat;
 
@@ -32,7 +32,11 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
         !row.contains(&b'\\') && !is_quoted && fields.len() == case.columns.len()
     };
     let null = String::from_utf8(null.clone()).ok()?;
-    let options = ["--format", "text", "--delimiter", &spelled(*delimiter), "--null", &null];
+    let options = [
+        option("format").of("text"),
+        option("delimiter").of(spelled(*delimiter)),
+        option("null").of(null),
+    ];
     let what = "If quotes are ordinary characters";
     let is_whole = sample.is_whole && !sample.text.is_empty();
     (is_whole && found.all(is_plain)).then(|| Remedy::options(what, options).into())
@@ -59,7 +63,7 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
         byte != format.delimiter && is_used(byte) && case.fits_only(text, &format)
     })?;
     let what = format!("Fields are quoted by {}", char::from(found));
-    Some(Remedy::options(what, ["--quote", &char::from(found).to_string()]).into())
+    Some(Remedy::options(what, [option("quote").of(char::from(found))]).into())
 }
 
 /// Advises a quote that the input lacks where quotes join lines, and no field is quoted.
@@ -77,7 +81,7 @@ pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
     let mut fields = rows.iter().flatten().flatten();
     let what = "If quotes are ordinary characters";
     (!fields.any(|field| is_within(field, quote)))
-        .then(|| Remedy::options(what, ["--quote", &char::from(RARE).to_string()]).into())
+        .then(|| Remedy::options(what, [option("quote").of(char::from(RARE))]).into())
 }
 
 /// Whether a field begins and ends with a quote.

@@ -7,7 +7,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, option};
 use crate::job::{Job, OnConflict};
 use crate::source::{Led, Names, shown_list};
 
@@ -164,7 +164,7 @@ fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
         .map(|name| label(name))
         .collect();
     let what = "A name with capital letters needs quotes";
-    Some(Remedy::options(what, ["--columns", &found.join(",")]))
+    Some(Remedy::options(what, [option("columns").of(found.join(","))]))
 }
 
 /// Refuses, as COPY would, a column that is named twice or is generated.

@@ -5,7 +5,7 @@ use strsim::damerau_levenshtein;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, Row};
 
-use crate::error::Remedy;
+use crate::error::{Remedy, option};
 use crate::pg::template::fill;
 use crate::{Error, Kind, Result};
 
@@ -75,7 +75,10 @@ async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
         [] => error.with_hint(NAMING),
         [(_, only)] => {
             let label = only.label();
-            error.with_remedy(Remedy::options(format!("There is {label}"), ["--table", &*label]))
+            error.with_remedy(Remedy::options(
+                format!("There is {label}"),
+                [option("table").of(label)],
+            ))
         }
         several => {
             let labels = several.iter().take(NAMED).map(|(_, relation)| relation.label());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::{FileFormat, Input};
-use crate::error::{Error, Remedy, quoted};
+use crate::error::{Error, Remedy, Setting, option, quoted};
 
 /// The next step for a foreign file.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl Way {
 
     /// Adds the command to an error. `start` is the beginning of the input.
     pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
-        let load = |front: String, options: &[&str]| {
+        let load = |front: String, options: Vec<Setting>| {
             Remedy::filtered("Load its contents", front, &input.name, options)
         };
         let remedy = match self {
@@ -60,21 +60,22 @@ impl Way {
             Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {
                 return error.with_hint("Save its contents to a file, and load that file.");
             }
-            Self::Print(program) => load(input.given_to(program), &[]),
-            Self::PrintFile(program) => load(input.given_to(program), &format_of(zipped(start))),
-            Self::Untar => load(input.given_to("tar -xOf"), &format_of(start)),
+            Self::Print(program) => load(input.given_to(program), Vec::new()),
+            Self::PrintFile(program) => load(input.given_to(program), format_of(zipped(start))),
+            Self::Untar => load(input.given_to("tar -xOf"), format_of(start)),
             Self::Convert(program) => {
                 let program = format!("python3 -c {}", quoted(program));
-                load(input.fed_to(&program), &["--format", "arrow"])
+                load(input.fed_to(&program), vec![option("format").of("arrow")])
             }
             Self::Query(before, after) => {
                 let front = format!("{before} {} {after}", quoted(&input.name));
-                let options = ["--format", "csv", "--header=map"];
-                Remedy::filtered("Load one of its tables", front, &input.name, &options)
+                let options = vec![option("format").of("csv"), option("header").of("map")];
+                Remedy::filtered("Load one of its tables", front, &input.name, options)
             }
             Self::Restore => restore(input),
             Self::Run => {
-                let lines = Remedy::options("Load its lines as rows", ["--format", "text"]);
+                let lines =
+                    Remedy::options("Load its lines as rows", [option("format").of("text")]);
                 return error.with_remedy(run(input)).with_remedy(lines);
             }
             Self::Copy => copy(input),
@@ -153,12 +154,12 @@ fn zipped(start: &[u8]) -> &[u8] {
 }
 
 /// The format that the name of a member of an archive says, which a zero may end.
-fn format_of(name: &[u8]) -> Vec<&'static str> {
+fn format_of(name: &[u8]) -> Vec<Setting> {
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let format = match FileFormat::of_name(&name) {
         None if name.contains(".csv") => Some("csv"),
         format => format.map(FileFormat::name),
     };
-    format.map_or_else(Vec::new, |format| vec!["--format", format])
+    format.map(|format| option("format").of(format)).into_iter().collect()
 }

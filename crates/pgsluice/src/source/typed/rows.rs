@@ -61,6 +61,7 @@ impl Typed {
         let mut object = Vec::new();
         self.objects.put_object_with(&text, put_other, &mut object);
         let name = &self.columns[unfit.column].column.name;
-        Refusal::new(format!("column {name}: {}", unfit.why), object).rounded(unfit.can_round)
+        let refusal = Refusal::new(format!("column {name}: {}", unfit.why), object);
+        Refusal { can_round: unfit.can_round, ..refusal }
     }
 }
