@@ -51,6 +51,11 @@ fuzz_target!(|input: (u8, Option<u32>, Option<i32>, &[u8])| {
         if let Some(datum) = key_type.from_binary(bytes) {
             check_datum(&key_type, datum.as_datum());
         }
+        let (mut scratch, mut again) = (Vec::new(), Vec::new());
+        if let Some(datum) = key_type.receive(bytes, &mut scratch) {
+            assert_eq!(key_type.receive(bytes, &mut again), Some(datum));
+            assert_eq!(key_type.from_binary(bytes), Some(OwnedDatum::from(datum)));
+        }
         let (mut scratch, mut again) = (Vec::new(), bytes.to_vec());
         if let Some(datum) = key_type.parse(bytes, &mut scratch) {
             assert_eq!(key_type.parse(bytes, &mut again), Some(datum));

@@ -58,7 +58,8 @@ impl Encoder {
                     wire::put_null(out);
                     continue;
                 }
-                Field::Missing => return Err(NotEncodable::Fields),
+                // A row that is in binary already is not encoded.
+                Field::Missing | Field::Binary(..) => return Err(NotEncodable::Fields),
             };
             codec.encode(text, out).ok_or(NotEncodable::Value(slot))?;
         }

@@ -35,7 +35,7 @@ impl Objects {
             }
             let value = match values.get(place, row) {
                 Value::Missing => continue,
-                Value::Null => None,
+                Value::Null | Value::Binary(_) => None,
                 Value::Text(text) => Some(String::from_utf8_lossy(text)),
             };
             if !is_first {

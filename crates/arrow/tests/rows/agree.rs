@@ -5,8 +5,9 @@ use arrow_array::types::*;
 use arrow_array::*;
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use pgsluice_core::format::Format;
+use pgsluice_core::hash::PARTITION_SEED;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::types::{Codec, ColumnType};
+use pgsluice_core::types::{Codec, ColumnType, KeyType, Made, Scale};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -37,12 +38,59 @@ fn assert_agree(array: &dyn Array, ty: &ColumnType, codec: &Codec, reads: Reads)
             assert_eq!(binary, None);
             continue;
         };
+        check_key(ty, read, binary);
         let mut field = Vec::new();
         match codec.encode(read, &mut field) {
             Some(()) => assert_eq!(&field[4..], binary, "{text}"),
             None => assert!(reads == Reads::Some, "{text} is read by {codec:?}"),
         }
     }
+}
+
+/// The router makes the same of a key in binary as of its text, wherever it reads that.
+fn check_key(ty: &ColumnType, text: &[u8], binary: &[u8]) {
+    let Some(key_type) = key_type(ty) else { return };
+    let (mut scratch, mut other) = (Vec::new(), Vec::new());
+    let Some(parsed) = key_type.parse(text, &mut other) else { return };
+    let received = key_type.receive(binary, &mut scratch);
+    assert_eq!(received, Some(parsed), "{key_type:?} {}", String::from_utf8_lossy(text));
+    for seed in [0, PARTITION_SEED] {
+        assert_eq!(received.map(|it| key_type.hash(it, seed)), Some(key_type.hash(parsed, seed)));
+    }
+}
+
+/// The type as a partition key has it; None for composite types.
+fn key_type(ty: &ColumnType) -> Option<KeyType> {
+    let modifier = ty.modifier;
+    let precision = u8::try_from(modifier).unwrap_or(6);
+    let max = u32::try_from(modifier - 4).ok();
+    let scale = max.map(|bits| Scale {
+        precision: (bits >> 16) as i32,
+        scale: ((bits & 0x7FF) as i32 ^ 1024) - 1024,
+    });
+    Some(match (&ty.made, ty.oid) {
+        (Made::Array { element, .. }, _) => KeyType::Array(key_type(element)?.into()),
+        (_, 16) => KeyType::Bool,
+        (_, 17) => KeyType::Bytea,
+        (_, 20) => KeyType::Int8,
+        (_, 21) => KeyType::Int2,
+        (_, 23) => KeyType::Int4,
+        (_, 25) => KeyType::Text,
+        (_, 26) => KeyType::Oid,
+        (_, 700) => KeyType::Float4,
+        (_, 701) => KeyType::Float8,
+        (_, 1042) => KeyType::Bpchar { max },
+        (_, 1043) => KeyType::Varchar { max },
+        (_, 1082) => KeyType::Date,
+        (_, 1083) => KeyType::Time { precision },
+        (_, 1114) => KeyType::Timestamp { precision },
+        (_, 1184) => KeyType::Timestamptz { precision, zone: None },
+        (_, 1186) => KeyType::Interval { precision },
+        (_, 1700) => KeyType::Numeric { scale },
+        (_, 2950) => KeyType::Uuid,
+        (_, 3802) => KeyType::Jsonb,
+        _ => return None,
+    })
 }
 
 /// Integers of every size, with the ends of all types.
@@ -54,6 +102,13 @@ fn int() -> impl Strategy<Value = i64> {
         -20_000..20_000_i64,
         (0..63_u32, -1..2_i64).prop_map(|(bits, more)| (1 << bits) + more),
     ]
+}
+
+fn extreme() -> impl Strategy<Value = f64> {
+    let zeros = [0.0, -0.0, f64::MIN_POSITIVE, f64::from_bits(1)];
+    let ends = [f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY];
+    let nans = [f64::NAN, -f64::NAN, f64::from_bits(0x7FF8_0000_0000_0001)];
+    prop::sample::select([&zeros[..], &ends, &nans].concat())
 }
 
 fn rows<T: std::fmt::Debug>(
@@ -114,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn floats(values in rows(prop_oneof![any::<f64>(), any::<f32>().prop_map(f64::from), int().prop_map(|value| value as f64)])) {
+    fn floats(values in rows(prop_oneof![any::<f64>(), any::<f32>().prop_map(f64::from), int().prop_map(|value| value as f64), extreme()])) {
         let array = Float64Array::from(values.clone());
         let narrow: Vec<_> = values.iter().map(|value| value.map(|value| value as f32)).collect();
         let narrow = Float32Array::from(narrow);

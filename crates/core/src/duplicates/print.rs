@@ -76,8 +76,8 @@ impl Secret {
                 Value::Missing => return Err(NoPrint::Missing(place)),
                 Value::Null if nulls_are_distinct => return Err(NoPrint::Null),
                 Value::Null => hasher.write_u8(0),
-                Value::Text(text) => {
-                    let datum = key_type.parse(text, scratch).ok_or(NoPrint::Spelling(place))?;
+                value => {
+                    let datum = value.read(key_type, scratch).ok_or(NoPrint::Spelling(place))?;
                     hasher.write_u8(1);
                     datum.hash(&mut hasher);
                 }

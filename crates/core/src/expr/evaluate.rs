@@ -1,7 +1,7 @@
 //! The value of an expression for one row. Every function is strict but COALESCE, and every operand of
 //! a strict one is evaluated, because any of them may be an error.
 
-use super::value::{Value, read};
+use super::value::{Value, read_column};
 use super::{Cut, Expr, Node, Operator, arithmetic, string, time};
 use crate::parse::{self, Fields};
 use crate::types::{Datum, KeyType};
@@ -92,7 +92,7 @@ fn column<'a>(
     match input.keys.get(place, input.row) {
         parse::Value::Missing => Err(Unknown::Missing),
         parse::Value::Null => Ok(None),
-        parse::Value::Text(text) => read(ty, text, scratch).map(Some).ok_or(Unknown::Value),
+        value => read_column(ty, value, scratch).map(Some).ok_or(Unknown::Value),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::parse;
 use crate::types::{Datum, KeyType};
 
 /// A value that is not NULL.
@@ -80,7 +81,17 @@ impl<'a> Value<'a> {
 
 /// Reads `text` as the type `ty`; None if the value is not certain.
 pub(super) fn read<'a>(ty: &KeyType, text: &'a [u8], scratch: &mut Vec<u8>) -> Option<Value<'a>> {
-    let length = match ty.parse(text, scratch)? {
+    read_column(ty, parse::Value::Text(text), scratch)
+}
+
+/// Reads a column of the type `ty`; None if the value is not certain.
+pub(super) fn read_column<'a>(
+    ty: &KeyType,
+    value: parse::Value<'a>,
+    scratch: &mut Vec<u8>,
+) -> Option<Value<'a>> {
+    let given = value.bytes()?;
+    let length = match value.read(ty, scratch)? {
         Datum::Int(value) => return Some(Value::Int(value)),
         Datum::Uuid(value) => return Some(Value::Uuid(value)),
         Datum::Bytes(bytes) => bytes.len(),
@@ -89,6 +100,6 @@ pub(super) fn read<'a>(ty: &KeyType, text: &'a [u8], scratch: &mut Vec<u8>) -> O
     Some(match ty {
         KeyType::Numeric { .. } => Value::Made { start: 0, end: length },
         // The strings are their text, but for blanks at the end.
-        _ => Value::Given(&text[..length]),
+        _ => Value::Given(&given[..length]),
     })
 }

@@ -14,6 +14,7 @@ use wide::u8x16;
 
 use crate::format::{Format, Syntax};
 use crate::marks::{self, look, marked};
+use crate::types::{Datum, KeyType};
 
 /// A field of a row, as far as it can be told without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum Field {
     /// The value is at these offsets of the row, with escapes or quotes in it. Once it is decoded, it
     /// is at these offsets of the decoded values.
     Coded(usize, usize),
+    /// The value stands at these offsets of the row in its binary form.
+    Binary(usize, usize),
 }
 
 /// What a field of a row holds.
@@ -38,6 +41,29 @@ pub enum Value<'a> {
     Null,
     /// The text of the value, without quotes and escapes.
     Text(&'a [u8]),
+    /// The value in binary, as the receive function of its type takes it.
+    Binary(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// Returns the bytes of the value, if it is there and not NULL.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Missing | Self::Null => None,
+            Self::Text(bytes) | Self::Binary(bytes) => Some(bytes),
+        }
+    }
+
+    /// Reads a value of the type `ty`. Returns None for NULL, for a missing field, and for a value that only
+    /// the server can read.
+    #[inline]
+    pub fn read(self, ty: &KeyType, scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
+        match self {
+            Self::Missing | Self::Null => None,
+            Self::Text(text) => ty.parse(text, scratch),
+            Self::Binary(bytes) => ty.receive(bytes, scratch),
+        }
+    }
 }
 
 /// Writes a row of COPY text with `values` at their positions, ascending, and NULL at all others. It
@@ -60,7 +86,8 @@ pub fn text_row<'v>(values: impl IntoIterator<Item = (usize, Value<'v>)>, row: &
                 row.pop();
                 return;
             }
-            Value::Null => row.extend(b"\\N"),
+            // A value in binary has no text here.
+            Value::Null | Value::Binary(_) => row.extend(b"\\N"),
             Value::Text(text) => text::encode(text, row),
         }
     }
@@ -85,6 +112,25 @@ impl Fields {
             Field::Null => Value::Null,
             Field::Plain(start, end) => Value::Text(&row[start..end]),
             Field::Coded(start, end) => Value::Text(&self.decoded[start..end]),
+            Field::Binary(start, end) => Value::Binary(&row[start..end]),
+        }
+    }
+
+    /// Finds the fields of a row of COPY BINARY at the positions `wanted`, counted from 0, ascending, each
+    /// once. A field that the row does not have whole is missing.
+    pub fn read_binary(&mut self, row: &[u8], wanted: &[usize]) {
+        self.decoded.clear();
+        self.surplus = false;
+        self.fields.clear();
+        // Behind the number of fields.
+        let (mut next, mut at) = (0, 2);
+        for &position in wanted {
+            let mut field = Field::Missing;
+            while next <= position {
+                (field, at) = binary_field(row, at);
+                next += 1;
+            }
+            self.fields.push(field);
         }
     }
 
@@ -98,6 +144,22 @@ impl Fields {
     #[inline]
     pub fn is_exact(&self) -> bool {
         !self.surplus && self.fields.last() != Some(&Field::Missing)
+    }
+}
+
+/// Returns the field of a row of COPY BINARY whose length is at `at`, and where it ends.
+#[inline]
+fn binary_field(row: &[u8], at: usize) -> (Field, usize) {
+    let Some((length, rest)) = row.get(at..).and_then(|rest| rest.split_first_chunk()) else {
+        return (Field::Missing, at);
+    };
+    let start = at + 4;
+    match usize::try_from(i32::from_be_bytes(*length)) {
+        Ok(length) if length <= rest.len() => {
+            (Field::Binary(start, start + length), start + length)
+        }
+        Ok(_) => (Field::Missing, row.len()),
+        Err(_) => (Field::Null, start),
     }
 }
 
@@ -228,7 +290,7 @@ impl Parser {
             let (field, after) = self.field(row, start);
             let mut decoded = Vec::new();
             values.push(match field {
-                Field::Missing | Field::Null => None,
+                Field::Missing | Field::Null | Field::Binary(..) => None,
                 Field::Plain(start, end) => Some(row[start..end].to_vec()),
                 Field::Coded(start, end) => {
                     self.decode(&row[start..end], &mut decoded);
@@ -288,6 +350,21 @@ mod tests {
         Parser::new(&Format::text(), vec![1, 2, 4]).parse(&row, &mut keys);
         assert_eq!(keys.get(0, &row), value);
         assert_eq!([keys.get(1, &row), keys.get(2, &row)], [Value::Null, Value::Text(b"")]);
+    }
+
+    #[test]
+    fn fields_of_binary_rows_are_found() {
+        let row = b"\0\x03\0\0\0\x01a\xFF\xFF\xFF\xFF\0\0\0\x02bc";
+        let mut keys = Fields::default();
+        keys.read_binary(row, &[0, 2, 3]);
+        let values = [0, 1, 2].map(|slot| keys.get(slot, row));
+        assert_eq!(values, [Value::Binary(b"a"), Value::Binary(b"bc"), Value::Missing]);
+        keys.read_binary(row, &[1]);
+        assert_eq!(keys.get(0, row), Value::Null);
+        for end in 0..row.len() {
+            keys.read_binary(&row[..end], &[2]);
+            assert_eq!(keys.get(0, row), Value::Missing, "{end}");
+        }
     }
 
     #[test]

@@ -122,6 +122,7 @@ mod tests {
                 Value::Missing => "missing".to_owned(),
                 Value::Null => "null".to_owned(),
                 Value::Text(value) => format!("<{}>", text(value)),
+                Value::Binary(_) => panic!("a row of text"),
             })
         };
         assert_eq!(values(b"a\t\\N\tskip\\\tped\t"), ["<a>", "null", "<>", "missing"]);

@@ -39,8 +39,8 @@ pub enum Cause {
     Opaque,
     /// The server could not evaluate the node's key.
     Unanswered,
-    /// The spelling of this key column's value is not proven to mean what it seems to, or what an
-    /// expression makes of it is not.
+    /// The spelling of this key column's value, or its binary form, is not proven to mean what it seems
+    /// to, or what an expression makes of it is not.
     Spelling(usize),
     /// What this key column's value means depends on the clock, so the server is not asked about it.
     Clock(usize),
@@ -254,10 +254,7 @@ impl Part {
         match keys.get(slot, row) {
             Value::Missing => Err(Cause::Missing(column)),
             Value::Null => Ok(None),
-            Value::Text(text) => match ty.parse(text, scratch) {
-                Some(datum) => Ok(Some(datum)),
-                None => Err(Cause::Spelling(column)),
-            },
+            value => value.read(ty, scratch).map(Some).ok_or(Cause::Spelling(column)),
         }
     }
 
@@ -267,6 +264,7 @@ impl Part {
         let Self::Value { source: Source::Field(slot), ty } = self else { return None };
         match known.keys.get(*slot, known.row) {
             Value::Text(text) => ty.parse_int(text),
+            Value::Binary(bytes) => ty.receive_int(bytes),
             Value::Null | Value::Missing => None,
         }
     }

@@ -157,9 +157,9 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
 }
 
-/// Decodes what `array_send` writes, in the same file. None for other dimensions than one that begins
-/// at 1.
-pub(super) fn from_binary(ty: &KeyType, binary: &[u8]) -> Option<Box<[u8]>> {
+/// Reads what `array_recv` takes, in the same file, as [`parse`] does. None for other dimensions than one
+/// that begins at 1.
+pub(super) fn receive(ty: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let mut rest = binary;
     let (dimensions, _nulls, _element) = (int(&mut rest)?, int(&mut rest)?, int(&mut rest)?);
     let count = match dimensions {
@@ -170,20 +170,19 @@ pub(super) fn from_binary(ty: &KeyType, binary: &[u8]) -> Option<Box<[u8]>> {
         }
         _ => return None,
     };
-    let mut bytes = Vec::new();
     for _ in 0..count {
         match int(&mut rest)? {
             -1 => bytes.push(NULL),
             length => {
                 let (value, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
                 bytes.push(VALUE);
-                element::from_binary(ty, value, &mut bytes)?;
+                element::receive(ty, value, bytes)?;
                 rest = after;
             }
         }
     }
     bytes.push(END);
-    rest.is_empty().then(|| bytes.into())
+    rest.is_empty().then_some(())
 }
 
 fn int(bytes: &mut &[u8]) -> Option<i32> {
@@ -226,7 +225,7 @@ pub(super) fn hash_extended(ty: &KeyType, mut bytes: &[u8], seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_binary, parse};
+    use super::{parse, receive};
     use crate::types::KeyType;
 
     fn read(ty: &KeyType, text: &str) -> Option<Vec<u8>> {
@@ -306,7 +305,10 @@ mod tests {
         let binary = |numbers: &[i32]| -> Vec<u8> {
             numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
         };
-        let read = |numbers| from_binary(&KeyType::Int4, &binary(numbers));
+        let read = |numbers: &[i32]| {
+            let mut bytes = Vec::new();
+            receive(&KeyType::Int4, &binary(numbers), &mut bytes).map(|()| bytes)
+        };
         assert!(read(&[0, 0, 23]).is_some());
         assert!(read(&[1, 1, 23, 2, 1, 4, 5, -1]).is_some());
         for numbers in [

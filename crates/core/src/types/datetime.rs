@@ -43,6 +43,12 @@ pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -
 /// All digits of a fraction that the server keeps before it rounds to the column's precision.
 pub(super) const ALL_DIGITS: u8 = 6;
 
+/// Whether a second of `usecs` has no more than `precision` digits behind the point.
+#[inline]
+pub(super) fn is_exact(usecs: i64, precision: u8) -> bool {
+    precision >= ALL_DIGITS || usecs % 10_i64.pow((ALL_DIGITS - precision).into()) == 0
+}
+
 /// [`parse_date`] to what `date_recv` takes (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
 #[inline(never)]
 pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {

@@ -27,9 +27,9 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// [`KeyType::from_binary`], appended to `bytes`.
-pub(super) fn from_binary(ty: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
-    write(ty, ty.from_binary(binary)?.as_datum(), bytes);
+/// [`KeyType::receive`], appended to `bytes`.
+pub(super) fn receive(ty: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    write(ty, ty.receive(binary, &mut Vec::new())?, bytes);
     Some(())
 }
 
@@ -146,7 +146,7 @@ fn hash_string(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_binary, hash_extended, is_string};
+    use super::{hash_extended, is_string, receive};
     use crate::types::KeyType;
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let written = ascending.map(|string| {
             let mut bytes = vec![b'x'];
             assert!(is_string(&KeyType::Bytea));
-            from_binary(&KeyType::Bytea, string, &mut bytes).unwrap();
+            receive(&KeyType::Bytea, string, &mut bytes).unwrap();
             let mut rest = &bytes[1..];
             let hash = hash_extended(&KeyType::Bytea, &mut rest, 5);
             assert_eq!(hash, crate::hash::bytes_extended(string, 5), "{string:?}");

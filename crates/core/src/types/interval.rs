@@ -1,7 +1,7 @@
 //! interval, as one span of time. Its fields stand in the order of their size, spelled as IntervalStyle
 //! `postgres` does, where neither that setting nor rounding can matter.
 
-use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_fraction};
+use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, is_exact, parse_fraction};
 use super::{integer, wire};
 
 /// `interval_cmp_value`, `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18: a month is 30 days.
@@ -23,6 +23,15 @@ pub(super) fn hash_extended(span: i128, seed: u64) -> u64 {
 pub(super) fn parse(text: &[u8], precision: u8) -> Option<i128> {
     let Fields { months, days, usecs } = read(text, precision)?;
     Some(span(months, days, usecs))
+}
+
+/// Reads what `interval_recv` takes, in the same file, unless it would round to the precision.
+pub(super) fn receive(binary: &[u8], precision: u8) -> Option<i128> {
+    let (usecs, rest) = binary.split_first_chunk()?;
+    let (days, months) = rest.split_first_chunk()?;
+    let (usecs, days) = (i64::from_be_bytes(*usecs), i32::from_be_bytes(*days));
+    let months = i32::from_be_bytes(months.try_into().ok()?);
+    is_exact(usecs, precision).then(|| span(months, days, usecs))
 }
 
 /// The same to what `interval_recv` takes, in the same file. It rounds as `interval_in` does.

@@ -235,11 +235,9 @@ pub(super) fn hash_extended(bytes: &mut &[u8], seed: u64) -> u64 {
     if is_empty { seed } else { hash }
 }
 
-/// Decodes what `jsonb_send` writes, `src/backend/utils/adt/jsonb.c`: a version and text.
-pub(super) fn from_binary(binary: &[u8]) -> Option<Box<[u8]>> {
-    let mut bytes = Vec::new();
-    parse(binary.strip_prefix(&[VERSION])?, &mut bytes)?;
-    Some(bytes.into())
+/// Reads what `jsonb_recv` takes, `src/backend/utils/adt/jsonb.c`, a version and text, as [`parse`] does.
+pub(super) fn receive(binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    parse(binary.strip_prefix(&[VERSION])?, bytes)
 }
 
 #[cfg(test)]

@@ -165,60 +165,87 @@ impl KeyType {
         }
     }
 
-    /// Decodes the binary wire format, as the type's send function writes it. `None` if `bytes`
-    /// are not the type's.
+    /// Returns the datum that PostgreSQL's receive function gives for `bytes`, in binary, or `None` where
+    /// that is not proven, as where the modifier would change the value. Whenever [`Self::parse`] reads a text,
+    /// this reads what [`Codec::encode`](super::Codec::encode) makes of the text as the same datum. It
+    /// stands in `scratch` where it is not part of `bytes`.
     ///
     /// The infinities of `date` and `timestamp` are the ends of the 32-bit and the 64-bit range
     /// here as they are there.
     #[must_use]
-    pub fn from_binary(&self, bytes: &[u8]) -> Option<OwnedDatum> {
-        let int = match self {
+    pub fn receive<'a>(&self, bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
+        scratch.clear();
+        match *self {
+            Self::Numeric { scale } => written(numeric::receive(bytes, scale, scratch), scratch),
+            Self::Name => text::parse_name(bytes).map(Datum::Bytes),
+            Self::Bytea | Self::Text => Some(Datum::Bytes(bytes)),
+            Self::Varchar { max } => text::parse_varchar(bytes, max).map(Datum::Bytes),
+            Self::Bpchar { max } => text::parse_bpchar(bytes, max).map(Datum::Bytes),
+            Self::Uuid => fixed(bytes).map(u128::from_be_bytes).map(Datum::Uuid),
+            Self::Macaddr => fixed::<6>(bytes).map(|_| Datum::Bytes(bytes)),
+            Self::Macaddr8 => fixed::<8>(bytes).map(|_| Datum::Bytes(bytes)),
+            Self::Inet | Self::Cidr => network::from_binary(bytes).map(Datum::Network),
+            Self::Timetz { precision, .. } => {
+                time::receive_zoned(bytes, precision).map(Datum::Wide)
+            }
+            Self::Interval { precision } => interval::receive(bytes, precision).map(Datum::Wide),
+            Self::Jsonb => written(jsonb::receive(bytes, scratch), scratch),
+            Self::Array(ref ty) => written(array::receive(ty, bytes, scratch), scratch),
+            Self::Range(ref subtype) => written(range::receive(subtype, bytes, scratch), scratch),
+            _ => self.receive_int(bytes).map(Datum::Int),
+        }
+    }
+
+    /// [`Self::receive`] of the types whose datum is [`Datum::Int`]; None for all others.
+    #[inline]
+    #[must_use]
+    pub fn receive_int(&self, bytes: &[u8]) -> Option<i64> {
+        Some(match *self {
+            Self::Int8 => i64::from_be_bytes(fixed(bytes)?),
+            Self::Int4 | Self::Date => i32::from_be_bytes(fixed(bytes)?).into(),
+            Self::Timestamp { precision }
+            | Self::Timestamptz { precision, .. }
+            | Self::Time { precision } => {
+                let usecs = i64::from_be_bytes(fixed(bytes)?);
+                let is_infinite = matches!(usecs, i64::MIN | i64::MAX);
+                (is_infinite || datetime::is_exact(usecs, precision)).then_some(usecs)?
+            }
+            Self::Int2 => i16::from_be_bytes(fixed(bytes)?).into(),
             Self::Bool => match bytes {
                 [value @ (0 | 1)] => (*value).into(),
                 _ => return None,
             },
-            Self::Int2 => i16::from_be_bytes(fixed(bytes)?).into(),
-            Self::Int4 | Self::Date => i32::from_be_bytes(fixed(bytes)?).into(),
-            Self::Int8 | Self::Time { .. } | Self::Timestamp { .. } | Self::Timestamptz { .. } => {
-                i64::from_be_bytes(fixed(bytes)?)
-            }
             Self::Float4 => float::sortable(f32::from_be_bytes(fixed(bytes)?).into()),
             Self::Float8 => float::sortable(f64::from_be_bytes(fixed(bytes)?)),
             Self::Oid => u32::from_be_bytes(fixed(bytes)?).into(),
             Self::PgLsn => lsn::sortable(u64::from_be_bytes(fixed(bytes)?)),
             Self::Char => text::parse_char(bytes.strip_suffix(b"\0").unwrap_or(bytes))?,
-            Self::Enum(labels) => labels.parse(bytes)?,
-            _ => return self.decode_wide(bytes),
-        };
-        Some(OwnedDatum::Int(int))
+            Self::Enum(ref labels) => labels.parse(bytes)?,
+            _ => return None,
+        })
     }
 
-    /// [`Self::from_binary`] of the types whose datum is not one integer.
-    fn decode_wide(&self, bytes: &[u8]) -> Option<OwnedDatum> {
-        Some(match self {
-            Self::Numeric { .. } => OwnedDatum::Bytes(numeric::from_binary(bytes)?),
-            Self::Timetz { .. } => {
-                let (usecs, zone) = bytes.split_first_chunk()?;
-                let zone = i32::from_be_bytes(fixed(zone)?);
-                OwnedDatum::Wide(time::zoned(i64::from_be_bytes(*usecs), zone))
-            }
-            Self::Interval { .. } => {
-                let (usecs, rest) = bytes.split_first_chunk()?;
-                let (days, months) = rest.split_first_chunk()?;
-                let months = i32::from_be_bytes(fixed(months)?);
-                let (days, usecs) = (i32::from_be_bytes(*days), i64::from_be_bytes(*usecs));
-                OwnedDatum::Wide(interval::span(months, days, usecs))
-            }
-            Self::Uuid => OwnedDatum::Uuid(u128::from_be_bytes(fixed(bytes)?)),
-            Self::Inet | Self::Cidr => OwnedDatum::Network(network::from_binary(bytes)?),
-            Self::Jsonb => OwnedDatum::Bytes(jsonb::from_binary(bytes)?),
-            Self::Array(ty) => OwnedDatum::Bytes(array::from_binary(ty, bytes)?),
-            Self::Range(subtype) => OwnedDatum::Bytes(range::from_binary(subtype, bytes)?),
-            Self::Macaddr => OwnedDatum::Bytes(fixed::<6>(bytes)?.into()),
-            Self::Macaddr8 => OwnedDatum::Bytes(fixed::<8>(bytes)?.into()),
-            Self::Bpchar { .. } => OwnedDatum::Bytes(text::without_trailing_blanks(bytes).into()),
-            _ => OwnedDatum::Bytes(bytes.into()),
-        })
+    /// Decodes the binary form of a value that the server has, as the type's send function writes it:
+    /// [`Self::receive`], but the modifier has been applied already. `None` if `bytes` are not the
+    /// type's.
+    #[must_use]
+    pub fn from_binary(&self, bytes: &[u8]) -> Option<OwnedDatum> {
+        self.without_modifier().receive(bytes, &mut Vec::new()).map(OwnedDatum::from)
+    }
+
+    fn without_modifier(&self) -> Self {
+        match self {
+            Self::Numeric { .. } => Self::Numeric { scale: None },
+            Self::Varchar { .. } => Self::Varchar { max: None },
+            Self::Bpchar { .. } => Self::Bpchar { max: None },
+            Self::Time { .. } => Self::Time { precision: 6 },
+            Self::Timetz { zone, .. } => Self::Timetz { precision: 6, zone: *zone },
+            Self::Interval { .. } => Self::Interval { precision: 6 },
+            Self::Timestamp { .. } => Self::Timestamp { precision: 6 },
+            Self::Timestamptz { zone, .. } => Self::Timestamptz { precision: 6, zone: *zone },
+            Self::Array(ty) => Self::Array(ty.without_modifier().into()),
+            other => other.clone(),
+        }
     }
 
     /// The type's extended hash function with `seed`; [`hash::PARTITION_SEED`] for routing.

@@ -206,40 +206,73 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Decodes what `numeric_send` writes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
-pub(super) fn from_binary(binary: &[u8]) -> Option<Box<[u8]>> {
+/// Reads what `numeric_recv` takes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18, and appends
+/// the number to `bytes`. Leaves numbers to the server that it would round, or that do not fit.
+pub(super) fn receive(binary: &[u8], scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
     let (words, []) = binary.as_chunks::<2>() else { return None };
-    let mut words = words.iter().map(|word| u16::from_be_bytes(*word));
-    let (count, weight) = (words.next()?, words.next()? as i16);
-    let (sign, _) = (words.next()?, words.next()?);
-    let digits: Vec<u16> = words.collect();
-    let mut bytes = Vec::new();
+    let [count, weight, sign, digits_behind, digits @ ..] = words else { return None };
+    let [count, weight, sign, digits_behind] =
+        [count, weight, sign, digits_behind].map(|word| u16::from_be_bytes(*word));
     match sign {
         0xC000 => bytes.push(NAN),
-        0xD000 => bytes.push(INFINITY),
-        0xF000 => bytes.push(NEGATIVE_INFINITY),
+        // An infinity does not fit into any precision.
+        0xD000 if scale.is_none() => bytes.push(INFINITY),
+        0xF000 if scale.is_none() => bytes.push(NEGATIVE_INFINITY),
         0x0000 | 0x4000 if digits.len() == usize::from(count) => {
-            encode_digits(sign != 0, weight, &digits, &mut bytes)?;
+            let groups = Groups { digits, weight: weight as i16 };
+            groups.encode(sign != 0, scale, digits_behind.into(), bytes)?;
         }
         _ => return None,
     }
-    Some(bytes.into())
+    Some(())
 }
 
-fn encode_digits(negative: bool, weight: i16, digits: &[u16], bytes: &mut Vec<u8>) -> Option<()> {
-    if digits.iter().any(|&digit| digit > 9999) {
-        return None;
+/// The digits of base 10,000 of a number, and the power of 10,000 that the first counts.
+struct Groups<'a> {
+    digits: &'a [[u8; 2]],
+    weight: i16,
+}
+
+impl Groups<'_> {
+    /// Appends the number. `behind` is how many decimal digits behind the point it says that it has; the
+    /// server cuts off the others.
+    fn encode(
+        &self,
+        negative: bool,
+        scale: Option<Scale>,
+        behind: i32,
+        bytes: &mut Vec<u8>,
+    ) -> Option<()> {
+        let digits = || self.digits.iter().map(|digit| u16::from_be_bytes(*digit));
+        if digits().any(|digit| digit > 9999) {
+            return None;
+        }
+        let Some(first) = digits().position(|digit| digit != 0) else {
+            bytes.push(ZERO);
+            return Some(());
+        };
+        let last = digits().rposition(|digit| digit != 0)?;
+        let place = |index: usize| i32::from(self.weight) - index as i32;
+        let lowest = 4 * place(last) + zeros_behind(digits().nth(last)?);
+        if lowest < -behind {
+            return None;
+        }
+        if let Some(Scale { precision, scale }) = scale {
+            let highest = 4 * place(first) + digits().nth(first)?.ilog10() as i32;
+            if highest >= precision - scale || lowest < -scale {
+                return None;
+            }
+        }
+        let mut encoder = Encoder::new(bytes, negative, i16::try_from(place(first)).ok()?);
+        digits().take(last + 1).skip(first).for_each(|digit| encoder.push(digit));
+        encoder.finish();
+        Some(())
     }
-    let Some(first) = digits.iter().position(|&digit| digit != 0) else {
-        bytes.push(ZERO);
-        return Some(());
-    };
-    let last = digits.iter().rposition(|&digit| digit != 0)?;
-    let weight = i16::try_from(i32::from(weight) - first as i32).ok()?;
-    let mut encoder = Encoder::new(bytes, negative, weight);
-    digits[first..=last].iter().for_each(|&digit| encoder.push(digit));
-    encoder.finish();
-    Some(())
+}
+
+/// The decimal zeros at the end of a digit of base 10,000 that is not zero.
+fn zeros_behind(digit: u16) -> i32 {
+    [10, 100, 1000].into_iter().take_while(|power| digit.is_multiple_of(*power)).count() as i32
 }
 
 /// Takes the number that `bytes` begin with.

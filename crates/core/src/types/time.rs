@@ -1,6 +1,8 @@
 //! time and timetz: `HH:MM[:SS[.f]]`, and the end of the day, `24:00`.
 
-use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, parse_clock, parse_offset};
+use super::datetime::{
+    ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, is_exact, parse_clock, parse_offset,
+};
 use super::{integer, wire};
 use crate::hash;
 
@@ -34,6 +36,14 @@ pub(super) fn encode_zoned(text: &[u8], zone: Option<i32>, field: &mut Vec<u8>) 
     let (usecs, west) = read_zoned(text, ALL_DIGITS, zone)?;
     let value = (u128::from(usecs as u64) << 32 | u128::from(west as u32)).to_be_bytes();
     wire::put_bytes(&value[4..], field)
+}
+
+/// Reads what `timetz_recv` takes, unless it would round to the precision.
+pub(super) fn receive_zoned(binary: &[u8], precision: u8) -> Option<i128> {
+    let (usecs, west) = binary.split_first_chunk()?;
+    let usecs = i64::from_be_bytes(*usecs);
+    let west = i32::from_be_bytes(west.try_into().ok()?);
+    is_exact(usecs, precision).then(|| zoned(usecs, west))
 }
 
 fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {

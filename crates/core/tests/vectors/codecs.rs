@@ -1,7 +1,7 @@
 //! The same vectors for the codecs: where nothing is left to the server's receive function, their bytes
 //! are those that its send function wrote.
 
-use pgsluice_core::types::{Codec, KeyType};
+use pgsluice_core::types::{Codec, KeyType, OwnedDatum};
 
 use super::TYPES;
 use super::file::{Vector, read_vectors};
@@ -15,6 +15,40 @@ fn every_native_vector_is_encoded_as_the_server_sends_it() {
         let enough = if name == "char" { 128 } else { 200 };
         assert!(canonical || same >= enough, "{name}: only {same} vectors are compared");
     }
+}
+
+/// A key in binary is the key that its text is, and no other than the server makes of either.
+#[test]
+fn every_vector_is_received_as_it_is_read() {
+    for name in TYPES {
+        let vectors = read_vectors(name);
+        let received = vectors.iter().filter(|vector| check_received(vector)).count();
+        let enough = if name == "char" { 128 } else { 1000 };
+        assert!(received >= enough, "{name}: only {received} vectors are received");
+    }
+}
+
+/// Whether the value was received.
+fn check_received(vector: &Vector) -> bool {
+    let Vector { line, key_type, text, answer, .. } = vector;
+    let server = answer.as_ref().map(|answer| key_type.from_binary(&answer.binary).expect(line));
+    if let Some(answer) = answer {
+        let mut scratch = Vec::new();
+        let received = key_type.receive(&answer.binary, &mut scratch).map(OwnedDatum::from);
+        assert_eq!(received, server, "as it is sent: {line}");
+    }
+    let mut field = Vec::new();
+    if codec(key_type).encode(text, &mut field).is_none() {
+        return false;
+    }
+    let (mut scratch, mut other) = (Vec::new(), Vec::new());
+    let received = key_type.receive(&field[4..], &mut scratch);
+    if let Some(parsed) = key_type.parse(text, &mut other) {
+        assert_eq!(received, Some(parsed), "{line}");
+    }
+    let received = received.map(OwnedDatum::from);
+    assert!(received.is_none() || received == server || server.is_none(), "{received:?}: {line}");
+    received.is_some()
 }
 
 /// Whether the bytes were compared.

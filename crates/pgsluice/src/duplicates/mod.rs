@@ -261,10 +261,11 @@ impl Ranked for Value {
     ) -> std::result::Result<Self, &'static str> {
         use pgsluice_core::parse::Value as Field;
         let Some(newer) = newer else { return Ok(Self::default()) };
-        let Field::Text(text) = fields.get(newer.slot, row) else {
-            return Ok(Self::default());
+        let value = match fields.get(newer.slot, row) {
+            Field::Missing | Field::Null => return Ok(Self::default()),
+            value => value,
         };
-        let datum = newer.key_type.parse(text, scratch).ok_or("can be read only by the server")?;
+        let datum = value.read(&newer.key_type, scratch).ok_or("can be read only by the server")?;
         Self::of(datum).map_err(|_| "is too long")
     }
 }

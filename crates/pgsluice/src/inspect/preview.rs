@@ -61,7 +61,8 @@ impl Preview {
         let mut preview = Self::default();
         let mut routing = Routing::new(plan, control, target);
         for (number, input) in (0..).zip(job.input.files.iter()) {
-            let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape);
+            let shape = plan.shape.with_key_text();
+            let mut reader = Reader::new(Inputs::from(input.clone()), &shape);
             let (mut left, mut bytes) = (rows, bytes);
             let mut used = None;
             while left > 0 && bytes > 0 {

@@ -25,7 +25,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, Column};
 use crate::pg::sql;
 use crate::plan::Plan;
-use crate::route::row::{KeyReader, Routed};
+use crate::route::row::{KeyReader, Routed, Texts};
 use crate::source::Split;
 
 /// Rows that are looked at.
@@ -62,11 +62,13 @@ impl Samples {
     /// Chooses among the first rows of `split`.
     pub(crate) fn of(plan: &Plan, split: &Split) -> Self {
         let mut samples = Self::default();
-        let mut reader = KeyReader::default();
+        let (mut reader, mut keys) = (KeyReader::default(), Fields::default());
+        let mut texts = Texts::new(plan, split);
         for index in 0..split.rows.len().min(LOOKED_AT) {
-            let Routed { row, keys, at, .. } = reader.route_natively(plan, split, index);
-            if let Ok(leaf) = at {
-                samples.consider(plan, row, keys, leaf);
+            let Routed { at, .. } = reader.route_natively(plan, split, index);
+            if let (Ok(leaf), Some(row)) = (at, texts.of(index)) {
+                plan.parser.parse(row, &mut keys);
+                samples.consider(plan, row, &keys, leaf);
             }
         }
         samples
@@ -109,6 +111,7 @@ fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<Values> {
         Value::Missing => None,
         Value::Null => Some(None),
         Value::Text(text) => String::from_utf8(text.to_vec()).ok().map(Some),
+        Value::Binary(_) => None,
     };
     (0..plan.router.wanted().len()).map(value).collect()
 }

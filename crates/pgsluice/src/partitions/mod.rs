@@ -352,6 +352,7 @@ fn key_value(
             Ok(text) => Ok(Some(text.to_owned())),
             Err(_) => Err("its key is not UTF-8"),
         },
+        Value::Binary(_) => Err("its key has no text"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::catalog::{ROOT, Tree, label};
+use pgsluice_core::catalog::{KeyColumn, ROOT, Tree, label};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Parser, Projection};
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
 use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
-use crate::source::rewrite::Rewrite;
+use crate::source::rewrite::{KeyForm, Rewrite};
 use crate::source::typed::Typed;
 use crate::source::{Extra, FileFormat, Shape};
 
@@ -72,16 +72,28 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
         .with_hint("Leave these fields out of the input, and name the others with --columns."))
 }
 
+/// Returns the form in which the router reads the keys of rows of typed files. The server is asked about
+/// text, and keys of rows that change others are compared as text.
+pub(super) fn key_form(job: &Job, tree: &Tree) -> KeyForm {
+    let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
+    let is_asked = |column: &KeyColumn| matches!(column, KeyColumn::Asked { .. });
+    match job.changes.is_any() || keys.flat_map(|key| &key.columns).any(is_asked) {
+        true => KeyForm::Text,
+        false => KeyForm::Binary,
+    }
+}
+
 /// How rows are read, as this server's version reads them.
 ///
-/// Rows of typed files are `encoded` as they are read, if they are; then they have text of their `keys` only.
-pub(super) fn shape(job: &Job, catalogue: &Catalogue, encoded: bool, keys: &[usize]) -> Shape {
+/// Rows of typed files are encoded while they are read if `keys` is given: the columns by which rows are routed,
+/// and the form in which the router reads these.
+pub(super) fn shape(job: &Job, catalogue: &Catalogue, keys: Option<(&[usize], KeyForm)>) -> Shape {
     let names = job.input.names.as_ref().and_then(|names| names.lists.first());
     let names = names.map_or_else(|| catalogue.columns.clone(), |list| list.names.clone());
     let format = format_for(&job.input.format, catalogue.version);
     let left_out = catalogue.led.as_ref().map(|led| &led.extra[..]).unwrap_or_default();
     let extra = Arc::new(Extra::new(left_out));
-    let rewrite = rewrite(job, catalogue, &extra, Some(keys).filter(|_| encoded));
+    let rewrite = rewrite(job, catalogue, &extra, keys);
     let known = catalogue.known.clone();
     Shape { known, extra, rewrite, ..Shape::new(format, job.input.header, names) }
 }
@@ -91,7 +103,7 @@ fn rewrite(
     job: &Job,
     catalogue: &Catalogue,
     extra: &Arc<Extra>,
-    keys: Option<&[usize]>,
+    keys: Option<(&[usize], KeyForm)>,
 ) -> Option<Rewrite> {
     if job.input.file_format == FileFormat::Rows {
         return Some(Rewrite::Objects(rows(job, catalogue), Arc::clone(extra)));
@@ -111,7 +123,7 @@ fn rewrite(
             let typed = Typed::new(format, targets, job.input.by_name.clone(), leads);
             let typed = typed.rounding(job.input.round);
             Some(Rewrite::Batches(match keys {
-                Some(keys) => typed.encoded(keys),
+                Some((keys, form)) => typed.encoded(keys, form),
                 None => typed,
             }))
         }

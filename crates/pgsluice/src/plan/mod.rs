@@ -29,7 +29,7 @@ use self::changes::Changes;
 use self::detours::detours;
 pub(crate) use self::explain::Reason;
 pub(crate) use self::forms::format_for;
-use self::forms::{check_version, encoder, left_to_server, make_opaque, shape};
+use self::forms::{check_version, encoder, key_form, left_to_server, make_opaque, shape};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -181,7 +181,8 @@ impl Plan {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             false => Router::new(Arc::clone(&tree)),
         };
-        let shape = shape(job, &catalogue, encoder.is_some(), router.wanted());
+        let keys = encoder.is_some().then(|| (router.wanted(), key_form(job, &tree)));
+        let shape = shape(job, &catalogue, keys);
         let fields = FieldOptions {
             default: shape.default().or_else(|| job.input.fields.default.clone()),
             ..job.input.fields.clone()

@@ -24,7 +24,7 @@ impl Plan {
                 Value::Text(text) => {
                     !self.catalogue.questions.caution(field).admits(text, &mut scratch)
                 }
-                Value::Null | Value::Missing => false,
+                Value::Null | Value::Missing | Value::Binary(_) => false,
             }
         };
         let mut is_at = |column: &KeyColumn| match column {

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
 use crate::route::remote::{self, Place, RemoteKeys, Spelled};
-use crate::route::row::{KeyReader, Routed};
+use crate::route::row::{KeyReader, Routed, Texts};
 use crate::source::Split;
 
 /// What one thread needs for routing; reused from split to split.
@@ -130,8 +130,16 @@ impl<'a> Routing<'a> {
         if let Some(remote) = &mut self.remote {
             remote.begin();
         }
+        let mut texts = Texts::new(self.plan, split);
         for index in 0..split.rows.len() {
-            let route = self.reader.route(self.plan, split, index);
+            let mut route = self.reader.route(self.plan, split, index);
+            let mut row = split.keyed(index);
+            if let Route::Node(_, Cause::Spelling(_)) = route
+                && let Some(text) = texts.of(index).filter(|_| split.binary(index).is_some())
+            {
+                // The server is asked by text.
+                (row, route) = (text, self.reader.route_text(self.plan, text));
+            }
             let keyless = split.keyless(index);
             let state = RowState {
                 index,
@@ -141,7 +149,7 @@ impl<'a> Routing<'a> {
                 is_keyless: keyless.is_some(),
                 waiting: self.asked.first().map(|asked| asked.index),
             };
-            self.settle(state, split.text(index), route, &mut routed)?;
+            self.settle(state, row, route, &mut routed)?;
         }
         Ok(!self.asked.is_empty())
     }
@@ -179,10 +187,11 @@ impl<'a> Routing<'a> {
         mut routed: impl FnMut(Routed<'_>),
     ) -> Result<bool> {
         let mut text = Vec::new();
+        let mut texts = Texts::new(self.plan, split);
         let rows = self.asked.len();
         for place in 0..rows {
             let asked = self.asked[place];
-            let mut row = split.text(asked.index);
+            let mut row = texts.of(asked.index).unwrap_or_default();
             self.reader.read(self.plan, row);
             let is_spelled = self.spell(asked, row, &mut text);
             if is_spelled {
@@ -291,8 +300,8 @@ impl<'a> Routing<'a> {
     fn has_unread(&mut self, row: &[u8]) -> bool {
         let Self { read, reader, scratch_read, .. } = self;
         read.iter().any(|KeyPart { slot, key_type }| match reader.fields.get(*slot, row) {
-            Value::Text(text) => key_type.parse(text, scratch_read).is_none(),
-            _ => false,
+            Value::Missing | Value::Null => false,
+            value => value.read(key_type, scratch_read).is_none(),
         })
     }
 

@@ -6,13 +6,15 @@ use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::plan::Plan;
 use crate::source::Split;
+use crate::source::typed::KeyText;
 
 /// A row that is as far as it gets.
 #[derive(Clone, Copy)]
 pub(crate) struct Routed<'r> {
     /// Its place in the split.
     pub index: usize,
-    /// Its bytes, or a row of COPY text with the same keys as the server spells them.
+    /// Its bytes in the form that has its keys, or a row of COPY text with the same keys as the server
+    /// spells them.
     pub row: &'r [u8],
     /// The keys in `row`.
     pub keys: &'r Fields,
@@ -45,7 +47,7 @@ pub(crate) struct KeyReader {
 }
 
 impl KeyReader {
-    /// Reads the keys of a row.
+    /// Reads the keys of a row that is text.
     #[inline]
     pub(super) fn read(&mut self, plan: &Plan, row: &[u8]) {
         plan.parser.parse(row, &mut self.fields);
@@ -54,12 +56,27 @@ impl KeyReader {
     /// Reads the keys of a row, and routes it as far as they are native.
     #[inline]
     pub(super) fn route(&mut self, plan: &Plan, split: &Split, index: usize) -> Route {
-        let row = split.text(index);
-        self.read(plan, row);
+        let row = match split.binary(index) {
+            Some(row) => {
+                self.fields.read_binary(row, plan.router.wanted());
+                row
+            }
+            None => {
+                let row = split.text(index);
+                self.read(plan, row);
+                row
+            }
+        };
         match split.keyless(index) {
             Some(cause) => plan.keyless(cause),
             None => plan.router.route(row, &self.fields, &mut self.scratch),
         }
+    }
+
+    /// Routes a row once more, by its keys as text.
+    pub(super) fn route_text(&mut self, plan: &Plan, row: &[u8]) -> Route {
+        self.read(plan, row);
+        plan.router.route(row, &self.fields, &mut self.scratch)
     }
 
     /// Routes a row without asking the server: it stops where its keys are not native.
@@ -78,7 +95,7 @@ impl KeyReader {
         let keyless = split.keyless(index);
         Routed {
             index,
-            row: split.text(index),
+            row: split.keyed(index),
             keys: &self.fields,
             fields: &self.fields,
             at,
@@ -87,5 +104,31 @@ impl KeyReader {
             is_keyless: keyless.is_some(),
             waiting: None,
         }
+    }
+}
+
+/// The rows of a split as text, or their keys where nothing else is.
+pub(crate) struct Texts<'s> {
+    plan: &'s Plan,
+    split: &'s Split,
+    /// Writes keys that are in binary; made when the first row needs it.
+    keys: Option<KeyText<'s>>,
+}
+
+impl<'s> Texts<'s> {
+    pub(crate) fn new(plan: &'s Plan, split: &'s Split) -> Self {
+        Self { plan, split, keys: None }
+    }
+
+    /// Returns the row at the place `index`; `None` if a key of it has no text.
+    pub(crate) fn of(&mut self, index: usize) -> Option<&[u8]> {
+        let Self { plan, split, keys } = self;
+        if split.binary(index).is_none() {
+            return Some(split.text(index));
+        }
+        if keys.is_none() {
+            *keys = plan.shape.key_text(split);
+        }
+        keys.as_mut()?.of(index)
     }
 }

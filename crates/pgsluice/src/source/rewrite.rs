@@ -30,6 +30,15 @@ pub(crate) enum Rewrite {
     Batches(Typed),
 }
 
+/// The form in which the router reads the keys of rows that are encoded as their input is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyForm {
+    /// Text, which is written besides.
+    Text,
+    /// The encoded row.
+    Binary,
+}
+
 /// Rows that were rewritten.
 #[derive(Debug, Default)]
 pub(super) struct Rewritten {
@@ -40,8 +49,10 @@ pub(super) struct Rewritten {
     pub(super) refused: Vec<(usize, Refusal)>,
     /// The places of rows with a field that stands for a default.
     with_default: Vec<usize>,
-    /// Rows in COPY BINARY, one behind the other; then `text` has their keys only.
+    /// Rows in COPY BINARY, one behind the other; then `text` has their keys at most.
     pub(super) encoded: Vec<u8>,
+    /// Whether it has not even those.
+    pub(super) has_binary_keys: bool,
     /// Where each row ends in `encoded`, or why it is not there.
     pub(super) encoded_ends: Vec<Result<usize, NotEncodable>>,
     /// What remembers the keys of the row before.
@@ -116,6 +127,12 @@ impl Rewritten {
         };
         let start = self.encoded_ends[..index].iter().rev().find_map(|end| end.ok()).unwrap_or(0);
         Some(Ok(&self.encoded[start..end]))
+    }
+
+    /// The row at the place `index` in COPY BINARY, if its keys are to be read from there.
+    #[inline]
+    pub(super) fn binary(&self, index: usize) -> Option<&[u8]> {
+        if self.has_binary_keys { self.encoded(index)?.ok() } else { None }
     }
 
     /// The bytes of all rows.

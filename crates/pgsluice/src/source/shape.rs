@@ -9,8 +9,8 @@ use pgsluice_json::Objects;
 use super::extra::Extra;
 use super::headers::First;
 use super::rewrite::{Refusal, Rewrite};
-use super::typed::Typed;
-use super::{Header, Input};
+use super::typed::{KeyText, Typed};
+use super::{Header, Input, Split};
 
 /// How the rows of all inputs of a load are read.
 #[derive(Clone, Debug)]
@@ -115,6 +115,16 @@ impl Shape {
     /// The same for who only routes rows: of typed files nothing but the `wanted` columns is written.
     pub(crate) fn in_keys(&self, wanted: &[usize]) -> Self {
         self.written(|typed| typed.in_keys(wanted))
+    }
+
+    /// Returns the shape with text of the keys of typed files, which can be shown to people and to the server.
+    pub(crate) fn with_key_text(&self) -> Self {
+        self.written(Typed::with_key_text)
+    }
+
+    /// Makes a writer for the keys of rows in `split` that were written in binary only.
+    pub(crate) fn key_text<'s>(&'s self, split: &'s Split) -> Option<KeyText<'s>> {
+        self.typed()?.key_text(split.batch.as_ref()?)
     }
 
     fn written(&self, write: impl FnOnce(&Typed) -> Typed) -> Self {

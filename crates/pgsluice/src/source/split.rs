@@ -63,6 +63,19 @@ impl Split {
         self.rewritten.as_ref()?.encoded(index)
     }
 
+    /// The row at the place `index` in COPY BINARY, if its keys are to be read from there and not from its
+    /// text.
+    #[inline]
+    pub(crate) fn binary(&self, index: usize) -> Option<&[u8]> {
+        self.rewritten.as_ref()?.binary(index)
+    }
+
+    /// The row at the place `index` in the form that has its keys.
+    #[inline]
+    pub(crate) fn keyed(&self, index: usize) -> &[u8] {
+        self.binary(index).unwrap_or_else(|| self.text(index))
+    }
+
     /// What is wrong with the row at the place `index`, if no row can be made of it.
     pub(crate) fn refusal(&self, index: usize) -> Option<&Refusal> {
         self.rewritten.as_ref()?.refusal(index)

@@ -111,7 +111,7 @@ impl<'c> Case<'c> {
         let (parser, mut fields) = (Parser::new(format, vec![at]), Fields::default());
         parser.parse(row, &mut fields);
         match fields.get(0, row) {
-            Value::Missing => OwnedValue::Missing,
+            Value::Missing | Value::Binary(_) => OwnedValue::Missing,
             Value::Null => OwnedValue::Null,
             Value::Text(text) => OwnedValue::Text(text.to_vec()),
         }

@@ -135,7 +135,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                     self.keys.extend(text);
                     Some(self.keys.len() - text.len()..self.keys.len())
                 }
-                Value::Null | Value::Missing => {
+                // The server is asked by text.
+                Value::Null | Value::Missing | Value::Binary(_) => {
                     self.keys.extend(0_usize.to_ne_bytes());
                     None
                 }

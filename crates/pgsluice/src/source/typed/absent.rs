@@ -1,12 +1,14 @@
 //! In place of what reads typed files, where the program is built without it.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{Objects, Target, Unknown};
 
 use super::kept::Kept;
-use super::rewrite::Rewritten;
+use super::rewrite::{KeyForm, Rewritten};
 use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -25,6 +27,15 @@ pub(crate) enum Batch {}
 
 /// There are none.
 pub(crate) enum Batches {}
+
+/// The writer of a batch's keys, which is never made.
+pub(crate) struct KeyText<'b>(Infallible, PhantomData<&'b Batch>);
+
+impl KeyText<'_> {
+    pub(crate) fn of(&mut self, _: usize) -> Option<&[u8]> {
+        match self.0 {}
+    }
+}
 
 /// Nothing is handed over.
 #[derive(Clone, Debug)]
@@ -62,8 +73,16 @@ impl Typed {
         self
     }
 
-    pub(crate) fn encoded(self, _: &[usize]) -> Self {
+    pub(crate) fn encoded(self, _: &[usize], _: KeyForm) -> Self {
         self
+    }
+
+    pub(crate) fn with_key_text(&self) -> Self {
+        self.clone()
+    }
+
+    pub(super) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {
+        match *batch {}
     }
 
     pub(crate) fn in_text(&self) -> Self {

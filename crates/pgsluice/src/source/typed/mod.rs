@@ -28,7 +28,9 @@ use pgsluice_json::{Missing, Objects, Target, Unknown};
 
 pub(super) use self::batches::{Batch, Batches};
 pub(super) use self::memory::Handed;
+pub(crate) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
+use super::rewrite::KeyForm;
 use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -56,8 +58,8 @@ pub(crate) struct Typed {
 enum Written {
     /// All of it, as text.
     Text,
-    /// All of it, encoded; as text only the columns that rows are routed by.
-    Encoded(Arc<[bool]>),
+    /// All of it, encoded. Rows are routed by these columns.
+    Encoded(Arc<[bool]>, KeyForm),
     /// These columns, as text.
     Keys(Arc<[bool]>),
 }
@@ -145,9 +147,18 @@ impl Typed {
         &self.objects
     }
 
-    /// The same, with rows that are encoded, and text of their `keys` only.
-    pub(crate) fn encoded(self, keys: &[usize]) -> Self {
-        Self { written: Written::Encoded(self.among_columns(keys)), ..self }
+    /// Encodes rows, whose keys are the columns `keys`.
+    pub(crate) fn encoded(self, keys: &[usize], form: KeyForm) -> Self {
+        Self { written: Written::Encoded(self.among_columns(keys), form), ..self }
+    }
+
+    /// Writes the keys of rows that are encoded as text as well.
+    pub(crate) fn with_key_text(&self) -> Self {
+        let written = match &self.written {
+            Written::Encoded(keys, _) => Written::Encoded(Arc::clone(keys), KeyForm::Text),
+            other => other.clone(),
+        };
+        Self { written, ..self.clone() }
     }
 
     /// The same, with rows that are all text.

@@ -3,13 +3,38 @@
 use pgsluice_arrow::{Bound, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
 
-use super::super::rewrite::{Refusal, Rewritten};
+use super::super::rewrite::{KeyForm, Refusal, Rewritten};
 use super::{Batch, Typed, Written};
 
+/// Writes the keys of rows of a batch as text.
+pub(crate) struct KeyText<'b> {
+    bound: Bound<'b>,
+    keys: &'b [bool],
+    text: Vec<u8>,
+}
+
+impl KeyText<'_> {
+    /// Returns the row with this number as COPY text has it, with nothing in columns that are not keys;
+    /// `None` if a key has no text.
+    pub(crate) fn of(&mut self, row: usize) -> Option<&[u8]> {
+        self.text.clear();
+        self.bound.put_keys(self.keys, row, &mut self.text).ok()?;
+        Some(&self.text)
+    }
+}
+
 impl Typed {
+    /// Makes a writer for the keys of a batch whose rows are encoded.
+    pub(in crate::source) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {
+        let Written::Encoded(keys, _) = &self.written else { return None };
+        let bound = batch.mapping.bind(&batch.rows).ok()?;
+        Some(KeyText { bound, keys, text: Vec::new() })
+    }
+
     /// Writes the rows of a batch.
     pub(in crate::source) fn write(&self, batch: &Batch, out: &mut Rewritten) {
         let bound = batch.mapping.bind(&batch.rows);
+        out.has_binary_keys = matches!(self.written, Written::Encoded(_, KeyForm::Binary));
         for row in 0..batch.count() {
             let written = match &bound {
                 Ok(bound) => self.write_row(bound, row, out),
@@ -25,8 +50,8 @@ impl Typed {
     }
 
     fn write_row(&self, bound: &Bound<'_>, row: usize, out: &mut Rewritten) -> Result<(), Refusal> {
-        let keys = match &self.written {
-            Written::Encoded(keys) => keys,
+        let (keys, form) = match &self.written {
+            Written::Encoded(keys, form) => (keys, *form),
             Written::Text => {
                 let written = bound.put_text(row, &mut out.text);
                 return written.map_err(|unfit| self.refusal(bound, row, &unfit));
@@ -37,6 +62,7 @@ impl Typed {
             }
         };
         let (encoded, written) = match bound.put_binary(row, &mut out.encoded) {
+            Ok(()) if form == KeyForm::Binary => (Ok(out.encoded.len()), Ok(())),
             Ok(()) => (Ok(out.encoded.len()), bound.put_keys(keys, row, &mut out.text)),
             Err(Unwritten::Spelling(column)) => {
                 (Err(NotEncodable::Value(column)), bound.put_text(row, &mut out.text))
