@@ -24,13 +24,26 @@ SQL = re.compile(
     r"\s*\(?(?:SELECT|WITH|INSERT|SET|COPY|CREATE|ALTER|DROP|BEGIN|UPDATE|DELETE|FROM|LOCK|MERGE|ORDER"
     r"|WHERE|AND|JOIN|LEFT|ANALYZE|TRUNCATE|VALUES|RETURNING|CASE|PREPARE|COMMIT|DECLARE|UNION)\b"
 )
+# An option or a command between two literals of a text, or in front of the first.
+NAMED = re.compile(
+    r'(?P<text>"\s*\+\s*)?(?P<kind>option|command)\("(?P<name>[^"]+)"\)(?:\.of\("(?P<value>[^"]*)"\))?'
+    r'\s*\+\s*"'
+)
 # Files whose doc comments are the help of the command line.
 HELP = re.compile(r"#\[derive\([^)]*\b(?:Args|Parser|Subcommand|ValueEnum)\b")
+
+
+def spelled(named: re.Match[str]) -> str:
+    """Return an option or a command as a part of the literals around it."""
+    dashes = "--" if named["kind"] == "option" else ""
+    value = f" {named['value']}" if named["value"] else ""
+    return f"{'' if named['text'] else chr(34)}{dashes}{named['name']}{value}"
 
 
 def texts(source: str) -> Iterator[str]:
     """Return the prose of a Rust file, in order."""
     source = source.partition("#[cfg(test)]\nmod tests {")[0]
+    source = NAMED.sub(spelled, source)
     has_help = HELP.search(source)
     help_lines: list[str] = []
     for found in TOKEN.finditer(source):

@@ -84,7 +84,7 @@ fn later_files_lack_columns(server: Server) {
         assert_eq!(stored(&bench), "1 x new, 3 - new", "{format}");
         let update = ["--on-conflict=update"];
         let ended = run(&bench, "load", &some, &update);
-        ended.fails(1, &["has no \"a\", and --on-conflict update would set", "--update a"]);
+        ended.fails(1, &["has no \"a\", and an update would set", "--update a"]);
         run(&bench, "load", &some, &["--on-conflict=update", "--update=a"]).summary();
         assert_eq!(stored(&bench), "1 x new, 3 - new", "{format}");
         bench.session.run("UPDATE t SET a = 'old'");

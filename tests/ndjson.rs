@@ -174,7 +174,7 @@ fn an_update_refuses_keys_that_only_some_objects_have(server: Server) {
         1,
         &[
             "rows.ndjson:1: ",
-            "key \"name\" is missing, and --on-conflict update would set",
+            "key \"name\" is missing, and an update would set",
             "--update total,name",
         ],
     );

@@ -1,17 +1,7 @@
 """The errors of a load, by their kinds: message, detail and hint as PostgreSQL words them."""
 
 import json
-import re
 from typing import Any
-
-from pgsluice.options import KEYWORDS
-
-# A command whose output is a way out, and the function in its place.
-_COMMANDS = {"pgsluice ledger list": "pgsluice.ledger()", "plan --full": "plan(full=True)"}
-# An option of the command line in a text, with its value or, in brackets, the name of that.
-_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?:=([\w-]+)| <[^>]*>)?")
-# What the server says of a row is told as it is.
-_ABOUT_OPTIONS = ("usage", "input")
 
 
 class Error(Exception):
@@ -116,16 +106,7 @@ KINDS: dict[str, type[LoadError]] = {
 
 def error_of(text: str, failure: dict[str, Any]) -> LoadError:
     """Return the exception for a failure as `--json` has it, whose words are `text`."""
-    error = failure["error"]
-    is_ours = error["kind"] in _ABOUT_OPTIONS
-    for name in ("message", "detail", "hint"):
-        if error[name] and (is_ours or name == "hint"):
-            error[name] = in_python(error[name])
-    lines = [
-        in_python(line) if is_ours or line.startswith("HINT:") else line
-        for line in text.splitlines()
-    ]
-    return KINDS[error["kind"]]("\n".join(lines), failure)
+    return KINDS[failure["error"]["kind"]](text, failure)
 
 
 def raised(failure: BaseException) -> LoadError:
@@ -142,20 +123,6 @@ def no_such_table(table: str, hint: str | None = None) -> LoadError:
     failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}
     text = f"{message} (SQLSTATE 42P01)" + (f"\nHINT:  {hint}" if hint else "")
     return ServerError(text, failure)
-
-
-def in_python(text: str) -> str:
-    """Write the options of the command line in a text as the keywords that they are here."""
-
-    def keyword(option: re.Match[str]) -> str:
-        name = KEYWORDS.get(option[1])
-        if name is None:
-            return option[0]
-        return f"{name}={option[2]!r}" if option[2] else name
-
-    for command, function in _COMMANDS.items():
-        text = text.replace(command, function)
-    return _OPTION.sub(keyword, text)
 
 
 def _restored(kind: type[LoadError], text: str, fields: dict[str, Any]) -> LoadError:

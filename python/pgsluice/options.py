@@ -151,10 +151,6 @@ class LedgerOptions(ConnectionOptions, total=False):
     ledger: str | None
 
 
-ALL = (Options, PlanOptions, VerifyOptions, TreeOptions, LedgerOptions)
-# The keyword of each option.
-KEYWORDS = {name.replace("_", "-"): name for each in ALL for name in each.__annotations__}
-KEYWORDS |= {"table": "table", "dbname": "conninfo"}
 _TIMES = {"lock_timeout", "wait"}
 
 

@@ -67,11 +67,11 @@ fn options_that_make_no_sense(server: Server) {
             ),
             (
                 "days.csv -t t --on-conflict skip --no-insert",
-                &["--no-insert applies only to rows that are updated", "--on-conflict=update"],
+                &["--no-insert applies only to rows that are updated", "--on-conflict update"],
             ),
             (
                 "days.csv -t t --on-conflict delete --no-insert",
-                &["--no-insert applies only to rows that are updated", "--on-conflict=update"],
+                &["--no-insert applies only to rows that are updated", "--on-conflict update"],
             ),
             ("days.csv -t t --newer v", &["--newer applies only to rows that are updated"]),
             (

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pgsluice::error::Remedy;
+use pgsluice::error::{Named, Remedy};
 use pgsluice::gather::relay::Relay;
 use pgsluice::inspect::leaves::Leaves;
 use pgsluice::job::InputOptions;
@@ -127,10 +127,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The error, whose ways out are worded by `word`, where that has words for one.
+    /// Returns the error as [`Error::spelled`] words it.
     #[must_use]
-    pub fn of(error: &Error, word: impl Fn(&Remedy) -> Option<String>) -> Self {
-        let error = error.clone().with_commands(word);
+    pub fn of(
+        error: &Error,
+        spell: impl Fn(&Named) -> String,
+        way: impl Fn(&Remedy) -> Option<String>,
+    ) -> Self {
+        let error = error.clone().spelled(spell, way);
         Self { json: json(&failure::object(&error)), text: failure::text(&error) }
     }
 }

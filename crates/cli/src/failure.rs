@@ -76,7 +76,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
         kind: kind(error.kind()),
         message: told(error, error.message()),
         detail: words(error.detail()),
-        hint: words(error.hint()),
+        hint: words(error.hint().as_deref()),
         sqlstate: error.sqlstate().map(str::to_owned),
         place: error.place().map(place),
         column: error.column().map(str::to_owned),

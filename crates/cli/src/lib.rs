@@ -32,6 +32,7 @@ mod verify;
 use std::ffi::OsString;
 
 use clap::{FromArgMatches, Parser, Subcommand};
+use pgsluice::error::Named;
 
 /// Loads data into partitioned PostgreSQL, leaf by leaf.
 #[derive(Debug, Parser)]
@@ -107,7 +108,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match status {
         Ok(status) => status,
         Err(error) => {
-            let error = error.with_commands(|remedy| remedy::command(&args, remedy));
+            let error = error.spelled(Named::to_string, |remedy| remedy::command(&args, remedy));
             output::say(&format!("error: {}", failure::text(&error)));
             if json {
                 failure::print(&error);

@@ -1,4 +1,4 @@
-//! Names of columns in options: written as in SQL, or as they are.
+//! Names of columns in options: a list as in SQL, or the names themselves.
 
 use pgsluice::{Error, Kind, Result};
 use serde::{Deserialize, Deserializer};

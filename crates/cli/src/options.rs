@@ -145,9 +145,12 @@ impl InputArgs {
     fn explain_header(&self, reading: &ReadingArgs, error: Error) -> Error {
         let is_value = |file: &&String| matches!(file.as_str(), "map" | "match");
         match self.files.iter().find(is_value) {
-            Some(value) if reading.header == Some(Header::Present) => error.only_hint(format!(
-                "Write the value of --header after an equals sign: --header={value}"
-            )),
+            Some(value) if reading.header == Some(Header::Present) => error.only_hint(
+                "Write the value of "
+                    + option("header")
+                    + " after an equals sign: "
+                    + option("header").of(value),
+            ),
             _ => error,
         }
     }
@@ -187,7 +190,8 @@ impl InputArgs {
                 for (name, given) in [("QUOTE", &reading.quote), ("ESCAPE", &reading.escape)] {
                     if given.is_some() {
                         let message = format!("COPY {name} requires CSV mode");
-                        return Err(Error::new(Kind::Usage, message).with_hint("Add --format csv."));
+                        return Err(Error::new(Kind::Usage, message)
+                            .with_hint("Add " + option("format").of("csv") + "."));
                     }
                 }
             }
@@ -222,9 +226,7 @@ fn one_byte(name: &'static str, given: &str) -> Result<u8> {
                          load - ... {option} $'\\x1f'"
                     ))
                 }
-                _ => {
-                    error.with_hint(format!("For a control character, in bash: {option} $'\\x1f'"))
-                }
+                _ => error.with_hint("For a control character, in bash: " + option + " $'\\x1f'"),
             })
         }
     }

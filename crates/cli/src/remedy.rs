@@ -229,11 +229,13 @@ fn remove(words: &mut Vec<String>, name: &str) {
 
 #[cfg(test)]
 mod tests {
+    use pgsluice::error::Words;
+
     use super::*;
 
     fn changed(line: &str, how: How) -> Option<String> {
         let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
-        command(&args, &Remedy { what: String::new(), how })
+        command(&args, &Remedy { what: Words::default(), how })
     }
 
     #[test]
@@ -303,7 +305,7 @@ mod tests {
         let both = "zcat t | pgsluice load -t t -";
         assert_eq!(changed("p load -t t t", named()).as_deref(), Some(both));
         let args = ["p", "load", "a b.csv.gz", "-t", "t"].map(OsString::from);
-        let remedy = Remedy { what: String::new(), how: piped() };
+        let remedy = Remedy { what: Words::default(), how: piped() };
         let command = command(&args, &remedy);
         let expected = "zcat 'a b.csv.gz' | pgsluice load - -t t --format csv";
         assert_eq!(command.as_deref(), Some(expected));

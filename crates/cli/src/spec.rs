@@ -2,6 +2,7 @@
 //! is read as on the command line.
 
 use clap::ValueEnum;
+use pgsluice::error::{Words, option};
 use pgsluice::{Error, Kind, Result};
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
@@ -71,18 +72,19 @@ pub(crate) struct Given(pub(crate) &'static str, pub(crate) bool);
 impl Given {
     /// Refuses the option without the other.
     pub(crate) fn requires(&self, other: &Self) -> Result<()> {
-        let message = "the following required arguments were not provided";
-        refuse(self.1 && !other.1, || format!("{message}: --{}", other.0))
+        refuse(self.1 && !other.1, || {
+            "the following required arguments were not provided: " + option(other.0)
+        })
     }
 
     /// Refuses the option beside the other.
     pub(crate) fn excludes(&self, other: &Self) -> Result<()> {
         refuse(self.1 && other.1, || {
-            format!("the argument '--{}' cannot be used with '--{}'", self.0, other.0)
+            "the argument '" + option(self.0) + "' cannot be used with '" + option(other.0) + "'"
         })
     }
 }
 
-fn refuse(is_wrong: bool, message: impl FnOnce() -> String) -> Result<()> {
+fn refuse(is_wrong: bool, message: impl FnOnce() -> Words) -> Result<()> {
     if is_wrong { Err(Error::new(Kind::Usage, message())) } else { Ok(()) }
 }

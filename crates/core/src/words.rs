@@ -3,9 +3,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::{Add, Range};
 
 /// Options whose value may be left out, so that an equals sign joins it.
 const JOINED: [&str; 2] = ["exchange", "header"];
+
+/// Character that stands around a name in a line.
+const MARK: char = '\u{1f}';
 
 /// An option of a load, with its value if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,5 +46,202 @@ impl Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Something in a text that each door spells in its own way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// An option.
+    Option(Setting),
+    /// A command, as the command line has it.
+    Command(&'static str),
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(option) => option.fmt(f),
+            Self::Command(command) => f.write_str(command),
+        }
+    }
+}
+
+/// Text with the options and commands that it names, as the command line spells them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    text: String,
+    /// Where each stands in the text.
+    named: Vec<(Range<usize>, Named)>,
+}
+
+/// Returns a command, as the command line has it.
+pub fn command(command: &'static str) -> Words {
+    Words::default().and(Named::Command(command))
+}
+
+impl Words {
+    /// Returns the text as the command line spells it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text in which `spell` spells the names.
+    pub fn spelled(&self, spell: impl Fn(&Named) -> String) -> String {
+        let mut spelled = String::new();
+        for (text, named) in self.pieces() {
+            spelled.push_str(text);
+            named.iter().for_each(|named| spelled.push_str(&spell(named)));
+        }
+        spelled
+    }
+
+    /// Returns the text with `to` in place of `from`, in values of options too.
+    #[must_use]
+    pub fn replace(&self, from: &str, to: &str) -> Self {
+        let mut replaced = Self::default();
+        for (text, named) in self.pieces() {
+            replaced.text.push_str(&text.replace(from, to));
+            replaced = match named {
+                Some(Named::Option(Setting { name, value })) => {
+                    let value = value.as_ref().map(|value| value.replace(from, to));
+                    replaced + Setting { name: name.clone(), value }
+                }
+                Some(command) => replaced.and(command.clone()),
+                None => replaced,
+            };
+        }
+        replaced
+    }
+
+    /// Returns one line from which [`Self::from_line`] reads the text again.
+    pub fn to_line(&self) -> String {
+        let plain = |text: &str| text.replace(MARK, "\u{fffd}");
+        let mut line = String::new();
+        for (text, named) in self.pieces() {
+            line.push_str(&plain(text));
+            match named {
+                Some(Named::Option(Setting { name, value })) => {
+                    let value = value.as_ref().map(|value| format!("={}", plain(value)));
+                    line.push_str(&format!("{MARK}{name}{}{MARK}", value.unwrap_or_default()));
+                }
+                Some(Named::Command(command)) => line.push_str(command),
+                None => {}
+            }
+        }
+        line
+    }
+
+    /// Reads a line that [`Self::to_line`] has written.
+    pub fn from_line(line: &str) -> Self {
+        let mut words = Self::default();
+        for (place, part) in line.split(MARK).enumerate() {
+            words = match part.split_once('=') {
+                _ if place % 2 == 0 => words + part,
+                Some((name, value)) => words + option(name.to_owned()).of(value),
+                None => words + option(part.to_owned()),
+            };
+        }
+        words
+    }
+
+    /// Returns each name with the text before it, and last the rest of the text.
+    fn pieces(&self) -> impl Iterator<Item = (&str, Option<&Named>)> {
+        let ends = self.named.iter().map(|(place, _)| place.end);
+        let starts = self.named.iter().map(|(place, named)| (place.start, Some(named)));
+        let begins = std::iter::once(0).chain(ends);
+        let stops = starts.chain([(self.text.len(), None)]);
+        begins.zip(stops).map(|(begin, (end, named))| (&self.text[begin..end], named))
+    }
+
+    fn and(mut self, named: Named) -> Self {
+        let begin = self.text.len();
+        self.text.push_str(&named.to_string());
+        self.named.push((begin..self.text.len(), named));
+        self
+    }
+}
+
+impl From<Setting> for Words {
+    fn from(option: Setting) -> Self {
+        Self::default().and(Named::Option(option))
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        Self { text, named: Vec::new() }
+    }
+}
+
+impl From<&String> for Words {
+    fn from(text: &String) -> Self {
+        text.clone().into()
+    }
+}
+
+impl From<&str> for Words {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl<T: Into<Words>> Add<T> for Words {
+    type Output = Self;
+
+    fn add(mut self, more: T) -> Self {
+        let (more, begin) = (more.into(), self.text.len());
+        self.text.push_str(&more.text);
+        let moved =
+            |(place, named): (Range<usize>, _)| (place.start + begin..place.end + begin, named);
+        self.named.extend(more.named.into_iter().map(moved));
+        self
+    }
+}
+
+impl<T: Into<Words>> Add<T> for Setting {
+    type Output = Words;
+
+    fn add(self, more: T) -> Words {
+        Words::from(self) + more
+    }
+}
+
+impl Add<Setting> for &str {
+    type Output = Words;
+
+    fn add(self, option: Setting) -> Words {
+        Words::from(self) + option
+    }
+}
+
+impl Add<Words> for &str {
+    type Output = Words;
+
+    fn add(self, words: Words) -> Words {
+        Words::from(self) + words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_back() {
+        let words = "Use "
+            + option("map").of("{key}=a")
+            + ", or "
+            + option("round")
+            + "."
+            + command(" plan").as_str();
+        assert_eq!(words.as_str(), "Use --map {key}=a, or --round. plan");
+        let replaced = words.replace("{key}", "k=\u{1f}");
+        assert_eq!(Words::from_line(&words.to_line()), words);
+        let line = Words::from_line(&replaced.to_line());
+        assert_eq!(
+            line.spelled(|named| format!("<{named}>")),
+            "Use <--map k=\u{fffd}=a>, or <--round>. plan"
+        );
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use pgsluice_core::words::Words;
+
 use crate::goes::{Goes, Paths};
 use crate::refused::Refused;
 use crate::slots::Slots;
@@ -15,7 +17,7 @@ const KEY: &str = "{key}";
 pub(crate) struct Finding<'o> {
     pub(crate) unknown: Unknown,
     pub(crate) paths: &'o Paths,
-    pub(crate) hints: &'o HashMap<String, String>,
+    pub(crate) hints: &'o HashMap<String, Words>,
 }
 
 impl Finding<'_> {

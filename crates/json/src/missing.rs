@@ -22,7 +22,7 @@ pub(crate) fn made(line: &str, columns: &[ObjectColumn], deletes: bool) -> Resul
             Missing::Default => made.has_default = true,
             Missing::Refused(lacking) if !deletes => {
                 let message = format!("key \"{}\" is missing, and {}", column.key, lacking.why);
-                let refused = Refused::new(line, line, message).with_hint(&lacking.hint);
+                let refused = Refused::new(line, line, message).with_hint(lacking.hint.clone());
                 return Err(Refused { column: Some(place), ..refused });
             }
             Missing::Null | Missing::Refused(_) => {}

@@ -7,6 +7,8 @@ use pgsluice_core::format::Format;
 use pgsluice_core::leads::Leads;
 use pgsluice_core::parse::Parser;
 
+use pgsluice_core::words::Words;
+
 use crate::copy::{self, DEFAULT, NULL};
 use crate::finding::Finding;
 use crate::goes::Paths;
@@ -28,7 +30,7 @@ pub struct Objects {
     slots: Slots,
     paths: Paths,
     /// The hint for a key of a column of the table that rows do not have.
-    hints: Arc<HashMap<String, String>>,
+    hints: Arc<HashMap<String, Words>>,
     /// The place of the column that says which rows delete others, and whether it is a boolean.
     flag: Option<(usize, bool)>,
     literals: Literals,
@@ -106,7 +108,7 @@ impl Objects {
         targets: Vec<Target>,
         unknown: Unknown,
         leads: Arc<Leads>,
-        hints: HashMap<String, String>,
+        hints: HashMap<String, Words>,
     ) -> Self {
         let columns = targets.iter().map(|target| target.column.name.as_str());
         let paths = Paths::new(leads, columns);
@@ -260,7 +262,7 @@ fn put_value(
 
 #[cold]
 fn of_column(refused: Refused, place: usize, key: &str) -> Refused {
-    let hint = refused.hint.or_else(|| Some(format!("See the value of key \"{key}\".")));
+    let hint = refused.hint.or_else(|| Some(format!("See the value of key \"{key}\".").into()));
     Refused { column: Some(place), hint, ..refused }
 }
 

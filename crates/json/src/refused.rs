@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use pgsluice_core::words::{Words, option};
+
 /// Why a line cannot be a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -10,7 +12,7 @@ pub struct Refused {
     /// What is wrong, in PostgreSQL's words where it says the same.
     pub message: String,
     /// What to look at, or to do.
-    pub hint: Option<String>,
+    pub hint: Option<Words>,
     /// Whether the line would be taken if values were rounded.
     pub can_round: bool,
     /// Where in the line: a byte, counted from 0.
@@ -29,7 +31,7 @@ impl Refused {
         }
     }
 
-    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(self, hint: impl Into<Words>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
@@ -42,8 +44,11 @@ impl Refused {
     pub(crate) fn unknown(line: &str, key: &str, value: &str) -> Self {
         let message = format!("key \"{key}\" matches no column of the table");
         Self::new(line, place(line, key, value), message).with_hint(
-            "To ignore such keys, use --ignore-extra; to load a key into a column, use --map \
-             KEY=COLUMN.",
+            "To ignore such keys, use "
+                + option("ignore-extra")
+                + "; to load a key into a column, use "
+                + option("map").of("KEY=COLUMN")
+                + ".",
         )
     }
 
@@ -59,15 +64,19 @@ impl Refused {
     /// A refusal of a key that may be that of either of two columns.
     pub(crate) fn either(line: &str, key: &str, value: &str, [one, other]: [&str; 2]) -> Self {
         let message = format!("key \"{key}\" matches both column \"{one}\" and column \"{other}\"");
-        Self::new(line, place(line, key, value), message).with_hint("Choose one with --map.")
+        Self::new(line, place(line, key, value), message)
+            .with_hint("Choose one with " + option("map") + ".")
     }
 
     /// A refusal of a second key that goes to the column of another one.
     pub(crate) fn second(line: &str, key: &str, value: &str, first: &str) -> Self {
         let message = format!("keys \"{first}\" and \"{key}\" match the same column");
         Self::new(line, place(line, key, value), message).with_hint(
-            "With --ignore-extra, the key that equals the column name is used; otherwise choose \
-             one with --map.",
+            "With "
+                + option("ignore-extra")
+                + ", the key that equals the column name is used; otherwise choose one with "
+                + option("map")
+                + ".",
         )
     }
 

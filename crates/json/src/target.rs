@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pgsluice_core::types::Column;
+use pgsluice_core::words::Words;
 
 use crate::copy::{DEFAULT, NULL};
 use crate::shape::Shape;
@@ -35,7 +36,7 @@ pub struct Lacking {
     /// The words behind "the key is missing, and".
     pub why: String,
     /// Hint for the user.
-    pub hint: String,
+    pub hint: Words,
 }
 
 impl Missing {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pgsluice_core::leads::Leads;
 use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::words::Words;
 
 use crate::{Lacking, Missing, Objects, Refused, Target, Unknown, is_blank};
 
@@ -83,6 +84,7 @@ fn keys_that_go_nowhere_are_refused_or_left_out() {
     let refusal = refused(r#"{"a":1,"x\u0079":2}"#);
     assert_eq!(refusal.message, "key \"xy\" matches no column of the table");
     let hint = refusal.hint.expect("hint");
+    let hint = hint.as_str();
     assert!(hint.contains("--ignore-extra") && hint.contains("--map KEY=COLUMN"), "{hint}");
     assert_eq!(refused(r#"{"a":1, "x":2}"#).at, 9);
 
@@ -208,14 +210,14 @@ fn keys_lead_to_the_columns_of_a_table() {
     };
     let target =
         |name: &str, missing| Target { key: name.to_owned(), column: column(name), missing };
-    let lacking = Lacking { why: "it is needed".to_owned(), hint: "Give it.".to_owned() };
+    let lacking = Lacking { why: "it is needed".to_owned(), hint: "Give it.".into() };
     let refuse = || Missing::Refused(Arc::new(lacking.clone()));
     let table = ["id", "a", "gone", "late"].map(str::to_owned);
     let objects = |unknown| {
         let targets =
             vec![target("id", refuse()), target("a", refuse()), target("gone", Missing::Null)];
         let leads = Arc::new(Leads::new(&table, [("x".to_owned(), 1)].into()));
-        let hints = [("late".to_owned(), "Map {key}.".to_owned())].into();
+        let hints = [("late".to_owned(), Words::from("Map {key}."))].into();
         Objects::leading(targets, unknown, leads, hints).deleting(2, true)
     };
     let mut ignoring = objects(Unknown::Ignore);
@@ -241,7 +243,7 @@ fn keys_lead_to_the_columns_of_a_table() {
         assert!(refused.hint.is_some(), "{refused}");
     }
     let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
-    assert_eq!(late.hint.as_deref(), Some("Map LATE."));
+    assert_eq!(late.hint.as_ref().map(Words::as_str), Some("Map LATE."));
     let said = row_of(&mut objects(Unknown::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
     assert_eq!(said.message, "keys \"ID\" and \"id\" match the same column");
 }

@@ -1,7 +1,7 @@
 //! The error type of the session crate, with all that says more about an error.
 
 pub use pgsluice_session::error::{
-    Error, How, Left, Location, Remedy, Result, Setting, TABLE, Unit, backoff, is_stream,
-    on_one_line, option, policy, printable, quoted,
+    Error, How, Left, Location, Named, Remedy, Result, Setting, TABLE, Unit, Words, backoff,
+    command, is_stream, on_one_line, option, policy, printable, quoted,
 };
 pub(crate) use pgsluice_session::error::{kind, plain_io, sqlstate};

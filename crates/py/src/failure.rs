@@ -5,7 +5,7 @@ use pgsluice_cli::door;
 use pyo3::prelude::*;
 
 use crate::stream::Raised;
-use crate::words::keywords;
+use crate::words::{keywords, spelled};
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
 
@@ -15,7 +15,8 @@ pub(crate) fn parts(
     error: &Error,
     raised: &Raised,
 ) -> (String, String, Option<PyErr>) {
-    let door::Failure { json, text } = door::Failure::of(error, |remedy| keywords(command, remedy));
+    let way = |remedy: &_| keywords(command, remedy);
+    let door::Failure { json, text } = door::Failure::of(error, spelled, way);
     (json, text, raised.take())
 }
 

@@ -1,12 +1,23 @@
-//! The ways out of an error in Python, where options are keywords.
+//! Options and ways out of an error as Python has them: options are keywords.
 
-use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream};
+use pgsluice::error::{How, Named, Remedy, Setting, TABLE, is_stream};
 
 /// Keywords that take numbers.
 const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
 
 /// The option that only a load has, whatever was called.
 const OF_LOAD: &str = "create-partitions";
+
+/// Returns an option as a keyword, or a command as the function in its place.
+pub(crate) fn spelled(named: &Named) -> String {
+    match named {
+        Named::Option(option) if option.value.is_none() => option.name.replace('-', "_"),
+        Named::Option(option) => keyword(option),
+        Named::Command("plan --full") => "plan(full=True)".to_owned(),
+        Named::Command("pgsluice ledger list") => "pgsluice.ledger()".to_owned(),
+        Named::Command(command) => (*command).to_owned(),
+    }
+}
 
 /// The keywords to give to `command`, or of another the call; None of what is for a shell.
 pub(crate) fn keywords(command: &str, remedy: &Remedy) -> Option<String> {

@@ -70,7 +70,7 @@ class Names(Loads):
         rows = [{"id": 1, "a": "A"}, {"id": 2, "status": "gone"}]
         with self.assertRaises(pgsluice.LoadError) as caught:
             pgsluice.load(rows, "named", server(), on_conflict="update")
-        self.assertIn("is missing, and --on-conflict update would set", str(caught.exception))
+        self.assertIn("is missing, and an update would set", str(caught.exception))
         self.assertEqual(self.rows(), [(1, "x", "old"), (2, "y", "old")])
         with self.open(on_conflict="update") as loader:
             loader.write(rows)

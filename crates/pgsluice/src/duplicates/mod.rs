@@ -25,7 +25,7 @@ pub(crate) use self::few::find_few;
 use crate::control::Control;
 use crate::counts::words::count;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
@@ -272,6 +272,7 @@ impl Ranked for Value {
 
 fn no_room(error: &std::io::Error) -> Error {
     let message = format!("could not keep the keys of the input in a temporary file: {error}");
-    Error::new(Kind::Input, message)
-        .with_hint("Increase --memory, or set TMPDIR to a directory with enough free space.")
+    Error::new(Kind::Input, message).with_hint(
+        "Increase " + option("memory") + ", or set TMPDIR to a directory with enough free space.",
+    )
 }

@@ -5,7 +5,7 @@ use pgsluice_core::route::Cause;
 
 use super::Finding;
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Unit};
+use crate::error::{Error, Location, Unit, option};
 use crate::route::row::Routed;
 use crate::source::{Reader, Split};
 
@@ -61,7 +61,13 @@ impl Finding<'_> {
             }
             _ => error,
         }
-        .with_hint("Keep one of them with --duplicates first or --duplicates last.")
+        .with_hint(
+            "Keep one of them with "
+                + option("duplicates").of("first")
+                + " or "
+                + option("duplicates").of("last")
+                + ".",
+        )
     }
 
     /// Where row number `row` begins.

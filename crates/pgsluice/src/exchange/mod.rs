@@ -43,7 +43,7 @@ use self::shadow::Shadow;
 pub(crate) use self::shadow::{Destination, Maker};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
@@ -194,8 +194,9 @@ impl<'a> Exchange<'a> {
         match tokio::time::timeout(patience, dropping).await {
             Ok(Ok(())) => error,
             _ => error.with_detail(
-                "Tables named pgsluice_new_ and a number may be left; the next load --exchange \
-                 drops them.",
+                "Tables named pgsluice_new_ and a number may be left; the next load "
+                    + option("exchange")
+                    + " drops them.",
             ),
         }
     }
@@ -233,7 +234,7 @@ fn in_use(plan: &Plan, holder: Option<String>) -> Error {
     let error =
         Error::new(Kind::Server, format!("another load is exchanging partitions of {table}"))
             .with_sqlstate("55006")
-            .with_hint("Wait until it ends, or load without --exchange.");
+            .with_hint("Wait until it ends, or load without " + option("exchange") + ".");
     let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
     said.into_iter().fold(error, Error::with_detail)
 }

@@ -18,7 +18,7 @@ use crate::control::{Control, Progress};
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::ledger::{Ledger, Statements};
 use crate::pg::exchange::{self as catalogue, Reader, Stage, find, obstacles};
 use crate::pg::ledger::is_held;
@@ -264,7 +264,9 @@ impl Swap<'_> {
             .with_sqlstate("0A000")
             .with_detail(detail)
             .with_hint(
-                "Disable the event trigger that changes new tables, or load without --exchange.",
+                "Disable the event trigger that changes new tables, or load without "
+                    + option("exchange")
+                    + ".",
             ))
     }
 

@@ -27,7 +27,7 @@ pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
     let input = job.input.files.iter().find(|input| input.name == place.source)?;
     let is_text = job.input.file_format == FileFormat::Delimited;
     // An error about the header says what to do already.
-    if !error.remedies().is_empty() {
+    if error.remedies().next().is_some() {
         return None;
     }
     if !is_text || !error.sqlstate().is_some_and(|code| code.starts_with("22")) {

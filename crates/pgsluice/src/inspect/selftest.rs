@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
@@ -313,8 +313,9 @@ fn unable(error: Error) -> Error {
     error
         .with_detail("The self-test could not ask the server which partition the keys belong to.")
         .with_hint(
-            "To load without the self-test, use --no-self-test; the server still checks \
-                    every row's partition.",
+            "To load without the self-test, use "
+                + option("no-self-test")
+                + "; the server still checks every row's partition.",
         )
 }
 
@@ -340,7 +341,9 @@ fn disagreement(
         .with_detail(format!("Its partition constraint is: {constraint}"))
         .with_detail("No row was sent.")
         .with_hint("This is a bug in pgsluice: please report it with the detail above.")
-        .with_hint("To load anyway, use --no-native: the server then routes every row.")
+        .with_hint(
+            "To load anyway, use " + option("no-native") + ": the server then routes every row.",
+        )
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::label;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 
 /// What becomes of a row whose key is in the table already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,40 +87,41 @@ impl ChangeOptions {
     /// Refuses what makes no sense.
     pub(super) fn check(&self) -> Result<()> {
         let of_update = [
-            (self.update.is_some(), "--update"),
-            (self.newer.is_some(), "--newer"),
-            (self.delete_when.is_some(), "--delete-when"),
-            (self.no_insert, "--no-insert"),
+            (self.update.is_some(), "update"),
+            (self.newer.is_some(), "newer"),
+            (self.delete_when.is_some(), "delete-when"),
+            (self.no_insert, "no-insert"),
         ];
-        let of_any = [(self.key.is_some(), "--key"), (self.duplicates.is_some(), "--duplicates")];
+        let of_any = [(self.key.is_some(), "key"), (self.duplicates.is_some(), "duplicates")];
         let first = |given: &[(bool, &'static str)]| {
-            given.iter().find(|(is_given, _)| *is_given).map(|(_, option)| *option)
+            given.iter().find(|(is_given, _)| *is_given).map(|(_, name)| *name)
         };
-        if let Some(option) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
-            return usage(
-                format!("{option} applies only to rows that are updated"),
-                "--on-conflict=update",
-            );
+        if let Some(name) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
+            let message = option(name) + " applies only to rows that are updated";
+            return usage(message, option("on-conflict").of("update").into());
         }
-        if let Some(option) = first(&of_any).filter(|_| !self.is_any()) {
+        if let Some(name) = first(&of_any).filter(|_| !self.is_any()) {
             let message =
-                format!("{option} applies only to rows whose key may already be in the table");
-            return usage(message, "--on-conflict skip, update or delete");
+                option(name) + " applies only to rows whose key may already be in the table";
+            return usage(message, option("on-conflict").of("skip") + ", update or delete");
         }
         if self.newer.is_some() && self.duplicates.is_some() {
-            let message = "--newer already decides which of several rows with the same key wins";
-            return Err(Error::new(Kind::Usage, message).with_hint("Leave out --duplicates."));
+            let message =
+                option("newer") + " already decides which of several rows with the same key wins";
+            let hint = "Leave out " + option("duplicates") + ".";
+            return Err(Error::new(Kind::Usage, message).with_hint(hint));
         }
-        let lists = [(&self.key, "--key"), (&self.update, "--update")];
-        for (columns, option) in lists {
+        let lists = [(&self.key, "key"), (&self.update, "update")];
+        for (columns, of) in lists {
             let Some(columns) = columns else { continue };
             if columns.is_empty() {
-                let message = format!("the list of columns of {option} is empty");
+                let message = "the list of columns of " + option(of) + " is empty";
                 return Err(Error::new(Kind::Usage, message));
             }
             let twice = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name));
             if let Some((_, name)) = twice {
-                let message = format!("column \"{name}\" is named twice in {option}");
+                let message =
+                    Words::from(format!("column \"{name}\" is named twice in ")) + option(of);
                 return Err(Error::new(Kind::Usage, message).with_sqlstate("42701"));
             }
         }
@@ -156,8 +157,8 @@ impl ChangeOptions {
     }
 }
 
-fn usage(message: String, option: &str) -> Result<()> {
-    Err(Error::new(Kind::Usage, message).with_hint(format!("Add {option}.")))
+fn usage(message: Words, more: Words) -> Result<()> {
+    Err(Error::new(Kind::Usage, message).with_hint("Add " + more + "."))
 }
 
 #[cfg(test)]

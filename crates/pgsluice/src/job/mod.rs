@@ -14,7 +14,7 @@ pub use self::changes::{ChangeOptions, Duplicates, OnConflict};
 pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::source::{ByName, Encoding, FileFormat, Header, Inputs, Names};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
@@ -318,10 +318,10 @@ impl Job {
             return Err(Error::new(Kind::Usage, "no input file given"));
         }
         if self.safety.once && !self.input.files.are_files() {
-            let message = "--once needs files: a stream cannot be recognized before it is read";
-            return Err(
-                Error::new(Kind::Usage, message).with_hint("Leave out --once, or load from files.")
-            );
+            let message =
+                option("once") + " needs files: a stream cannot be recognized before it is read";
+            let hint = "Leave out " + option("once") + ", or load from files.";
+            return Err(Error::new(Kind::Usage, message).with_hint(hint));
         }
         self.check_settings()
     }
@@ -342,18 +342,23 @@ impl Job {
             return usage("rows cannot be rejected in an exchange".to_owned());
         }
         if self.safety.atomic && self.safety.exchange.is_some() {
-            let message = "--atomic and --exchange cannot be used together";
+            let message =
+                option("atomic") + " and " + option("exchange") + " cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --atomic, as all exchanged leaves are swapped in at once anyway, or \
-                 leave out --exchange.",
+                "Leave out "
+                    + option("atomic")
+                    + ", as all exchanged leaves are swapped in at once anyway, or leave out "
+                    + option("exchange")
+                    + ".",
             ));
         }
         self.changes.check()?;
         if self.changes.is_any() && self.safety.exchange.is_some() {
-            let message = "--on-conflict and --exchange cannot be used together";
+            let message =
+                option("on-conflict") + " and " + option("exchange") + " cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --exchange: it replaces the leaf with a new table that contains only \
-                 rows of the input.",
+                "Leave out " + option("exchange")
+                    + ": it replaces the leaf with a new table that contains only rows of the input.",
             ));
         }
         self.input.check()?;

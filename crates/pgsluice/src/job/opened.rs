@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{InputOptions, Job};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result, option};
+use crate::error::{Error, Remedy, Result, Words, option};
 use pgsluice_core::format::Format;
 
 use crate::source::{FileFormat, Header, typed};
@@ -13,21 +13,31 @@ use crate::source::{FileFormat, Header, typed};
 impl InputOptions {
     /// Refuses options that make no sense.
     pub(super) fn check(&self) -> Result<()> {
-        let usage = |message: String| Err(Error::new(Kind::Usage, message));
+        let usage = |message: Words| Err(Error::new(Kind::Usage, message));
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
-            return usage("the list of columns is empty".to_owned());
+            return usage("the list of columns is empty".into());
         }
         if self.header == Header::Map && self.columns.is_some() {
-            let message = "--columns and --header=map cannot be used together";
+            let [columns, by_name] = [option("columns"), option("header").of("map")];
+            let message = columns.clone() + " and " + by_name.clone() + " cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave one of them out: --columns is for fields in a fixed order, --header=map for \
-                 any order.",
+                "Leave one of them out: "
+                    + columns
+                    + " is for fields in a fixed order, "
+                    + by_name
+                    + " for any order.",
             ));
         }
         let has_names = !matches!(self.file_format, FileFormat::Delimited | FileFormat::Rows);
         let is_named = self.header == Header::Map || has_names;
         if !is_named && !self.by_name.is_empty() {
-            return usage("--map and --ignore-extra need --header=map".to_owned());
+            return usage(
+                option("map")
+                    + " and "
+                    + option("ignore-extra")
+                    + " need "
+                    + option("header").of("map"),
+            );
         }
         if self.file_format != FileFormat::Delimited {
             self.check_named()?;
@@ -53,27 +63,47 @@ impl InputOptions {
     /// their own.
     fn check_named(&self) -> Result<()> {
         let name = self.file_format.name();
-        let refuse = |what: &str| {
-            let message = format!("{what} cannot be used with files of format {name}");
+        let refuse = |what: Words| {
+            let message = what + format!(" cannot be used with files of format {name}");
             Err(Error::new(Kind::Usage, message))
         };
         if self.columns.is_some() && self.file_format != FileFormat::Rows {
             let message = format!("files of format {name} contain their column names");
             return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out --columns; use --map and --ignore-extra for names that match no column.",
+                "Leave out "
+                    + option("columns")
+                    + "; use "
+                    + option("map")
+                    + " and "
+                    + option("ignore-extra")
+                    + " for names that match no column.",
             ));
         }
         if self.header != Header::Absent {
-            return refuse("a header");
+            return refuse("a header".into());
         }
         if !self.fields.is_empty() {
-            return refuse("--default, --force-null and --force-not-null");
+            return refuse(
+                option("default")
+                    + ", "
+                    + option("force-null")
+                    + " and "
+                    + option("force-not-null"),
+            );
         }
         if self.format != Format::text() {
-            return refuse("--delimiter, --null, --quote and --escape");
+            return refuse(
+                option("delimiter")
+                    + ", "
+                    + option("null")
+                    + ", "
+                    + option("quote")
+                    + " and "
+                    + option("escape"),
+            );
         }
         if self.file_format.is_typed() && !self.encoding.is_utf8() {
-            return refuse("--encoding");
+            return refuse(option("encoding").into());
         }
         Ok(())
     }

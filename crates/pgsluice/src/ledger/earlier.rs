@@ -109,7 +109,7 @@ fn refusal(Earlier { id, ended }: &Earlier, table: &Relation, is_running: bool) 
     match ended {
         Some(ended) => refuse(format!("this input was loaded into {table} before"), "55000")
             .with_detail(format!("It was loaded by load {id}, which ended {ended}."))
-            .with_hint("Leave out --once to load it again."),
+            .with_hint("Leave out " + option("once") + " to load it again."),
         None if is_running => {
             refuse(format!("this input is being loaded into {table} by load {id}"), "55006")
                 .with_hint("Wait until that load ends.")

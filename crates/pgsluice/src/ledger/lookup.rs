@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, command};
 use crate::fate::Fate;
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
@@ -320,5 +320,5 @@ impl Session {
 fn unknown(id: &str) -> Error {
     Error::new(Kind::Server, format!("load {id} is not in the ledger"))
         .with_sqlstate("02000")
-        .with_hint("List the loads with pgsluice ledger list.")
+        .with_hint("List the loads with " + command("pgsluice ledger list") + ".")
 }

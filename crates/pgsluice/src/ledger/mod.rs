@@ -77,7 +77,7 @@ pub(crate) use self::seen::Claimant;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{Statements, Writing};
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect;
@@ -227,9 +227,10 @@ impl Ledger {
 
     /// Returns the error for a load that must be all or nothing now, but was begun otherwise.
     pub(crate) fn begun_otherwise(&self) -> Error {
-        let message =
-            format!("load {} was begun without --atomic, and has rows in the table", self.id());
-        Error::new(Kind::Usage, message).with_hint("Resume it without --atomic.")
+        let message = Words::from(format!("load {} was begun without ", self.id()))
+            + option("atomic")
+            + ", and has rows in the table";
+        Error::new(Kind::Usage, message).with_hint("Resume it without " + option("atomic") + ".")
     }
 
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is

@@ -49,7 +49,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
 fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
     let Rejecting::IfAsked(suffix) = rejecting else { return error };
-    if !is_row || error.is_of_all_rows() || !error.remedies().iter().all(Remedy::rounds) {
+    if !is_row || error.is_of_all_rows() || !error.remedies().all(Remedy::rounds) {
         return error;
     }
     let what = "Repair the row, or skip such rows";

@@ -19,7 +19,7 @@ use tokio_postgres::Client;
 pub(crate) use self::left::take_back;
 use crate::control::{Control, Made};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result, option};
+use crate::error::{Error, Remedy, Result, command, option};
 use crate::inspect::preview::Preview;
 use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
@@ -100,10 +100,12 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
 /// must be such as the table takes: a load that would fail at once makes no partition.
 pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
     if !job.input.files.are_rereadable() {
-        let message =
-            "--create-partitions reads the input twice, which is not possible with a pipe";
+        let message = option("create-partitions")
+            + " reads the input twice, which is not possible with a pipe";
         return Err(Error::new(Kind::Usage, message).with_hint(
-            "Write the input to a file, or create the partitions that plan --full lists.",
+            "Write the input to a file, or create the partitions that "
+                + command("plan --full")
+                + " lists.",
         ));
     }
     let mut created = Vec::new();
@@ -200,7 +202,13 @@ fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
     Err(Error::new(Kind::Data, message)
         .with_sqlstate("54000")
         .with_detail(format!("The first of them are {}. None was created.", first.join(", ")))
-        .with_hint("List them all with plan --full, or use a wider --step to create fewer.")
+        .with_hint(
+            "List them all with "
+                + command("plan --full")
+                + ", or use a wider "
+                + option("step")
+                + " to create fewer.",
+        )
         .with_remedy(remedy))
 }
 

@@ -4,7 +4,7 @@
 use tokio_postgres::GenericClient;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 
 /// Reads the end of the server's WAL, and each follower's name and place in it. The place is what a
 /// replica has replayed, a slot's consumer no longer needs, or the archiver has stored as whole
@@ -63,8 +63,13 @@ pub(crate) async fn check_rights(client: &impl GenericClient) -> Result<()> {
     Err(Error::new(Kind::Server, "permission denied for view pg_stat_replication")
         .with_sqlstate("42501")
         .with_detail(
-            "--max-lag checks how far behind replicas are, which only members of pg_read_all_stats \
-             can see.",
+            option("max-lag")
+                + " checks how far behind replicas are, which only members of pg_read_all_stats \
+                   can see.",
         )
-        .with_hint(format!("GRANT pg_read_all_stats TO {role}; or leave out --max-lag.")))
+        .with_hint(
+            Words::from(format!("GRANT pg_read_all_stats TO {role}; or leave out "))
+                + option("max-lag")
+                + ".",
+        ))
 }

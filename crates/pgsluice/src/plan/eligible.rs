@@ -10,14 +10,16 @@ use pgsluice_core::catalog::{NodeId, ROOT, Tree};
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::job::ExchangeMode;
 use crate::pg::introspect::Catalogue;
 use crate::pg::{exchange, sql};
 use crate::plan::Plan;
 
-/// The hint of a refusal.
-pub(super) const HINT: &str = "Remove the obstacle, or load without --exchange.";
+/// Returns the hint of a refusal.
+pub(super) fn remove_obstacle() -> Words {
+    "Remove the obstacle, or load without " + option("exchange") + "."
+}
 
 /// Obstacles that one error names.
 const NAMED: usize = 5;
@@ -59,12 +61,16 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
     if tree.nodes[ROOT].key.is_none() {
         let table = tree.nodes[ROOT].relation.label();
         let message = format!("table {table} is not partitioned: it has no leaves to exchange");
-        return Err(Error::new(Kind::Usage, message).with_hint("Load without --exchange."));
+        return Err(
+            Error::new(Kind::Usage, message).with_hint("Load without " + option("exchange") + ".")
+        );
     }
     if let Some(why) = one_statement.as_ref().filter(|_| mode.is_required()) {
         let table = tree.nodes[ROOT].relation.label();
         let message = format!("cannot exchange leaves of {table}: {why}");
-        return Err(Error::new(Kind::Server, message).with_sqlstate("0A000").with_hint(HINT));
+        return Err(Error::new(Kind::Server, message)
+            .with_sqlstate("0A000")
+            .with_hint(remove_obstacle()));
     }
     let named = |leaf: NodeId| (facts[leaf].oid, tree.nodes[leaf].relation.to_string());
     let own: Vec<NodeId> = tree.leaves().filter(|leaf| facts[*leaf].kind == 'r').collect();
@@ -135,7 +141,7 @@ async fn refuse_obstacles(client: &Client, plan: &Plan, eligible: &Eligible) -> 
         0 => error,
         more => error.with_detail(format!("And {more} more.")),
     };
-    Err(error.with_hint(HINT))
+    Err(error.with_hint(remove_obstacle()))
 }
 
 /// Says why leaves cannot be exchanged. One is named, and others that share its obstacle are counted.

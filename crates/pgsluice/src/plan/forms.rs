@@ -10,7 +10,7 @@ use pgsluice_core::parse::{Parser, Projection};
 use pgsluice_core::route::wanted_fields;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
 use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
@@ -67,9 +67,9 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
         "COPY DEFAULT needs PostgreSQL 16 or later, but the server is PostgreSQL {}",
         version / 10_000
     );
-    Err(Error::new(Kind::Usage, message)
-        .with_sqlstate("0A000")
-        .with_hint("Leave these fields out of the input, and name the others with --columns."))
+    Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(
+        "Leave these fields out of the input, and name the others with " + option("columns") + ".",
+    ))
 }
 
 /// Returns the form in which the router reads the keys of rows of typed files. The server is asked about

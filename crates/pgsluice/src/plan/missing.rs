@@ -7,6 +7,7 @@ use pgsluice_core::catalog::label;
 use pgsluice_json::{Lacking, Missing, Objects, Target, Unknown};
 use tokio_postgres::types::Type;
 
+use crate::error::{Setting, Words, option};
 use crate::job::{Job, OnConflict};
 use crate::pg::introspect::Catalogue;
 use crate::source::{FileFormat, Led};
@@ -18,7 +19,7 @@ pub(super) const FIRST_WITH_DEFAULT: u32 = 160_000;
 pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
     let unknown = if job.input.by_name.ignore_extra { Unknown::Ignore } else { Unknown::Refuse };
     let left_out = led.leads.columns().iter().filter(|name| !led.columns.contains(name));
-    let hints: HashMap<String, String> =
+    let hints: HashMap<String, Words> =
         left_out.map(|name| (name.clone(), hint_of_left_out(job, catalogue, name))).collect();
     let targets = targets(job, catalogue, led);
     let objects = Objects::leading(targets.clone(), unknown, Arc::clone(&led.leads), hints);
@@ -63,14 +64,14 @@ pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<Target
 /// Returns the value of a column whose name is missing, or why it has none.
 fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> Missing {
     let lacks =
-        |why: &str, hint: String| Missing::Refused(Arc::new(Lacking { why: why.to_owned(), hint }));
+        |why: &str, hint: Words| Missing::Refused(Arc::new(Lacking { why: why.to_owned(), hint }));
     let is_key = is_key(catalogue, column);
     let by_default = || {
         let hint = match job.input.file_format.is_typed() {
             true => "Load the files that lack it by themselves: their rows then get the default.",
             false => "Give the key in every object, or in none: its column then gets the default.",
         };
-        lacks("its column has a default", hint.to_owned())
+        lacks("its column has a default", hint.into())
     };
     let is_in = |list: &Option<Vec<String>>| {
         list.as_ref().is_some_and(|list| list.iter().any(|name| name == column))
@@ -88,7 +89,7 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
             Missing::Null
         }
         OnConflict::Update if is_key || changes.newer.as_deref() == Some(column) => {
-            let hint = "Give the key in every object; null stands for NULL.".to_owned();
+            let hint = "Give the key in every object; null stands for NULL.".into();
             lacks("rows are compared by its column", hint)
         }
         OnConflict::Update if changes.update.is_none() => {
@@ -97,8 +98,8 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
                 false => "Give the key in every object or in none",
             };
             let update = update(job, catalogue, None);
-            let hint = format!("{give}, or let a missing key set NULL: {update}");
-            lacks("--on-conflict update would set its column to NULL", hint)
+            let hint = Words::from(give) + ", or let a missing key set NULL: " + update;
+            lacks("an update would set its column to NULL", hint)
         }
         OnConflict::Update if has_default => by_default(),
         OnConflict::Update => Missing::Null,
@@ -106,24 +107,23 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
 }
 
 /// Returns the hint for a key of a column of the table that rows do not have.
-fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> String {
+fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> Words {
     let is_loaded = catalogue.version >= FIRST_WITH_DEFAULT;
     match job.changes.on_conflict {
-        OnConflict::Update => format!(
-            "Give the key in every object, or let a missing key set NULL: {}",
-            update(job, catalogue, Some(column))
-        ),
-        OnConflict::Error if is_loaded => format!(
-            "To load the column, with its default where the key is missing: --map {{key}}={}",
-            label(column)
-        ),
-        _ => "Give the key in every object, or load the objects that have it by themselves."
-            .to_owned(),
+        OnConflict::Update => {
+            "Give the key in every object, or let a missing key set NULL: "
+                + update(job, catalogue, Some(column))
+        }
+        OnConflict::Error if is_loaded => {
+            "To load the column, with its default where the key is missing: "
+                + option("map").of(format!("{{key}}={}", label(column)))
+        }
+        _ => "Give the key in every object, or load the objects that have it by themselves.".into(),
     }
 }
 
 /// Returns the option that names the columns which are set now, and one `more`.
-fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> String {
+fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> Setting {
     let given = catalogue.columns.iter();
     let given = given.filter(|name| !is_key(catalogue, name) && !is_besides(catalogue, name));
     let set: Vec<&String> = match &job.changes.update {
@@ -131,7 +131,7 @@ fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> String {
         None => given.collect(),
     };
     let set = set.into_iter().map(String::as_str).chain(more);
-    format!("--update {}", set.map(label).collect::<Vec<_>>().join(","))
+    option("update").of(set.map(label).collect::<Vec<_>>().join(","))
 }
 
 /// Whether rows are the same by a key with this column.

@@ -3,9 +3,9 @@
 use pgsluice_core::catalog::NodeId;
 
 use super::Plan;
-use super::eligible::{Eligible, HINT};
-use crate::error::Error;
+use super::eligible::{Eligible, remove_obstacle};
 use crate::error::kind::Kind;
+use crate::error::{Error, option};
 
 impl Plan {
     /// Returns why a leaf is not exchanged, if it was to be.
@@ -30,9 +30,11 @@ impl Plan {
         let eligible = self.exchange.as_ref().filter(|eligible| eligible.mode.is_required())?;
         let message = format!("rows for {} are {why}", self.tree.nodes[node].relation.label());
         let hint = match eligible.replaces() {
-            true => HINT,
+            true => remove_obstacle(),
             false => {
-                "Empty the leaf, or load with plain --exchange: its rows are then copied as usual."
+                "Empty the leaf, or load with plain "
+                    + option("exchange")
+                    + ": its rows are then copied as usual."
             }
         };
         Some(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(hint))
@@ -48,7 +50,9 @@ impl Plan {
         );
         let error = Error::new(Kind::Server, message).with_sqlstate("0A000");
         Some(error.with_hint(
-            "Load these rows without --exchange; pgsluice plan lists them, with the reasons.",
+            "Load these rows without "
+                + option("exchange")
+                + "; pgsluice plan lists them, with the reasons.",
         ))
     }
 }

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::failure::{Failure, InDoubt};
 use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::fate::Fate;
 use crate::pg::ledger::is_held;
 use crate::pg::sql;
@@ -123,7 +123,9 @@ impl Connection<'_> {
             "Something else stores rows there in the same transaction, or track_counts was turned \
              off.",
         )
-        .with_hint("Load from a file, which can be read again, or without --atomic.")
+        .with_hint(
+            "Load from a file, which can be read again, or without " + option("atomic") + ".",
+        )
         .permanent()
     }
 }
@@ -134,7 +136,9 @@ fn explain(error: Error) -> Error {
         // More patience does not help.
         Some("53200") if !error.is_permanent() => error
             .with_detail(
-                "With --atomic, each leaf and index that was written stays locked until the end.",
+                "With "
+                    + option("atomic")
+                    + ", each leaf and index that was written stays locked until the end.",
             )
             .permanent(),
         _ => error,

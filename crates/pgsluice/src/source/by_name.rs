@@ -86,8 +86,13 @@ impl ByName {
             let led = self.lead_fields(&of_input.names, &leads, source);
             let led = led.map_err(|error| match error.sqlstate() {
                 Some("42701") if names.are_in_headers => error.with_hint(
-                    "To name the columns by position, use --columns and --header instead of \
-                     --header=map.",
+                    "To name the columns by position, use "
+                        + option("columns")
+                        + " and "
+                        + option("header")
+                        + " instead of "
+                        + option("header").of("map")
+                        + ".",
                 ),
                 _ => error,
             })?;
@@ -233,7 +238,7 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
 fn ambiguous(name: &str, one: usize, other: usize, leads: &Leads) -> Error {
     let [one, other] = [one, other].map(|place| label(&leads.columns()[place]));
     let message = format!("\"{}\" matches both column {one} and column {other}", shown(name));
-    refused(message, "42702").with_hint("Choose one with --map.")
+    refused(message, "42702").with_hint("Choose one with " + option("map") + ".")
 }
 
 /// The error for two fields that go to one column.
@@ -246,7 +251,7 @@ fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
     let [before, name] = [before, name].map(|name| label(&shown(name)));
     refused(message, "42701")
         .with_detail(format!("The fields are {before} and {name}."))
-        .with_hint("Map one of them to another column with --map.")
+        .with_hint("Map one of them to another column with " + option("map") + ".")
 }
 
 /// Returns the error for a field that matches no column. `--ignore-extra` helps only if other fields match.

@@ -6,7 +6,7 @@ use super::compression::uncompressed;
 use super::foreign::is_binary;
 use super::inputs::{Input, Inputs, pattern_of};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Remedy, Result, Words, option};
 
 /// What the inputs of a load are, all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,10 +124,13 @@ fn mixed(inputs: &[Input], one: (&Input, FileFormat), other: (&Input, FileFormat
     let such_as = pattern.map(|pattern| format!(" with a pattern such as '{pattern}'"));
     Error::new(Kind::Input, message)
         .with_detail("All inputs of a load must have the same format.")
-        .with_hint(format!(
-            "Select the files of one format{}, or set the format with --format.",
-            such_as.unwrap_or_default()
-        ))
+        .with_hint(
+            Words::from("Select the files of one format")
+                + such_as.unwrap_or_default()
+                + ", or set the format with "
+                + option("format")
+                + ".",
+        )
 }
 
 /// Refuses a JSON file that is one array. If its first bytes are valid JSON, `jq` can write its elements.

@@ -54,8 +54,9 @@ impl Shape {
             field + 1
         );
         let error = Error::new(Kind::Data, message).with_sqlstate("22P04").with_detail(
-            "The header lists the columns of the table in another order than the fields are read \
-             in. --header=1 would skip it whatever it contains.",
+            "The header lists the columns of the table in another order than the fields are read in. "
+                + option("header").of("1")
+                + " would skip it whatever it contains.",
         );
         let by_name = "To match fields to columns by name";
         let extra = has_extra(&fields, &self.known).then(|| option("ignore-extra"));
@@ -141,8 +142,11 @@ fn not_the_first(first: &First, fields: &Fields, source: &str) -> Error {
         .with_sqlstate("22P04")
         .with_detail(format!("The header is {expected}; the first row is {got}."))
         .with_hint(
-            "Load files without a header separately, without --header. --header=1 skips the first \
-             row of each file whatever it contains.",
+            "Load files without a header separately, without "
+                + option("header")
+                + ". "
+                + option("header").of("1")
+                + " skips the first row of each file whatever it contains.",
         )
 }
 

@@ -238,7 +238,9 @@ fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
 fn no_header(input: &Input) -> Error {
     let message = format!("{} does not begin with column names", input.name);
     Error::new(Kind::Data, message).with_sqlstate("22P04").with_hint(
-        "--header=map matches fields to columns by name: the first row must contain the names, in \
-         UTF-8 unless --encoding is given.",
+        option("header").of("map")
+            + " matches fields to columns by name: the first row must contain the names, in UTF-8 unless "
+            + option("encoding")
+            + " is given.",
     )
 }

@@ -17,7 +17,7 @@ use twox_hash::XxHash3_64;
 use super::extra::Extra;
 use super::typed::{Batch, Typed};
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Remedy, Words};
 
 /// What becomes of the rows of all inputs.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub(crate) struct Refusal {
     /// What is wrong.
     pub(crate) message: String,
     /// The next step.
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Words>,
     /// Whether the row would be taken if values were rounded.
     pub(crate) can_round: bool,
     /// The row, as the input has it or as JSON.
@@ -231,11 +231,11 @@ impl Refusal {
 
     /// Appends a row for a table of so many columns that is refused in place of this one.
     pub(super) fn put(&self, columns: usize, out: &mut Vec<u8>) {
-        let hint = self.hint.as_deref().unwrap_or_default();
+        let hint = self.hint.as_ref().map(Words::to_line).unwrap_or_default();
         // What is no text could not be sent.
         let shown = String::from_utf8_lossy(&self.row).replace('\0', "\u{fffd}");
         let round = if self.can_round { "round" } else { "" };
-        let fields = [&self.message, &*shown, hint, round].map(str::as_bytes);
+        let fields = [&*self.message, &shown, &hint, round].map(str::as_bytes);
         let empty = std::iter::repeat_n(&b""[..], (columns + 1).saturating_sub(FIELDS));
         let values = fields.into_iter().chain(empty).map(Value::Text).enumerate();
         let mut row = Vec::new();
@@ -255,6 +255,7 @@ impl Refusal {
         let message = text(fields.next()?);
         let row = fields.next()?.unwrap_or_default();
         let hint = Some(text(fields.next()?)).filter(|hint| !hint.is_empty());
+        let hint = hint.map(|hint| Words::from_line(&hint));
         let can_round = fields.next()?.is_some_and(|round| !round.is_empty());
         Some(Self { message, hint, can_round, row })
     }

@@ -16,7 +16,7 @@ use super::trouble::{Trouble, in_doubt, refused};
 use super::way::Way;
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
@@ -258,16 +258,18 @@ impl Planned {
 
 /// Refuses changes that only a load makes.
 fn check(plan: &Plan, changes: &Changes) -> Result<()> {
-    let refuse = |message: &str, hint: &str| {
+    let refuse = |message: &str, hint: Words| {
         Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))
     };
     if let Some(why) = &changes.in_order {
         let (needs, hint) = match changes.key.columns.is_empty() {
             true => {
-                ("skips rows by a single key", "Use --key to list the columns that identify a row.")
+                let hint = "Use " + option("key") + " to list the columns that identify a row.";
+                ("skips rows by a single key", hint)
             }
             false => {
-                ("needs unchanged keys", "Use a load instead, which sends the rows in input order.")
+                let hint = "Use a load instead, which sends the rows in input order.".into();
+                ("needs unchanged keys", hint)
             }
         };
         return refuse(&format!("a loader {needs}, but {why}"), hint);
@@ -275,7 +277,7 @@ fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     if !changes.through_root && plan.asks() {
         return refuse(
             "a loader cannot change rows of this table: only the server can find the leaf of a row",
-            "Use a load instead.",
+            "Use a load instead.".into(),
         );
     }
     Ok(())

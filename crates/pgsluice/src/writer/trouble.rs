@@ -8,7 +8,7 @@ use super::refused::refusal;
 use super::session::Planned;
 use super::way::Way;
 use crate::error::kind::Kind;
-use crate::error::{Error, Left};
+use crate::error::{Error, Left, option};
 use crate::pg::is_answer;
 use crate::pg::stage::stage;
 use crate::sink::failure::Failure;
@@ -120,8 +120,9 @@ pub(super) fn perhaps_lost(rows: u64) -> Trouble {
     let error = Error::new(Kind::Connection, message)
         .with_detail("It was restarted, or another server has taken its place.")
         .with_hint(
-            "Check which rows since the last flush are in the table. With --load-id, the ledger \
-             records them.",
+            "Check which rows since the last flush are in the table. With "
+                + option("load-id")
+                + ", the ledger records them.",
         );
     earlier(error, rows, rows)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::keywords;
+use crate::error::Words;
 use crate::{Error, Kind, Result};
 
 /// Connection options by libpq's names; at most one value each.
@@ -111,7 +112,7 @@ impl Settings {
     }
 }
 
-pub(super) fn usage(message: impl Into<String>) -> Error {
+pub(super) fn usage(message: impl Into<Words>) -> Error {
     Error::new(Kind::Usage, message)
 }
 

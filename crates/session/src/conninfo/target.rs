@@ -12,7 +12,7 @@ use super::liveness::Liveness;
 use super::passfile::Passfile;
 use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
-use crate::error::{How, Remedy, option};
+use crate::error::{How, Remedy, Words, option};
 use crate::tls;
 use crate::{Error, Result};
 
@@ -211,7 +211,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
         return Ok(());
     }
     let error = usage(format!("client_encoding \"{encoding}\" is not supported"))
-        .with_detail("Use --encoding to specify the encoding of the input.");
+        .with_detail("Use " + option("encoding") + " to specify the encoding of the input.");
     let variable = "PGCLIENTENCODING";
     let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
     let options = match (env.reads)(encoding) {
@@ -221,12 +221,14 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     Err(match is_of_variable {
         true if !options.is_empty() => {
             let how = How::Variable(variable.to_owned(), "UTF8".to_owned(), options);
-            error.with_remedy(Remedy { what: "If the input is in this encoding".to_owned(), how })
+            error.with_remedy(Remedy { what: "If the input is in this encoding".into(), how })
         }
-        _ => error.with_hint(format!(
-            "Set client_encoding to UTF8. If the input is in {encoding}, convert it with \
-             --encoding or iconv."
-        )),
+        _ => error.with_hint(
+            Words::from(format!(
+                "Set client_encoding to UTF8. If the input is in {encoding}, convert it with "
+            )) + option("encoding")
+                + " or iconv.",
+        ),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The one error type: what, where, PostgreSQL's SQLSTATE, and the next step.
 
 pub mod backoff;
+mod hint;
 pub mod kind;
 pub mod policy;
 mod printable;
@@ -12,10 +13,11 @@ use std::fmt;
 
 use tokio_postgres::error::DbError;
 
+use crate::error::hint::Hint;
 use crate::error::kind::Kind;
 pub use crate::error::printable::{on_one_line, printable};
 pub use crate::error::remedy::{How, Remedy, TABLE, is_stream, quoted};
-pub use pgsluice_core::words::{Setting, option};
+pub use pgsluice_core::words::{Named, Setting, Words, command, option};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -89,16 +91,15 @@ pub struct Error(Box<Report>);
 #[derive(Clone, Debug)]
 struct Report {
     kind: Kind,
-    message: String,
+    message: Words,
     sqlstate: Option<String>,
     place: Option<Location>,
     column: Option<String>,
-    detail: Option<String>,
-    hint: Option<String>,
+    detail: Option<Words>,
+    hints: Vec<Hint>,
     is_permanent: bool,
     lacks_password: bool,
     left: Option<Left>,
-    remedies: Vec<Remedy>,
     is_foretold: bool,
     /// Whether all rows that were looked at have the same mistake.
     is_of_all_rows: bool,
@@ -108,7 +109,7 @@ struct Report {
 
 impl Error {
     /// An error of `kind` with its one-line message, in lower case and without a full stop.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: Kind, message: impl Into<Words>) -> Self {
         Self(Box::new(Report {
             kind,
             message: message.into(),
@@ -116,11 +117,10 @@ impl Error {
             place: None,
             column: None,
             detail: None,
-            hint: None,
+            hints: Vec::new(),
             is_permanent: false,
             lacks_password: false,
             left: None,
-            remedies: Vec::new(),
             is_foretold: false,
             is_of_all_rows: false,
             is_of_server: false,
@@ -151,30 +151,12 @@ impl Error {
 
     /// Adds a sentence of detail; several are joined by new lines.
     #[must_use]
-    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        append(&mut self.0.detail, detail.into());
-        self
-    }
-
-    /// Adds the next step to take.
-    #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        append(&mut self.0.hint, hint.into());
-        self
-    }
-
-    /// Sets the next step in place of any other.
-    #[must_use]
-    pub fn only_hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
-        self
-    }
-
-    /// Takes the next step out, where it does not apply.
-    #[must_use]
-    pub fn without_hint(mut self) -> Self {
-        self.0.hint = None;
-        self.0.remedies.clear();
+    pub fn with_detail(mut self, detail: impl Into<Words>) -> Self {
+        let detail = detail.into();
+        self.0.detail = Some(match self.0.detail.take() {
+            Some(before) => before + "\n" + detail,
+            None => detail,
+        });
         self
     }
 
@@ -192,7 +174,7 @@ impl Error {
 
     /// Marks the error as one of a login that needs a password, which was not given.
     #[must_use]
-    pub(crate) fn lacking_password(mut self) -> Self {
+    pub fn lacking_password(mut self) -> Self {
         self.0.lacks_password = true;
         self
     }
@@ -227,40 +209,6 @@ impl Error {
     /// Returns whether all rows that were looked at have the same mistake.
     pub fn is_of_all_rows(&self) -> bool {
         self.0.is_of_all_rows
-    }
-
-    /// Adds a way out to the hint.
-    #[must_use]
-    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
-        append(&mut self.0.hint, remedy.line());
-        self.0.remedies.push(remedy);
-        self
-    }
-
-    /// Takes the way out that rounds values out of the hint. Returns whether it was there.
-    pub fn take_round(&mut self) -> bool {
-        let Some(place) = self.0.remedies.iter().position(Remedy::rounds) else { return false };
-        let line = self.0.remedies.remove(place).line();
-        let hint = self.0.hint.take().unwrap_or_default();
-        let others: Vec<&str> = hint.lines().filter(|other| *other != line).collect();
-        self.0.hint = (!others.is_empty()).then(|| others.join("\n"));
-        true
-    }
-
-    /// The ways out that the hint names.
-    pub fn remedies(&self) -> &[Remedy] {
-        &self.0.remedies
-    }
-
-    /// Puts whole commands into the hint, where `word` has one for a way out.
-    #[must_use]
-    pub fn with_commands(mut self, word: impl Fn(&Remedy) -> Option<String>) -> Self {
-        for remedy in &self.0.remedies {
-            if let (Some(hint), Some(command)) = (&mut self.0.hint, word(remedy)) {
-                *hint = hint.replace(&remedy.line(), &format!("{}: {command}", remedy.what));
-            }
-        }
-        self
     }
 
     /// Sets what the load has left in the table.
@@ -303,17 +251,12 @@ impl Error {
 
     /// Returns what went wrong, on one line.
     pub fn message(&self) -> &str {
-        &self.0.message
+        self.0.message.as_str()
     }
 
     /// Sentences that say more, one in each line.
     pub fn detail(&self) -> Option<&str> {
-        self.0.detail.as_deref()
-    }
-
-    /// The next step to take.
-    pub fn hint(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+        self.0.detail.as_ref().map(Words::as_str)
     }
 
     /// PostgreSQL's five-character code, where there is one.
@@ -329,16 +272,6 @@ impl Error {
     /// The row's place in the input, where one row is to blame.
     pub fn place(&self) -> Option<&Location> {
         self.0.place.as_ref()
-    }
-}
-
-fn append(slot: &mut Option<String>, text: String) {
-    match slot {
-        Some(old) => {
-            old.push('\n');
-            old.push_str(&text);
-        }
-        None => *slot = Some(text),
     }
 }
 
@@ -385,7 +318,7 @@ pub fn plain_io(error: &std::io::Error) -> String {
 }
 
 /// The error and its causes on one line, each cause once.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

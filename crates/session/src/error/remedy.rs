@@ -1,7 +1,7 @@
 //! What to type after an error: options to add to the same command, or a program to put in front of it. The
 //! command line makes a whole command of it, which can be copied.
 
-use pgsluice_core::words::{Setting, option};
+use pgsluice_core::words::{Setting, Words, option};
 
 use super::printable::is_obeyed;
 
@@ -9,7 +9,7 @@ use super::printable::is_obeyed;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     /// What it is for, in words.
-    pub what: String,
+    pub what: Words,
     /// What to change of the command.
     pub how: How,
 }
@@ -48,7 +48,7 @@ pub const TABLE: &str = "{table}";
 
 impl Remedy {
     /// Returns options to add.
-    pub fn options(what: impl Into<String>, options: impl IntoIterator<Item = Setting>) -> Self {
+    pub fn options(what: impl Into<Words>, options: impl IntoIterator<Item = Setting>) -> Self {
         Self { what: what.into(), how: How::Options(options.into_iter().collect()) }
     }
 
@@ -63,13 +63,13 @@ impl Remedy {
     }
 
     /// Returns a program to put in front, in which `{}` stands for the name of the input.
-    pub fn piped(what: impl Into<String>, program: &str, source: &str) -> Self {
+    pub fn piped(what: impl Into<Words>, program: &str, source: &str) -> Self {
         Self::filtered(what, reading(program, source), source, Vec::new())
     }
 
     /// Returns programs to put in front, and options for what they print.
     pub fn filtered(
-        what: impl Into<String>,
+        what: impl Into<Words>,
         front: String,
         source: &str,
         options: Vec<Setting>,
@@ -78,13 +78,13 @@ impl Remedy {
     }
 
     /// Returns a command of psql.
-    pub fn psql(what: impl Into<String>, front: String, arguments: &[&str]) -> Self {
+    pub fn psql(what: impl Into<Words>, front: String, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Self { what: what.into(), how: How::Psql { front, arguments } }
     }
 
     /// Returns a command of `pgsluice ledger`.
-    pub fn ledger(what: impl Into<String>, words: &[&str]) -> Self {
+    pub fn ledger(what: impl Into<Words>, words: &[&str]) -> Self {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         Self { what: what.into(), how: How::Ledger(words) }
     }
@@ -99,7 +99,7 @@ impl Remedy {
 
     /// Returns a program to put in front that reads the text of an input, which `reader` prints for a shell. One that
     /// takes no names of files ends with `<`.
-    pub fn filter(what: impl Into<String>, filter: &str, reader: &str, source: &str) -> Self {
+    pub fn filter(what: impl Into<Words>, filter: &str, reader: &str, source: &str) -> Self {
         let program = match reader {
             "cat {}" => format!("{filter} {{}}"),
             reader => format!("{reader} | {}", filter.trim_end_matches(" <")),
@@ -107,10 +107,9 @@ impl Remedy {
         Self::piped(what, &program, source)
     }
 
-    /// Returns the line of the hint for callers that have no command line.
-    pub(super) fn line(&self) -> String {
-        let Self { what, how } = self;
-        let command = match how {
+    /// Returns the change for callers that have no command line.
+    pub(super) fn command(&self) -> String {
+        let command = match &self.how {
             How::Options(options) => settings(options),
             How::Filtered { front, options, .. } => {
                 format!("{front} | pgsluice load - ... {}", settings(options))
@@ -124,7 +123,7 @@ impl Remedy {
                 format!("{name}={} pgsluice ... {}", quoted(value), settings(options))
             }
         };
-        format!("{what}: {}", command.trim_end().replace(TABLE, "TABLE"))
+        command.trim_end().replace(TABLE, "TABLE")
     }
 }
 
@@ -201,9 +200,10 @@ mod tests {
     fn a_pipe_reads_the_input_by_its_name() {
         let piped = Remedy::piped("Do", "tr x y < {}", "-a b");
         let piped = piped.with_option(option("format").of("csv"));
-        assert_eq!(piped.line(), "Do: tr x y < './-a b' | pgsluice load - ... --format csv");
-        let of = |reader: &str, name: &str| Remedy::filter("Do", "tr x y <", reader, name).line();
-        assert_eq!(of("gzip -dc {}", "a.gz"), "Do: gzip -dc a.gz | tr x y | pgsluice load - ...");
-        assert_eq!(of("cat {}", "<stdin>"), "Do: tr x y | pgsluice load - ...");
+        assert_eq!(piped.command(), "tr x y < './-a b' | pgsluice load - ... --format csv");
+        let of =
+            |reader: &str, name: &str| Remedy::filter("Do", "tr x y <", reader, name).command();
+        assert_eq!(of("gzip -dc {}", "a.gz"), "gzip -dc a.gz | tr x y | pgsluice load - ...");
+        assert_eq!(of("cat {}", "<stdin>"), "tr x y | pgsluice load - ...");
     }
 }

@@ -7,7 +7,8 @@ use super::{Error, Location, Report, Unit};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { message, sqlstate, place, column, detail, hint, is_of_server, .. } = &*self.0;
+        let Report { sqlstate, place, column, is_of_server, .. } = &*self.0;
+        let message = self.message();
         match place {
             Some(Location { source, line, unit, .. }) if self.0.is_foretold => {
                 f.write_str("this load would fail at ")?;
@@ -36,11 +37,11 @@ impl fmt::Display for Error {
             Unit::Bytes => format!("The row begins at byte {}.", place.offset),
             Unit::Rows | Unit::Group(_) => format!("It is row {} of the input.", place.offset + 1),
         });
-        let detail = match (detail, at) {
+        let detail = match (self.detail(), at) {
             (Some(detail), Some(at)) => Some(format!("{detail}\n{at}")),
-            (detail, at) => detail.clone().or(at),
+            (detail, at) => detail.map(str::to_owned).or(at),
         };
-        for (label, text) in [("DETAIL", &detail), ("HINT", hint)] {
+        for (label, text) in [("DETAIL", detail), ("HINT", self.hint())] {
             for line in text.iter().flat_map(|text| text.lines()) {
                 write!(f, "\n{label}:  {}", printable(line))?;
             }

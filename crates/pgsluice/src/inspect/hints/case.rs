@@ -6,7 +6,7 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser, Value};
 use pgsluice_core::types::Codec;
 
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Remedy, Words};
 use crate::job::{InputOptions, Job};
 use crate::pg::introspect::Nullness;
 use crate::plan::Plan;
@@ -166,7 +166,7 @@ impl Sample {
     }
 
     /// Returns a program to put in front of the load, which reads the input's text.
-    pub(super) fn filter(&self, what: impl Into<String>, filter: &str) -> Remedy {
+    pub(super) fn filter(&self, what: impl Into<Words>, filter: &str) -> Remedy {
         Remedy::filter(what, filter, self.reader, &self.name)
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn order(case: &Case<'_>) -> Option<Advice> {
         _ => "The dates have the month before the day",
     };
     let how = How::Session("datestyle".to_owned(), format!("iso,{style}"));
-    dates.iter().all(fits).then(|| Remedy { what: words.to_owned(), how }.into())
+    dates.iter().all(fits).then(|| Remedy { what: words.into(), how }.into())
 }
 
 /// Returns the value at the end of a message of the server.

@@ -124,7 +124,7 @@ mod tests {
             let text = encoding.encode(text).0.into_owned();
             let sample = Sample { text: text.clone(), reader: "cat {}", ..Sample::default() };
             let remedy = named(&sample, &text);
-            remedy.what.rsplit(' ').next().unwrap_or_default().to_owned()
+            remedy.what.as_str().rsplit(' ').next().unwrap_or_default().to_owned()
         };
         assert_eq!(said("latin1", "1,café\n"), "latin1");
         assert_eq!(said("windows-1252", "1,café – 5 €\n"), "windows-1252");

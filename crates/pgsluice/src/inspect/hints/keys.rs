@@ -12,7 +12,7 @@ use crate::plan::Plan;
 /// first, as the load would be: the table must have a key for it, and the user the rights.
 pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) -> Error {
     let is_duplicate = matches!(error.sqlstate(), Some("23505" | "23P01"));
-    if !is_duplicate || job.changes.is_any() || !error.remedies().is_empty() {
+    if !is_duplicate || job.changes.is_any() || error.remedies().next().is_some() {
         return error;
     }
     let key = error.detail().and_then(key_of);

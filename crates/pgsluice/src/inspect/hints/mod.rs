@@ -28,7 +28,7 @@ mod values;
 
 use self::case::Case;
 pub(crate) use self::keys::{explain_changed, explain_duplicate};
-use crate::error::{Error, Remedy};
+use crate::error::{Error, Remedy, Words};
 use crate::inspect::guess;
 use crate::job::Job;
 use crate::plan::Plan;
@@ -38,7 +38,7 @@ use crate::plan::Plan;
 struct Advice {
     remedies: Vec<Remedy>,
     /// A next step without a command.
-    hint: Option<String>,
+    hint: Option<Words>,
     detail: Option<String>,
     /// Whether the hint that the error has does not apply.
     replaces: bool,
@@ -52,7 +52,7 @@ impl From<Remedy> for Advice {
 
 impl Advice {
     /// Returns advice without a command.
-    fn hint(text: impl Into<String>) -> Self {
+    fn hint(text: impl Into<Words>) -> Self {
         Self { hint: Some(text.into()), ..Self::default() }
     }
 
@@ -120,7 +120,7 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
         let Some(case) = Case::of(&error, job, plan) else { return error };
         let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
         // An error about the header says what to do already.
-        let is_open = error.remedies().is_empty();
+        let is_open = error.remedies().next().is_none();
         let advice = by_rules(&RULES)
             .or_else(|| guess::opening(&error, job, plan).map(Advice::from))
             .or_else(|| by_rules(&LAST).filter(|_| is_open));

@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{ROOT, Strategy};
 
 use super::Advice;
 use super::case::Case;
-use crate::error::{Error, Remedy, option};
+use crate::error::{Error, Remedy, Words, command, option};
 use crate::plan::Plan;
 
 /// Advises to make the partitions. None is made for a key that is NULL.
@@ -18,9 +18,10 @@ pub(super) fn missing(case: &Case<'_>) -> Option<Advice> {
         return Some(Advice::detail("Only a DEFAULT partition accepts NULL."));
     }
     let table = plan.tree.nodes[ROOT].relation.label();
-    let what = format!(
-        "To create the missing partitions of {table} before the load (plan --full lists them)"
-    );
+    let what =
+        Words::from(format!("To create the missing partitions of {table} before the load ("))
+            + command("plan --full")
+            + " lists them)";
     Some(Remedy::options(what, [option("create-partitions")]).into())
 }
 

@@ -93,9 +93,14 @@ impl Trial {
         let Some(Advice { remedies, hint, .. }) = rule(&case) else { return String::new() };
         let line = |remedy: &Remedy| {
             let error = Error::new(Kind::Data, "").with_remedy(remedy.clone());
-            error.hint().unwrap_or_default().to_owned()
+            error.hint().unwrap_or_default()
         };
-        remedies.iter().map(line).chain(hint).collect::<Vec<_>>().join("\n")
+        remedies
+            .iter()
+            .map(line)
+            .chain(hint.map(|hint| hint.as_str().to_owned()))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::{Audit, Comparison, count};
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::OnConflict;
 use crate::pg::audit::{Changed, Expected};
 use crate::plan::changes::Changes;
@@ -19,7 +19,9 @@ impl Comparison<'_> {
             let message = "cannot verify rows that any constraint may have skipped";
             let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
             return Err(error.with_hint(
-                "If a single key decided which rows were skipped, name it with --key.",
+                "If a single key decided which rows were skipped, name it with "
+                    + option("key")
+                    + ".",
             ));
         }
         if !changes.key.is_of_root {

@@ -12,7 +12,7 @@ use tokio_postgres::Transaction;
 
 use super::Rejected;
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, Location, Result, option};
 use crate::job::Job;
 use crate::pg::audit;
 use crate::plan::Plan;
@@ -105,7 +105,9 @@ impl Side<'_> {
                 entry.line
             )),
         };
-        error.with_hint("To leave out rows that a load rejected, use --reject-file FILE.")
+        error.with_hint(
+            "To leave out rows that a load rejected, use " + option("reject-file").of("FILE") + ".",
+        )
     }
 
     /// The row that ends in this line of the COPY, for which the inputs are read again.

@@ -13,7 +13,7 @@ use tokio_postgres::{Client, GenericClient, Statement};
 
 use super::sql::{ASKING_SESSION, literal};
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::pg::template::fill;
 
 /// The constraint by which a table that is built knows its rows; dropped when it is attached.
@@ -147,7 +147,8 @@ impl Reader {
             let sql: Option<String> = row.get(5);
             let sql = sql.ok_or_else(|| {
                 let message = format!("could not read the definition of {kind} {name}");
-                Error::new(Kind::Server, message).with_hint("Load without --exchange.")
+                Error::new(Kind::Server, message)
+                    .with_hint("Load without " + option("exchange") + ".")
             })?;
             let place = row.get::<_, i32>(0).unsigned_abs() as usize - 1;
             Ok((place, row.get(1), Definition { stage: Stage::of(row.get(2)), kind, name, sql }))

@@ -18,7 +18,7 @@ use tokio_postgres::{Client, Row, SimpleQueryMessage};
 
 use super::schema::Schema;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::{BEGIN, literal};
 use crate::pg::template::fill;
 
@@ -252,7 +252,9 @@ impl Named {
                 "That role may not write to the ledger, so its session does not belong to \
                  pgsluice.",
             )
-            .with_hint(format!("End it: {end} or use another --load-id."))
+            .with_hint(
+                Words::from(format!("End it: {end} or use another ")) + option("load-id") + ".",
+            )
             .permanent()
     }
 }

@@ -4,7 +4,7 @@ use pgsluice_core::catalog::quoted;
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
@@ -99,10 +99,13 @@ impl Schema {
             ),
             false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
         };
-        error.of_kind(Kind::Server).only_hint(format!(
-            "The load keeps a ledger in schema {schema}. Allow it: {grant} or use another ledger: \
-             --ledger SCHEMA; or none: --no-ledger."
-        ))
+        error.of_kind(Kind::Server).only_hint(
+            Words::from(format!("The load keeps a ledger in schema {schema}. Allow it: {grant} or use another ledger: "))
+                + option("ledger").of("SCHEMA")
+                + "; or none: "
+                + option("no-ledger")
+                + ".",
+        )
     }
 
     fn unknown_format(&self, comment: &str) -> Error {
@@ -113,7 +116,13 @@ impl Schema {
             .with_detail(format!(
                 "The comment of its table load is \"{comment}\", not \"{MARK}{FORMAT}\"."
             ))
-            .with_hint("Use another ledger with --ledger SCHEMA, or none with --no-ledger.")
+            .with_hint(
+                "Use another ledger with "
+                    + option("ledger").of("SCHEMA")
+                    + ", or none with "
+                    + option("no-ledger")
+                    + ".",
+            )
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use super::schema::Schema;
 use super::tables::TABLES;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
 use crate::pg::template::fill;
 
@@ -208,8 +208,13 @@ fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let Some((why, mend)) = flaw else { return Ok(()) };
     let name = pgsluice_core::catalog::label(schema.name());
     let message = format!("the ledger in schema {name} cannot be trusted: {why}");
-    let other = "Use another ledger: --ledger SCHEMA; or none: --no-ledger.";
-    let hint = mend.map_or_else(|| other.to_owned(), |mend| format!("Fix it: {mend} {other}"));
+    let mend = mend.map(|mend| format!("Fix it: {mend} ")).unwrap_or_default();
+    let hint = Words::from(mend)
+        + "Use another ledger: "
+        + option("ledger").of("SCHEMA")
+        + "; or none: "
+        + option("no-ledger")
+        + ".";
     Err(Error::new(Kind::Server, message)
         .with_sqlstate("42501")
         .with_detail(

@@ -5,7 +5,7 @@ use pgsluice_core::route::Cause;
 
 use super::{Changes, Chosen, Key, no_column};
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::{ChangeOptions, Duplicates, FieldOptions, Job, OnConflict};
 use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::triggers::RowTrigger;
@@ -22,7 +22,9 @@ pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> R
         };
         let error = no_column(name, "is not in the input").with_detail(detail);
         return Err(match &catalogue.led {
-            None => error.with_hint("List the columns of the input, in order, with --columns."),
+            None => error.with_hint(
+                "List the columns of the input, in order, with " + option("columns") + ".",
+            ),
             Some(_) => error,
         });
     }
@@ -89,7 +91,7 @@ pub(super) fn changed_key(
     match inserts {
         true => Ok(Some(why)),
         false => {
-            let message = format!("--no-insert needs unchanged keys, but {why}");
+            let message = option("no-insert") + format!(" needs unchanged keys, but {why}");
             Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
         }
     }
@@ -104,17 +106,17 @@ pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &Key) -> R
     };
     let is_other = options.duplicates.is_some_and(|duplicates| duplicates != by_itself);
     if is_other && key.columns.is_empty() {
-        let message = format!("--duplicates needs a key: {why}");
+        let message = option("duplicates") + format!(" needs a key: {why}");
         return Err(Error::new(Kind::Usage, message)
             .with_sqlstate("42P10")
-            .with_hint("Use --key to list the columns that identify a row."));
+            .with_hint("Use " + option("key") + " to list the columns that identify a row."));
     }
-    let option = match is_other {
-        true => "--duplicates",
-        false if options.delete_when.is_some() => "--delete-when",
+    let name = match is_other {
+        true => "duplicates",
+        false if options.delete_when.is_some() => "delete-when",
         false => return Ok(()),
     };
-    let message = format!("{option} needs unchanged keys, but {why}");
+    let message = option(name) + format!(" needs unchanged keys, but {why}");
     Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
 }
 

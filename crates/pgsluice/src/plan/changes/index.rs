@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{NodeId, ROOT, Tree, label};
 use tokio_postgres::types::Oid;
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, option};
 use crate::job::{ChangeOptions, OnConflict};
 use crate::pg::compared::ComparedColumn;
 use crate::pg::introspect::uniques::{UniqueIndex, Wanted};
@@ -76,7 +76,7 @@ pub(super) fn choose(
             let columns = columns.ok_or_else(|| {
                 let message = format!("table {} has no primary key", indexes.name(ROOT));
                 no_key(message, indexes.of(first_leaf).collect())
-                    .with_hint("Use --key to list the columns that identify a row.")
+                    .with_hint("Use " + option("key") + " to list the columns that identify a row.")
             })?;
             indexes.on_key(&columns)?
         }

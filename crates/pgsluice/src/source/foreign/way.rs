@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::{FileFormat, Input};
-use crate::error::{Error, Remedy, Setting, option, quoted};
+use crate::error::{Error, Remedy, Setting, Words, option, quoted};
 
 /// The next step for a foreign file.
 #[derive(Clone, Copy)]
@@ -54,7 +54,10 @@ impl Way {
         let remedy = match self {
             Self::Say(sentence) => return error.with_hint(sentence),
             Self::Fetch(sentence) => {
-                let hint = format!("{sentence}. If its lines are rows, say so with --format.");
+                let hint = Words::from(sentence)
+                    + ". If its lines are rows, say so with "
+                    + option("format")
+                    + ".";
                 return error.with_hint(hint);
             }
             Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {

@@ -234,10 +234,10 @@ impl Typed {
 /// The error for a file without a column that others have, which is not NULL then.
 fn lacks(input: &Input, target: &Target, missing: &Missing) -> Error {
     let (why, hint) = match missing {
-        Missing::Refused(lacking) => (&*lacking.why, &*lacking.hint),
+        Missing::Refused(lacking) => (&*lacking.why, lacking.hint.clone()),
         Missing::Null | Missing::Default => (
             "its column has a default",
-            "Load the files that lack it by themselves: their rows then get the default.",
+            "Load the files that lack it by themselves: their rows then get the default.".into(),
         ),
     };
     let message = format!("{} has no \"{}\", and {why}", input.name, target.key);
