@@ -1,4 +1,4 @@
-//! Writes rows straight into blocks: each in binary if it can be, otherwise as it stands in the input.
+//! Writes rows straight into blocks: in binary if possible, otherwise with the bytes of the input.
 
 use std::convert::Infallible;
 
@@ -15,14 +15,14 @@ pub(crate) trait RowBuffer {
     /// Returns the shard.
     fn shard(&mut self) -> &mut Shard;
 
-    /// Returns a block for the row at `at` of about `bytes` bytes; `None` if there is no memory for it.
+    /// Returns a block for the row at `at` of about `bytes` bytes, or `None` if the memory is used up.
     fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block>;
 
     /// Counts the memory by which blocks have grown, and takes back a block that no row was written to.
     fn account(&mut self, grown: usize, unused: Option<Block>);
 
     /// Adds a row to `bucket` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
-    /// Returns `None` if there is no memory for it.
+    /// Returns `None` if the memory is used up.
     #[inline]
     fn push<E>(
         &mut self,
@@ -53,7 +53,7 @@ pub(crate) struct WrittenRow {
     pub(crate) not_encodable: Option<NotEncodable>,
 }
 
-/// Writes a row into the bucket of its node. Returns `None` if there is no memory for it.
+/// Writes a row into the bucket of its node. Returns `None` if the memory is used up.
 #[inline]
 pub(crate) fn write(
     plan: &Plan,

@@ -53,7 +53,7 @@ impl KeyReader {
         plan.parser.parse(row, &mut self.fields);
     }
 
-    /// Reads the keys of a row, and routes it as far as they are native.
+    /// Reads the keys of a row, and routes it down to the first node whose key is not native.
     #[inline]
     pub(super) fn route(&mut self, plan: &Plan, split: &Split, index: usize) -> Route {
         let row = match split.binary(index) {

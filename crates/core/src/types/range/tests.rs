@@ -1,4 +1,4 @@
-//! Ranges as they are read and encoded.
+//! Ranges read from text, and encoded.
 
 use super::{encode, encode_multirange, parse};
 use crate::types::{Codec, KeyType};
