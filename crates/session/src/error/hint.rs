@@ -57,7 +57,7 @@ impl Error {
         })
     }
 
-    /// Returns the error as a door words it: `spell` spells options, and `way` writes a way out, if it can.
+    /// Returns the error as a door words it: `spell` spells options, and `way` writes the command of a way out where it knows a better one than the usual.
     #[must_use]
     pub fn spelled(
         mut self,
