@@ -6,14 +6,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use pgsluice::core::format::Format;
 use pgsluice::source::{FileFormat, Input};
-use pgsluice::{Control, Header, Inputs, Job, Kind, Loader, Summary, Target};
+use pgsluice::{
+    Control, Durability, Header, InputOptions, Inputs, Job, Kind, Load, Summary, Target, Writer,
+};
 use tempfile::TempDir;
 
 use crate::harness::{Scratch, Server, on_each_server};
 
 on_each_server!(
     with super::Case::new,
-    [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load, batches_are_loaded,]
+    [a_file_is_loaded, an_error_is_read, a_handle_is_used_again, a_stop_comes_before_the_load, batches_are_loaded, a_writer_takes_rows, a_writer_takes_batches,]
 );
 
 const TREE: &str = "
@@ -46,7 +48,7 @@ impl Case {
 
     fn run(&self, job: Job, control: &Arc<Control>) -> pgsluice::Result<Summary> {
         let target = Target::from_url(self.scratch.url()).expect("a target");
-        Loader::new(job, target).run(control)
+        Load::new(job, target).run(control)
     }
 
     fn rows(&self) -> usize {
@@ -119,4 +121,47 @@ fn batches_are_loaded(case: &Case) {
     assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 6), "{error}");
     let place = error.place().expect("a place");
     assert_eq!((place.to_string(), place.offset), ("stream:4".to_owned(), 3), "{error}");
+}
+
+/// Any text goes in as it is, and no row of a call is stored if one is refused.
+fn a_writer_takes_rows(case: &Case) {
+    let control = Arc::default();
+    let mut writer = writer(case, &control);
+    let rows = [[Some("1"), Some("a\tb\\c\nd")], [Some("2"), None], [Some("3"), Some("\\N")]];
+    let rows = InputOptions::of_rows(&["id", "name"], rows);
+    let receipt = writer.write(&rows, None, 0, &control).expect("a receipt");
+    assert_eq!((receipt.fate.inserted, case.rows()), (3, 3));
+    let found = case.scratch.session().rows("SELECT id, name FROM t ORDER BY id");
+    let text = |text: &str| Some(text.to_owned());
+    let expected = [(1, text("a\tb\\c\nd")), (2, None), (3, text("\\N"))];
+    assert_eq!(found, expected.map(|(id, name)| vec![Some(id.to_string()), name]));
+    for rows in [vec![Some("4"), Some("x"), Some("y")], vec![Some("x"), None], vec![Some("5")]] {
+        let rows = InputOptions::of_rows(&["id", "name"], [vec![Some("6"), None], rows]);
+        let error = writer.write(&rows, None, 0, &control).expect_err("a bad row");
+        assert_eq!((error.kind(), case.rows()), (Kind::Data, 3), "{error}");
+        assert_eq!(error.place().expect("a place").to_string(), "rows:2", "{error}");
+    }
+    let none = InputOptions::of_rows(&["id"], [] as [[Option<&str>; 1]; 0]);
+    assert_eq!(writer.write(&none, None, 0, &control).expect("a receipt").fate.inserted, 0);
+}
+
+/// Batches go in by the names of their columns.
+fn a_writer_takes_batches(case: &Case) {
+    let control = Arc::default();
+    let mut writer = writer(case, &control);
+    let batch = |ids: [i32; 2]| {
+        let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
+        RecordBatch::try_from_iter([("id", ids)]).expect("a batch")
+    };
+    let batches = InputOptions::of_batches([batch([1, 2]), batch([3, 4])]).expect("an input");
+    let receipt = writer.write(&batches, None, 0, &control).expect("a receipt");
+    assert_eq!((receipt.fate.inserted, case.rows()), (4, 4));
+    let bad = InputOptions::of_batches([batch([5, -1])]).expect("an input");
+    let error = writer.write(&bad, None, 0, &control).expect_err("a bad row");
+    assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 4), "{error}");
+}
+
+fn writer(case: &Case, control: &Control) -> Writer {
+    let target = Target::from_url(case.scratch.url()).expect("a target");
+    Writer::open(Job::new("t"), target, Durability::Commit, control).expect("a writer")
 }

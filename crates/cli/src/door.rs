@@ -8,7 +8,7 @@ use pgsluice::gather::relay::Relay;
 use pgsluice::inspect::leaves::Leaves;
 use pgsluice::job::InputOptions;
 use pgsluice::writer::{Durability, Writer};
-use pgsluice::{Control, Error, Inputs, Job, Kind, Loader, Result};
+use pgsluice::{Control, Error, Inputs, Job, Kind, Load, Result};
 use serde::Serialize;
 
 use crate::failure;
@@ -36,7 +36,7 @@ pub fn run(
     match command {
         "load" => {
             let Rows { args, job } = Rows::new(options, given)?;
-            let load = |target| Loader::new(job.clone(), target).run(control);
+            let load = |target| Load::new(job.clone(), target).run(control);
             args.target.with(true, load).map(|summary| json(&summary))
         }
         "plan" => {

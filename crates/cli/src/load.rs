@@ -15,7 +15,7 @@ use pgsluice::job::{
     SafetyOptions,
 };
 use pgsluice::load::failed;
-use pgsluice::{Loader, Result, Target};
+use pgsluice::{Load, Result, Target};
 use serde::{Deserialize, Deserializer};
 
 use crate::changes::ChangeArgs;
@@ -158,13 +158,13 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let rejects = job.safety.rejects.clone();
     let is_held = job.safety.atomic || job.safety.exchange.is_some();
     let id = job.safety.load_id.clone().filter(|_| job.keeps_ledger() && !is_held);
-    let loader = Loader::new(job, target);
+    let load = Load::new(job, target);
     let done = AtomicBool::new(false);
     let summary = thread::scope(|scope| {
         let watcher =
             (!quiet).then(|| scope.spawn(|| progress::watch(&control, &done, id.as_deref())));
         let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
-        let summary = loader.run(&control);
+        let summary = load.run(&control);
         drop(ending);
         summary
     })?;

@@ -3,6 +3,7 @@
 
 mod changes;
 mod fields;
+mod held;
 mod opened;
 
 use std::path::PathBuf;

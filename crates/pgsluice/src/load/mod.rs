@@ -21,11 +21,11 @@
 //! that fails stops all the others.
 
 mod attempt;
+mod attempts;
 pub mod failed;
 mod finish;
 mod finished;
 mod lag;
-mod loader;
 mod lock_watch;
 mod retry;
 mod small;
@@ -60,7 +60,7 @@ use crate::source::reading::Reading;
 use crate::source::{Reader, Split};
 use crate::testing::failpoint::failpoint;
 use crate::testing::fault::fault;
-pub use loader::Loader;
+pub use attempts::Load;
 
 /// Runs all threads to their end. `session` has begun the load. Failures are in `flow.control`.
 fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: &Link) -> Outcome {

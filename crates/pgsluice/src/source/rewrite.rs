@@ -220,6 +220,7 @@ impl From<Refusal> for Error {
 }
 
 impl Refusal {
+    #[cfg(feature = "arrow")]
     pub(super) fn new(message: String, row: Vec<u8>) -> Self {
         Self { message, hint: None, can_round: false, row }
     }

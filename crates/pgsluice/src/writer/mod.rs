@@ -85,6 +85,22 @@ pub struct Receipt {
 }
 
 /// Writes rows into a table, a few at a time.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use pgsluice::{Control, Durability, InputOptions, Job, Target, Writer};
+///
+/// let mut job = Job::new("events");
+/// // The ledger keeps the position of a writer that has a name.
+/// job.safety.load_id = Some("sensor-7".to_owned());
+/// let (target, control) = (Target::from_url("postgresql://localhost/shop")?, Arc::default());
+/// let mut writer = Writer::open(job, target, Durability::Commit, &control)?;
+/// let rows = [[Some("1"), Some("2026-01-01")], [Some("2"), None]];
+/// let rows = InputOptions::of_rows(&["id", "at"], rows);
+/// writer.write(&rows, Some("offset 2"), 0, &control)?;
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
 pub struct Writer {
     job: Job,
     target: Target,

@@ -57,7 +57,8 @@ impl Error {
         })
     }
 
-    /// Returns the error as a door words it: `spell` spells options, and `way` writes the command of a way out where it knows a better one than the usual.
+    /// Returns the error as a door words it: `spell` spells options, and `way` writes the command of a way
+    /// out where it knows a better one than the usual.
     #[must_use]
     pub fn spelled(
         mut self,

@@ -15,30 +15,30 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::rejects;
 
-/// Loads what a [`Job`] says into a server.
+/// A load: a [`Job`], and the server that it loads into.
 ///
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use pgsluice::{Control, Inputs, Job, Loader, Target};
+/// use pgsluice::{Control, Inputs, Job, Load, Target};
 ///
 /// let mut job = Job::new("measurements");
 /// job.input.files = Inputs::resolve(["measurements.txt"])?;
 /// let target = Target::from_url("postgresql://localhost/weather")?;
-/// match Loader::new(job, target).run(&Arc::new(Control::default())) {
+/// match Load::new(job, target).run(&Arc::new(Control::default())) {
 ///     Ok(summary) => println!("{} rows are in", summary.rows_loaded),
 ///     Err(error) => eprintln!("{}: {:?} {:?}", error.message(), error.sqlstate(), error.place()),
 /// }
 /// # Ok::<(), pgsluice::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Loader {
+pub struct Load {
     job: Job,
     target: Target,
 }
 
-impl Loader {
-    /// A loader that has not begun.
+impl Load {
+    /// Makes a load that has not begun.
     pub fn new(job: Job, target: Target) -> Self {
         Self { job, target }
     }

@@ -1,0 +1,53 @@
+//! Rows that a program holds in memory, as an input.
+
+use std::sync::Arc;
+
+#[cfg(feature = "arrow")]
+use arrow_array::RecordBatch;
+use pgsluice_core::parse::{Value, text_row};
+
+use super::InputOptions;
+#[cfg(feature = "arrow")]
+use crate::error::Result;
+#[cfg(feature = "arrow")]
+use crate::source::FileFormat;
+use crate::source::Input;
+
+impl InputOptions {
+    /// Takes rows of `columns` as text, in which `None` is NULL. The server reads each value as its column's type.
+    ///
+    /// A row with more or fewer values than columns is refused when it is read, as in a file.
+    pub fn of_rows<R, V>(columns: &[&str], rows: impl IntoIterator<Item = R>) -> Self
+    where
+        R: IntoIterator<Item = Option<V>>,
+        V: AsRef<str>,
+    {
+        let (mut lines, mut line) = (Vec::new(), Vec::new());
+        for row in rows {
+            let row: Vec<Option<V>> = row.into_iter().collect();
+            let values = row.iter().map(|value| match value {
+                Some(text) => Value::Text(text.as_ref().as_bytes()),
+                None => Value::Null,
+            });
+            text_row(values.enumerate(), &mut line);
+            lines.append(&mut line);
+            lines.push(b'\n');
+        }
+        Self {
+            files: Input::of_bytes("rows", Arc::from(lines)).into(),
+            columns: Some(columns.iter().map(|&column| column.to_owned()).collect()),
+            ..Self::default()
+        }
+    }
+
+    /// Takes record batches, whose columns have the names of the table's. Their buffers are shared and not copied.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the batches cannot be read together.
+    #[cfg(feature = "arrow")]
+    pub fn of_batches(batches: impl IntoIterator<Item = RecordBatch>) -> Result<Self> {
+        let files = Input::of_table("batches", batches.into_iter().map(Ok))?.into();
+        Ok(Self { files, file_format: FileFormat::Arrow, ..Self::default() })
+    }
+}
