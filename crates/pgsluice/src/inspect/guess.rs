@@ -102,9 +102,7 @@ impl Opening {
             (Header::Absent, Some(names)) => {
                 said.push("line 1 looks like a header".to_owned());
                 match how.columns.is_none() && has_others(&names, columns) {
-                    true => {
-                        add.extend([option("header").of("map"), option("ignore-extra")]);
-                    }
+                    true => add.extend([option("header").of("map"), option("ignore-extra")]),
                     false => {
                         add.push(option("header"));
                         add.extend(named(&names, columns, how));
