@@ -14,7 +14,8 @@ use crate::error::{Error, Result, option};
 use crate::job::{FieldOptions, Job};
 use crate::pg::introspect::Catalogue;
 use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
-use crate::source::rewrite::{KeyForm, Rewrite};
+use crate::source::key_form::KeyForm;
+use crate::source::rewrite::Rewrite;
 use crate::source::typed::Typed;
 use crate::source::{Extra, FileFormat, Shape};
 

@@ -17,9 +17,8 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
 use super::failure::{Doubt, Failure};
-use super::merge::Merge;
+use super::merge::{Merge, Method};
 use super::settled::Settled;
-use super::store::Method;
 use super::taken::{Taken, fate, in_node, may_be_there};
 use super::transaction::{Commit, Stored};
 use crate::counts::reconcile::misplaced;

@@ -11,7 +11,7 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
 use super::failure::{Doubt, Failure};
-use super::merge::Merge;
+use super::merge::{Merge, Method};
 use super::part::{Landing, Part, Rows};
 use super::refusal::blame;
 use super::settled::{Loaded, Settled};
@@ -26,15 +26,6 @@ use crate::testing::failpoint::failpoint;
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
 /// a lock or a key of it, which the server does not see as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
-
-/// How the rows of a transaction are sent.
-#[derive(Clone, Copy)]
-pub(super) struct Method {
-    /// How they are merged with existing rows; `None` if they are copied straight into the table.
-    pub(super) merge: Option<Merge>,
-    /// Whether rows that could travel together go leaf by leaf. That takes longer, but each leaf checks its rows.
-    pub(super) is_apart: bool,
-}
 
 impl Connection<'_> {
     /// How transactions are committed, but for the first of the load.

@@ -1,6 +1,7 @@
 //! Where bytes come from: files, directories, glob patterns and standard input; compressed, or in another encoding.
 
 pub(crate) mod interruptible;
+pub(crate) mod key_form;
 pub(crate) mod reading;
 pub(crate) mod splits;
 pub(crate) mod starts;

@@ -30,15 +30,6 @@ pub(crate) enum Rewrite {
     Batches(Typed),
 }
 
-/// The form in which the router reads the keys of rows that are encoded as their input is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyForm {
-    /// Text, which is written besides.
-    Text,
-    /// The encoded row.
-    Binary,
-}
-
 /// Rows that were rewritten.
 #[derive(Debug, Default)]
 pub(super) struct Rewritten {

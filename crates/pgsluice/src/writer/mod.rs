@@ -16,11 +16,13 @@
 mod blame;
 mod changing;
 mod choose;
+mod explain;
 mod gathered;
 mod kept;
 mod named;
 mod parameters;
 mod reach;
+mod receipt;
 mod refused;
 mod session;
 mod trouble;
@@ -33,6 +35,7 @@ use tokio::runtime::Runtime;
 
 use self::gathered::Gathered;
 use self::kept::{Keeping, Kept};
+pub use self::receipt::{Durability, Receipt};
 use self::session::{Planned, Session};
 use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
 use self::way::Way;
@@ -61,28 +64,6 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often a table may be altered while rows are on their way to it.
 const MOST_CHANGES: u32 = 5;
-
-/// When rows are durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// When [`Writer::write`] returns.
-    #[default]
-    Commit,
-    /// When [`Writer::flush`] returns. A crash of the server may undo commits after it, and their position with them.
-    /// The next call then fails, unless it is proven that no row was lost.
-    Flush,
-}
-
-/// Rows that were written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Receipt {
-    /// How many they are, and what became of them: all are inserted, unless a trigger drops some, or some may be there
-    /// already.
-    pub fate: Fate,
-    /// How they were sent, if they were sent now.
-    pub way: Option<Way>,
-}
 
 /// Writes rows into a table, a few at a time.
 ///

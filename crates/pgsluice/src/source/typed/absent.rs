@@ -8,7 +8,8 @@ use pgsluice_core::leads::Leads;
 use pgsluice_json::{Objects, Target, Unknown};
 
 use super::kept::Kept;
-use super::rewrite::{KeyForm, Rewritten};
+use super::key_form::KeyForm;
+use super::rewrite::Rewritten;
 use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;

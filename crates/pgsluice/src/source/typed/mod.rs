@@ -30,7 +30,7 @@ pub(super) use self::batches::{Batch, Batches};
 pub(super) use self::memory::Handed;
 pub(crate) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
-use super::rewrite::KeyForm;
+use super::key_form::KeyForm;
 use super::{ByName, FileFormat, Input, Inputs, Names};
 use crate::control::Control;
 use crate::error::kind::Kind;

@@ -3,7 +3,8 @@
 use pgsluice_arrow::{Bound, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
 
-use super::super::rewrite::{KeyForm, Refusal, Rewritten};
+use super::super::key_form::KeyForm;
+use super::super::rewrite::{Refusal, Rewritten};
 use super::{Batch, Typed, Written};
 
 /// Writes the keys of rows of a batch as text.

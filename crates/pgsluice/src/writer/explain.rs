@@ -1,0 +1,46 @@
+//! Explains the failure of a transaction of a writer.
+
+use pgsluice_core::catalog::ROOT;
+use tokio_postgres::error::SqlState;
+
+use super::gathered::Gathered;
+use super::refused::refusal;
+use super::session::Planned;
+use super::trouble::{Trouble, refused};
+use super::way::Way;
+use crate::pg::stage::stage;
+use crate::sink::failure::Failure;
+use crate::sink::recheck::Changed;
+
+impl Planned {
+    /// Explains why a transaction of rows that went the given way has failed. Nothing of it is committed.
+    pub(super) fn trouble(&self, failure: Failure, (gathered, way): (&Gathered, Way)) -> Trouble {
+        let (error, at) = match failure {
+            Failure::Changed(node, Changed::Moved) => {
+                return Trouble::Changed(self.plan.moved(node));
+            }
+            Failure::Changed(_, Changed::Retyped) => return Trouble::Changed(self.plan.retyped()),
+            Failure::Misrouted(error) => return Trouble::Changed(error),
+            Failure::Begin(error) | Failure::Receipts(error) => return refused(error),
+            Failure::Rows { error, at } => (error, at),
+            failure => return Trouble::Refused(failure.into_error()),
+        };
+        let is_staged = way == Way::Stage;
+        // A partition's constraint has no name. If it refuses a row, the table is not what was planned for.
+        let is_changed = is_staged
+            && error.as_db_error().is_some_and(|db| {
+                *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none()
+            });
+        let table = if is_staged { stage() } else { self.plan.tree.nodes[ROOT].relation.clone() };
+        let payload = at.filter(|_| !self.updates_first.get());
+        let payload = payload.and_then(|part| gathered.payloads.get(part));
+        let refusal = match payload {
+            Some(payload) => {
+                let columns = &self.plan.catalogue.columns;
+                self.gathering.refused(error, payload, (&table.name, columns))
+            }
+            None => refusal(error),
+        };
+        if is_changed { Trouble::Changed(refusal) } else { Trouble::Refused(refusal) }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a writer promises of the rows that it has written, and what it says of them.
+
+use super::way::Way;
+use crate::fate::Fate;
+
+/// When rows are durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When [`super::Writer::write`] returns.
+    #[default]
+    Commit,
+    /// When [`super::Writer::flush`] returns. A crash of the server may undo commits after it, and their position with them.
+    /// The next call then fails, unless it is proven that no row was lost.
+    Flush,
+}
+
+/// Rows that were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Receipt {
+    /// How many they are, and what became of them: all are inserted, unless a trigger drops some, or some may be there
+    /// already.
+    pub fate: Fate,
+    /// How they were sent, if they were sent now.
+    pub way: Option<Way>,
+}
