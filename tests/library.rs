@@ -123,7 +123,7 @@ fn batches_are_loaded(case: &Case) {
     assert_eq!((place.to_string(), place.offset), ("stream:4".to_owned(), 3), "{error}");
 }
 
-/// Any text goes in as it is, and no row of a call is stored if one is refused.
+/// Tabs, backslashes and line ends are part of a value. No row of a call is stored if one is refused.
 fn a_writer_takes_rows(case: &Case) {
     let control = Arc::default();
     let mut writer = writer(case, &control);

@@ -18,8 +18,7 @@
 //! A [`Job`] has all options, a [`Load`] runs it, and a [`Control`] watches and stops it. A [`Writer`] takes rows and
 //! record batches from a program that runs long.
 //!
-//! The modules are for the command line and the Python package. They are no part of the API, but for the types that its
-//! items name.
+//! The hidden modules serve the command line and the Python package, and may change in any release.
 
 mod bucket;
 #[doc(hidden)]

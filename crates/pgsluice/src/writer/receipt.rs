@@ -1,4 +1,4 @@
-//! What a writer promises of the rows that it has written, and what it says of them.
+//! The promise of a writer about its rows, and the receipt for them.
 
 use super::way::Way;
 use crate::fate::Fate;
