@@ -49,7 +49,8 @@ impl Preview {
         Self::read(job, plan, target, control, limit, |_, _, _, _| Ok(()))
     }
 
-    /// Routes the first rows of each input, at most `limit` rows and about as many bytes, and shows `stopped` those that reach no leaf.
+    /// Routes the first rows of each input, at most `limit` rows and about as many bytes, and shows `stopped`
+    /// those that reach no leaf.
     pub(crate) fn read(
         job: &Job,
         plan: &Plan,
