@@ -183,13 +183,13 @@ fn libraries_are_declared_once_and_used() {
 }
 
 #[test]
-fn the_architecture_names_every_library() {
-    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap_or_default();
+fn every_library_has_a_purpose() {
+    let document = fs::read_to_string(root().join("docs/libraries.md")).unwrap_or_default();
     let named: BTreeSet<&str> =
         document.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).collect();
     let missing: Vec<String> =
         declared().into_iter().filter(|name| !named.contains(name.as_str())).collect();
-    assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these are for: {missing:?}");
+    assert!(missing.is_empty(), "docs/libraries.md does not say what these are for: {missing:?}");
 }
 
 /// The `std` modules of [`EFFECTS`] and the signs of an async runtime that `source` uses.
