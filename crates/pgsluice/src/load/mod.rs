@@ -12,13 +12,12 @@
 //!
 //! Three arrows run back:
 //!
-//! 1. The ledger is asked about each row of a resumed load: a row that is in is not sent again.
-//! 2. The server is asked about keys that are not native, in batches.
-//! 3. The input is read again for a row that was sent in binary and refused: the reject file has its bytes.
+//! 1. The ledger says which rows of a resumed load are already in the table.
+//! 2. The server answers, in batches, for keys that are not native.
+//! 3. The input is read again for the reject file if the server refuses a row that was sent in binary.
 //!
-//! One thread reads the inputs and finds the rows, because where a row ends depends on everything before
-//! it. The others take whole splits and whole payloads, so no lock is taken for a row. The first thread
-//! that fails stops all the others.
+//! One thread finds the rows, because the end of a row depends on everything before it. The others take whole
+//! splits and payloads, so that no row needs a lock. The first thread that fails stops the others.
 
 mod attempt;
 mod attempts;
