@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("pgsluice-core", &[]),
     ("pgsluice-arrow", &["pgsluice-core"]),
     ("pgsluice-json", &["pgsluice-core"]),
-    ("pgsluice-session", &[]),
+    ("pgsluice-session", &["pgsluice-core"]),
     ("pgsluice-embedded", &["pgsluice-session"]),
     ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow", "pgsluice-session"]),
     ("pgsluice-cli", &["pgsluice", "pgsluice-embedded"]),
