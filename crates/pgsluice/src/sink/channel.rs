@@ -37,10 +37,10 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares the statements for rows of `plan`.
-    pub(crate) async fn new(client: &Client, plan: &Plan) -> Result<Self, Error> {
-        let (recheck, proof) =
-            try_join(Recheck::prepare(client, plan), Proof::prepare(client, plan)).await?;
+    /// Prepares the statements for rows of `plan`; with those that show the leaves of rows if it `proves` them.
+    pub(crate) async fn new(client: &Client, plan: &Plan, proves: bool) -> Result<Self, Error> {
+        let proving = async { if proves { Proof::prepare(client, plan).await } else { Ok(None) } };
+        let (recheck, proof) = try_join(Recheck::prepare(client, plan), proving).await?;
         let (statements, has_stage) = (Statements::default(), Cell::new(false));
         Ok(Self { recheck, proof, statements, has_stage })
     }

@@ -65,7 +65,7 @@ impl<'a> Connection<'a> {
             let link = connect::open(target).await?;
             link.client.batch_execute(&[sql::NO_LOCK_TIMEOUT, sql::ASYNCHRONOUS].join(";")).await?;
             let client = &link.client;
-            let preparing = async { Ok(Prepared::new(client, flow.plan).await?) };
+            let preparing = async { Ok(Prepared::new(client, flow.plan, true).await?) };
             let writer = async {
                 let Some(ledger) = flow.ledger else { return Ok(None) };
                 Writer::open(ledger, client).await.map(Some)

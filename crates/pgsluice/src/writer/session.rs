@@ -107,7 +107,7 @@ impl Planned {
             let changing = changing.map(|changes| apply(&plan, (changes, false), ROOT));
             Inserts::prepare(client, root, oid, columns, types, changing).await
         };
-        let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan)).await?;
+        let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan, false)).await?;
         let gathering = Gathering::new(&plan);
         let (unmet, updates_first) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
         let named = Named::new(job, &plan);
