@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Case;
 use crate::harness::on_each_server;
 
-#[path = "../../crates/pgsluice/src/pg/exchange/harmless.rs"]
+#[path = "../../crates/pgsluice/src/exchange/sql/harmless.rs"]
 mod harmless;
 
 on_each_server!(with super::Case::new, [constraints_that_are_not_valid, every_column_of_the_catalogue, event_triggers_that_change_new_tables, leaves_that_get_obstacles_meanwhile, estimates,]);

@@ -1,6 +1,6 @@
 //! The first difference between what a leaf was and what it is, in few words.
 
-use crate::pg::exchange::Definition;
+use crate::exchange::sql::Definition;
 
 /// One difference between what a leaf was and what it is. None means that the thing is absent.
 pub(super) struct Difference {
@@ -38,7 +38,7 @@ fn differing<'a>(before: &'a str, now: &'a str) -> (&'a str, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::{Definition, difference, differing};
-    use crate::pg::exchange::Stage;
+    use crate::exchange::sql::Stage;
 
     fn list(things: &[(&str, &str)]) -> Vec<Definition> {
         let thing = |(name, sql): &(&str, &str)| Definition {

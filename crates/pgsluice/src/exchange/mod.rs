@@ -7,7 +7,7 @@
 //!     leaves      and rows    keys         milliseconds
 //! ```
 //!
-//! 1. `plan::eligible` finds the leaves that can be exchanged. One query (`pg::exchange::definitions`) says
+//! 1. `plan::eligible` finds the leaves that can be exchanged. One query (`exchange::sql::definitions`) says
 //!    what a leaf is: each thing as the statement that makes it. `pg::exchange::obstacles` refuses anything
 //!    that is not known to be carried over.
 //! 2. A session takes an advisory lock on the root, before the first table and until after the swap. It
@@ -19,7 +19,7 @@
 //!    the leaf is dropped with all its rows.
 //! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what
 //!    the old leaf was: in all columns of the catalogue but the harmless ones
-//!    (`pg::exchange::harmless`). A test holds that list against the server.
+//!    (`exchange::sql::harmless`). A test holds that list against the server.
 //! 7. Receipts are written, and the swap is committed.
 //!
 //! Until then the table is as it was. A shadow has a name and a comment that say what it is. A load that is
@@ -28,6 +28,7 @@
 mod build;
 mod difference;
 mod shadow;
+mod sql;
 mod swap;
 
 use std::collections::BTreeMap;
@@ -44,11 +45,12 @@ pub(crate) use self::shadow::{Destination, Maker};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
+use crate::exchange::sql as catalogue;
 use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::exchange as catalogue;
+use crate::pg::exchange;
 use crate::pg::sql::{DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY};
 use crate::plan::Plan;
 use crate::plan::eligible::Eligible;
@@ -118,10 +120,10 @@ impl<'a> Exchange<'a> {
                 .client
                 .batch_execute(&[PG_CATALOG_ONLY, NO_LOCK_TIMEOUT, DURABLE].join(";"))
                 .await?;
-            if !catalogue::lock(&lock_session.client, root).await? {
+            if !exchange::lock(&lock_session.client, root).await? {
                 return Err(in_use(plan, catalogue::holder(&lock_session.client, root).await?));
             }
-            catalogue::drop_leftovers(&lock_session.client).await?;
+            exchange::drop_leftovers(&lock_session.client).await?;
             let most = catalogue::most_leaves(&lock_session.client, &leaves).await?;
             Ok(Self {
                 plan,
@@ -226,7 +228,7 @@ impl<'a> Exchange<'a> {
 
 async fn dropped(client: &Client) -> Result<()> {
     client.batch_execute(catalogue::DROPPING).await?;
-    catalogue::drop_leftovers(client).await
+    exchange::drop_leftovers(client).await
 }
 
 fn in_use(plan: &Plan, holder: Option<String>) -> Error {

@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use super::{Claim, Exchange, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::pg::exchange::{Defined, Definition, Reader, Stage};
+use crate::exchange::sql::{Defined, Definition, Reader, Stage};
 use crate::pg::sql;
 
 /// How often a connection looks whether another one has made the table that it needs.

@@ -5,6 +5,7 @@ pub(crate) mod hints;
 pub mod leaves;
 pub mod preview;
 pub mod selftest;
+pub(crate) mod sql;
 pub mod statistics;
 pub mod tables;
 pub mod tree;

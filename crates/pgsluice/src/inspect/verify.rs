@@ -23,14 +23,15 @@ pub use self::rejected::Rejected;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::inspect::sql::audit;
 use crate::job::{Job, OnConflict};
-use crate::pg::audit;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
 use crate::pg::sql;
 use crate::pg::template::fill;
 use crate::plan::Plan;
+use crate::sink::sql::misplaced;
 use crate::source::ExtraNames;
 
 /// Different missing rows whose leaves are looked for.
@@ -242,7 +243,7 @@ impl<'a> Comparison<'a> {
             .into_iter()
             .filter_map(|(oid, constraint)| {
                 let leaf = &self.plan.tree.nodes[self.nodes[&oid]].relation;
-                Some((oid, audit::misplaced(leaf, &constraint?)))
+                Some((oid, misplaced(leaf, &constraint?)))
             })
             .collect();
         for asked in asked.chunks(AT_ONCE) {

@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::Job;
-use crate::pg::ledger::{Earlier, Look, NOTHING, Named, lives, may_hold_rows};
+use crate::ledger::sql::{Earlier, Look, NOTHING, Named, lives, may_hold_rows};
 use crate::source::Fingerprint;
 
 /// Blocks of the ledger in which a load looks that takes long anyway.

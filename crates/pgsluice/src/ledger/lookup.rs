@@ -14,11 +14,11 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, command};
 use crate::fate::Fate;
+use crate::ledger::sql::json::parse;
+use crate::ledger::sql::{self as sql, Access, Named, Schema};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange;
-use crate::pg::ledger::json::parse;
-use crate::pg::ledger::{self as sql, Access, Named, Schema};
 use crate::pg::sql::{
     COMMIT, DURABLE, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH,
 };

@@ -39,7 +39,7 @@
 //! 4. Any role can take an advisory lock. A session that does not get one asks who holds it. A role
 //!    that may not write to the ledger is named, and the load ends.
 //!
-//! **Tables.** `pg::ledger::tables` lists them. Before a session uses them, `pg::ledger::trust` checks that
+//! **Tables.** `ledger::sql::tables` lists them. Before a session uses them, `ledger::sql::trust` checks that
 //! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
 
 mod begin;
@@ -55,6 +55,7 @@ mod past;
 mod receipts;
 mod run;
 mod seen;
+pub(crate) mod sql;
 pub(crate) mod terms;
 mod withdraw;
 mod writing;
@@ -80,9 +81,9 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::fate::Fate;
 use crate::job::Job;
+use crate::ledger::sql::{Access, Named, Schema, trust};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::{self as sql, Access, Named, Schema, trust};
 use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;

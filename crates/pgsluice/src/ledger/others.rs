@@ -11,8 +11,8 @@ use super::run::{LoadRun, Run};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::ledger::json::parse;
-use crate::pg::ledger::{Holder, Named, is_held, lives};
+use crate::ledger::sql::json::parse;
+use crate::ledger::sql::{Holder, Named, is_held, lives};
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde::{Deserialize, Serialize};
 
-use crate::pg::ledger::Named;
+use crate::ledger::sql::Named;
 
 /// One run, however often it tries again. The server adds the role and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

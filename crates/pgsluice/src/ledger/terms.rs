@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::job::{
     ChangeOptions, ExchangeMode, InputOptions, Job, SafetyOptions, SpeedOptions, TargetOptions,
 };
-use crate::pg::ledger::json::json;
-use crate::pg::ledger::terms;
+use crate::ledger::sql::json::json;
+use crate::ledger::sql::terms;
 use crate::source::{FileFormat, Header};
 
 /// The number of the rules by which rows are routed and read. A load that was begun under another number is not

@@ -8,10 +8,10 @@ use super::run::{LoadRun, Run};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::ledger::sql::json::parse;
+use crate::ledger::sql::{self as sql, Access, Named};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::ledger::json::parse;
-use crate::pg::ledger::{self as sql, Access, Named};
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 
 /// How long it may take; then the load stays in the ledger, as one that was killed.

@@ -16,7 +16,7 @@ use super::fate;
 use super::receipts::Entries;
 use crate::error::Error;
 use crate::fate::Fate;
-use crate::pg::ledger as sql;
+use crate::ledger::sql;
 use crate::pg::lost;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;

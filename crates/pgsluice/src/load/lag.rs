@@ -14,9 +14,9 @@ use tokio_postgres::Client;
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::MaxLag;
+use crate::load::sql::lag::{Follower, followers};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::lag::{Follower, followers};
 use crate::pg::runtime::runtime;
 
 /// Between two looks.

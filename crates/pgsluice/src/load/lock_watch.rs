@@ -16,9 +16,9 @@ use tokio_postgres::Client;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
+use crate::load::sql::lock_wait::{LockWait, lock_waits};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::lock_wait::{LockWait, lock_waits};
 use crate::pg::runtime::runtime;
 
 /// How long a wait may be before the user is told.

@@ -28,6 +28,7 @@ mod lag;
 mod lock_watch;
 mod retry;
 mod small;
+mod sql;
 mod steps;
 mod walk;
 mod watched;

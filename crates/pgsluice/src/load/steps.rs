@@ -22,8 +22,8 @@ use crate::fate::Fate;
 use crate::inspect::{guess, hints};
 use crate::job::{Job, Sink};
 use crate::ledger::{self, Begun, Ledger, LoadRun, Run, refuse};
+use crate::load::sql::lag::check_rights;
 use crate::partitions;
-use crate::pg;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
@@ -136,7 +136,7 @@ impl Attempt<'_> {
         let Link { client, canceller, .. } = &mut link;
         let beginning = async {
             if job.safety.max_lag.is_some() {
-                pg::lag::check_rights(client).await?;
+                check_rights(client).await?;
             }
             let mut plan = Plan::read(job, client).await?;
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();

@@ -6,9 +6,9 @@ use tokio_postgres::Client;
 use super::names::{self, Names};
 use super::{FAR, Gaps, Missing, Partition, ranges};
 use crate::error::Result;
+use crate::partitions::sql::steps::{self, Counting};
 use crate::pg::bounds::{self, Literals};
 use crate::pg::sql::{create_partition, literal, portable};
-use crate::pg::steps::{self, Counting};
 use crate::plan::Plan;
 
 /// A partition before it has a name.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::control::{Control, Made};
 use crate::error::Error;
+use crate::partitions::sql::drops::{self, Fate};
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
-use crate::pg::partitions::{self, Fate};
 use crate::pg::runtime::runtime;
 
 /// How long it may take to drop all of them.
@@ -34,7 +34,7 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
 async fn drop_all(made: &[Made], fates: &mut [Fate], target: &Target) {
     let Ok(mut client) = connect_for_own(target).await else { return };
     for (made, fate) in made.iter().zip(fates) {
-        *fate = partitions::drop_if_empty(&mut client, made).await;
+        *fate = drops::drop_if_empty(&mut client, made).await;
     }
 }
 
@@ -64,7 +64,7 @@ fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
         ))
         .with_hint(format!(
             "To drop them, if they are empty and not needed: {}",
-            names(&left, |made| partitions::drop_statement(&made.relation)).replace(";, ", "; ")
+            names(&left, |made| drops::drop_statement(&made.relation)).replace(";, ", "; ")
         ))
 }
 

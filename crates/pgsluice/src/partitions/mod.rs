@@ -2,12 +2,13 @@
 //! keys, described as DDL, and made when asked.
 //!
 //! Keys are read and routed here, because that is quick and sends nothing. The server computes the
-//! bounds of a new partition (`pg::steps`). What lies below a new partition is like what lies below its
+//! bounds of a new partition (`sql::steps`). What lies below a new partition is like what lies below its
 //! neighbour.
 
 mod ddl;
 mod left;
 mod names;
+mod sql;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,12 +24,12 @@ use crate::error::{Error, Remedy, Result, command, option};
 use crate::inspect::preview::Preview;
 use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
-use crate::pg;
+use crate::partitions::sql::drops;
+use crate::partitions::sql::steps::{self, Counting, Range, Wanted};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
-use crate::pg::steps::{self, Counting, Range, Wanted};
 use crate::plan::Plan;
 
 /// A range that begins more steps than this from the nearest partition is far.
@@ -162,7 +163,7 @@ impl Missing {
     async fn made(&self, client: &Client) -> Result<Vec<Made>> {
         let mut made = Vec::new();
         for Partition { relation, parent, .. } in &self.partitions {
-            if let Some(state) = pg::partitions::state(client, relation).await? {
+            if let Some(state) = drops::state(client, relation).await? {
                 made.push(Made { relation: relation.clone(), parent: parent.clone(), state });
             }
         }

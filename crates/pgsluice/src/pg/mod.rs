@@ -1,4 +1,5 @@
-//! Everything that a load says to PostgreSQL: the catalogue, and all SQL. [`pgsluice_session`] opens the connections.
+//! What every feature asks PostgreSQL: the catalogue, and the SQL that several features share. The statements of one
+//! feature are in its own module `sql`. [`pgsluice_session`] opens the connections.
 //!
 //! Own SQL never looks up a name that others may own. Otherwise a user who may create in a schema of
 //! the search_path would get the loader's rights.
@@ -11,33 +12,22 @@
 //! 4. SQL that the server has deparsed goes through [`qualified`]. If that does not understand it, it is not
 //!    evaluated: the key is left to the server, and the plan says so.
 
-pub(crate) mod caution;
-pub(crate) mod changes;
-
-pub(crate) mod audit;
 pub(crate) mod bounds;
+pub(crate) mod caution;
 pub(crate) mod compared;
 pub(crate) mod constraint;
 pub(crate) mod droppers;
 pub(crate) mod exchange;
 pub(crate) mod expression;
-pub(crate) mod incarnation;
-pub(crate) mod insert;
 pub mod introspect;
-pub(crate) mod lag;
-pub(crate) mod ledger;
-pub(crate) mod lock_wait;
 pub(crate) mod lookup;
 pub mod own;
-pub(crate) mod partitions;
 pub mod qualified;
 pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod replica_identity;
 pub(crate) mod room;
 pub(crate) mod sql;
-pub(crate) mod stage;
-pub(crate) mod steps;
 mod trigger_source;
 
 use tokio_postgres::types::{ToSql, Type};

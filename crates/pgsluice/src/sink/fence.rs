@@ -5,9 +5,9 @@ use tokio_postgres::{Client, Error as PgError, SimpleQueryMessage};
 
 use crate::error::Error;
 use crate::ledger::Ledger;
+use crate::ledger::sql::positions::Position;
+use crate::ledger::sql::{Named, is_held};
 use crate::pg::connect::Link;
-use crate::pg::ledger::positions::Position;
-use crate::pg::ledger::{Named, is_held};
 
 /// The conditions under which a transaction may write.
 pub(crate) enum Fence<'f> {

@@ -13,7 +13,7 @@ use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::fate::Fate;
-use crate::pg::ledger::is_held;
+use crate::ledger::sql::is_held;
 use crate::pg::sql;
 use crate::plan::changes::Changes;
 use crate::testing::failpoint::failpoint;

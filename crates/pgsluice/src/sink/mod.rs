@@ -44,6 +44,7 @@ mod rejecting;
 mod resolve;
 mod salvage;
 mod settled;
+pub(crate) mod sql;
 mod stage;
 pub(crate) mod statements;
 mod store;

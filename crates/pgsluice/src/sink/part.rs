@@ -7,8 +7,8 @@ use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 
 use super::merge::Merge;
 use crate::exchange::Destination;
-use crate::pg::stage::stage;
 use crate::plan::Plan;
+use crate::sink::sql::stage::stage;
 
 /// The rows of one COPY.
 pub(crate) struct Part<'p> {

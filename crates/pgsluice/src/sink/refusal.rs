@@ -17,9 +17,9 @@ use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
 use crate::pg::lost;
-use crate::pg::stage::stage;
 use crate::rejects::Reason;
 use crate::sink::flow::Flow;
+use crate::sink::sql::stage::stage;
 
 /// A payload of the COPY that failed, and the lines that were sent before it.
 #[derive(Clone)]

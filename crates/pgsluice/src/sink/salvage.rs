@@ -43,9 +43,9 @@ use crate::bucket::message::Message;
 use crate::error::Result;
 use crate::fate::Fate;
 use crate::pg::sql;
-use crate::pg::stage::empty_stage;
 use crate::rejects::Reject;
 use crate::sink::flow::Flow;
+use crate::sink::sql::stage::empty_stage;
 
 /// The rows of a transaction that are stored or rejected so far.
 pub(super) struct Salvaged {

@@ -6,12 +6,12 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use crate::fate::Fate;
 use crate::job::OnConflict;
-use crate::pg::audit::misplaced;
-use crate::pg::changes::{Applied, Apply, How};
 use crate::pg::constraint::everywhere;
-use crate::pg::stage::{make_stage, number_stage, stage};
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
+use crate::sink::sql::changes::{Applied, Apply, How};
+use crate::sink::sql::misplaced;
+use crate::sink::sql::stage::{make_stage, number_stage, stage};
 
 /// What the server has done with the rows of the stage.
 #[derive(Default)]

@@ -32,8 +32,8 @@ use super::taken::{Taken, take};
 use crate::bucket::message::Message;
 use crate::counts::first_row::Opening;
 use crate::pg::sql;
-use crate::pg::stage::empty_stage;
 use crate::plan::Plan;
+use crate::sink::sql::stage::empty_stage;
 use crate::testing::failpoint::failpoint;
 
 /// How a transaction is committed.

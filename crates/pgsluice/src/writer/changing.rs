@@ -22,11 +22,11 @@ use crate::counts::reconcile::misplaced;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::fate::Fate;
-use crate::pg::changes::Applied;
 use crate::plan::changes::Changes;
 use crate::sink::failure::Failure;
 use crate::sink::merge::Merge;
 use crate::sink::part::{Landing, Part, Rows};
+use crate::sink::sql::changes::Applied;
 use crate::sink::taken::{Taken, fate, in_node};
 use crate::sink::transaction::Stored;
 

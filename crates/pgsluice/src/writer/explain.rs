@@ -8,9 +8,9 @@ use super::refused::refusal;
 use super::session::Planned;
 use super::trouble::{Trouble, refused};
 use super::way::Way;
-use crate::pg::stage::stage;
 use crate::sink::failure::Failure;
 use crate::sink::recheck::Changed;
+use crate::sink::sql::stage::stage;
 
 impl Planned {
     /// Explains why a transaction of rows that went the given way has failed. Nothing of it is committed.

@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::fate::Fate;
 use crate::job::ChangeOptions;
 use crate::ledger::Run;
+use crate::ledger::sql::positions::Position;
+use crate::ledger::sql::{Named, Schema};
 use crate::ledger::terms::of_writer;
-use crate::pg::ledger::positions::Position;
-use crate::pg::ledger::{Named, Schema};
 use crate::sink::fence::Advance;
 
 /// A writer that the ledger knows.

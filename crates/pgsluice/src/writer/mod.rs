@@ -25,6 +25,7 @@ mod reach;
 mod receipt;
 mod refused;
 mod session;
+mod sql;
 mod trouble;
 pub mod way;
 
@@ -49,10 +50,10 @@ use crate::fate::Fate;
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
-use crate::pg::incarnation::Incarnation;
 use crate::pg::runtime::attentive;
 use crate::sink::channel::Channel;
 use crate::testing::failpoint::failpoint;
+use crate::writer::sql::incarnation::Incarnation;
 
 /// About the first pause before another try.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

@@ -18,9 +18,9 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Left, Result};
 use crate::fate::Fate;
+use crate::ledger::sql::positions::Position;
 use crate::pg::connect::Link;
-use crate::pg::incarnation::Incarnation;
-use crate::pg::ledger::positions::Position;
+use crate::writer::sql::incarnation::Incarnation;
 
 /// How often a connection is polled to learn whether the server has ended it: its last message must be read, and
 /// understood.

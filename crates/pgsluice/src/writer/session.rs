@@ -21,8 +21,6 @@ use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
-use crate::pg::incarnation::Incarnation;
-use crate::pg::insert::Inserts;
 use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
 use crate::plan::Plan;
@@ -34,6 +32,8 @@ use crate::sink::part::Part;
 use crate::sink::taken::apply;
 use crate::sink::transaction::{Commit, Transaction, begin};
 use crate::testing::failpoint::failpoint;
+use crate::writer::sql::incarnation::Incarnation;
+use crate::writer::sql::insert::Inserts;
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.

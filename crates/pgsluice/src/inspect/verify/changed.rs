@@ -7,8 +7,8 @@
 use super::{Audit, Comparison, count};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
+use crate::inspect::sql::audit::{Changed, Expected};
 use crate::job::OnConflict;
-use crate::pg::audit::{Changed, Expected};
 use crate::plan::changes::Changes;
 use pgsluice_core::duplicates::Rule;
 

@@ -5,8 +5,8 @@ use pgsluice_core::catalog::{Relation, quoted};
 use tokio_postgres::types::{Kind, Oid, Type};
 use tokio_postgres::{Client, Error, Statement};
 
-use super::changes::Apply;
 use crate::pg::template::fill;
+use crate::sink::sql::changes::Apply;
 
 /// Whether an INSERT into the table `$1` does what COPY does: no rule rewrites it, and row security, which COPY
 /// refuses, is off.

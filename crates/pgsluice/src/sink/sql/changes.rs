@@ -5,8 +5,8 @@
 
 use pgsluice_core::catalog::{Relation, quoted};
 
-use super::compared::{ComparedColumn, has_key};
 use super::stage::{number_column, stage};
+use crate::pg::compared::{ComparedColumn, has_key};
 use crate::pg::template::{eq, fill, lt, ne};
 
 /// What is done with the rows of the stage in one table.
@@ -255,7 +255,7 @@ impl Apply<'_> {
 }
 
 /// Whether the row `t` of a table has other values in some columns than the row `new`, as they are stored.
-pub(super) fn differs(columns: &[String], new: &str) -> String {
+pub(crate) fn differs(columns: &[String], new: &str) -> String {
     format!(
         "ROW({})::pg_catalog.record OPERATOR(pg_catalog.*<>) ROW({})::pg_catalog.record",
         list(columns, "t."),
@@ -264,7 +264,7 @@ pub(super) fn differs(columns: &[String], new: &str) -> String {
 }
 
 /// Whether the row `new` has a greater value in a column. NULL is older than any other.
-pub(super) fn is_newer(column: &str, new: &str) -> String {
+pub(crate) fn is_newer(column: &str, new: &str) -> String {
     let column = quoted(column);
     format!(
         "(t.{column} {lt} {new}.{column} \
@@ -273,7 +273,7 @@ pub(super) fn is_newer(column: &str, new: &str) -> String {
 }
 
 /// Whether a row is to delete another by this column, which is a boolean or not.
-pub(super) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
+pub(crate) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
     let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
     format!("{} {holds}", quoted(column))
 }

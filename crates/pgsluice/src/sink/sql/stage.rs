@@ -52,7 +52,7 @@ pub(crate) fn empty_stage() -> String {
 }
 
 /// The columns of the input as the table has them, but for a boolean at the place `flag`.
-pub(super) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
+pub(crate) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
     let column = |(place, name): (usize, &String)| match flag == Some(place) {
         true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
         false => quoted(name),

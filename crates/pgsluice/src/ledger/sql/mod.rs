@@ -25,9 +25,9 @@ pub(crate) use self::locks::{Holder, Named, is_held, lives};
 pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
-use super::sql::literal;
 use crate::error::Result;
 use crate::fate::Fate;
+use crate::pg::sql::literal;
 use crate::pg::template::{eq, plus};
 
 /// What is known of a load, and what its terms would be now.

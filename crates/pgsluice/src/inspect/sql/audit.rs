@@ -12,12 +12,12 @@ use pgsluice_core::format::Format;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Error as PgError, Transaction};
 
-use super::changes::{differs, is_flagged, is_newer};
-use super::compared::{ComparedColumn, has_key};
-use super::sql;
-use super::stage::columns_of;
 use crate::job::FieldOptions;
+use crate::pg::compared::{ComparedColumn, has_key};
+use crate::pg::sql;
 use crate::pg::template::{eq, fill, gt, le, minus};
+use crate::sink::sql::changes::{differs, is_flagged, is_newer};
+use crate::sink::sql::stage::columns_of;
 
 /// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the
 /// server refuses the query. Constraints must be evaluated and not believed.
@@ -154,11 +154,6 @@ pub(crate) fn missing_by_node() -> String {
     format!(
         "SELECT node, pg_catalog.sum(rows)::pg_catalog.int8 FROM pg_temp.{MISSING} GROUP BY node"
     )
-}
-
-/// How many rows of `leaf` its own partition constraint refuses; every name in that is qualified.
-pub(crate) fn misplaced(leaf: &Relation, constraint: &str) -> String {
-    format!("SELECT pg_catalog.count(*) FROM ONLY {leaf} WHERE ({constraint}) IS FALSE")
 }
 
 /// What the rows of the input have done to a table.

@@ -1,0 +1,3 @@
+//! The statements of an audit.
+
+pub(crate) mod audit;

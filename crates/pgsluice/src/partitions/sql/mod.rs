@@ -1,0 +1,4 @@
+//! The statements that make partitions and drop them, and the questions about their bounds.
+
+pub(crate) mod drops;
+pub(crate) mod steps;

@@ -1,0 +1,4 @@
+//! The statements of a writer.
+
+pub(crate) mod incarnation;
+pub(crate) mod insert;
