@@ -44,7 +44,7 @@ SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 WAYS = {
     "executemany": "psycopg, `executemany`",
     "copy": "psycopg, `copy`",
-    "loader": "`pgsluice.Loader`",
+    "writer": "`pgsluice.Writer`",
 }
 COPIES = {
     "pgsluice": "`pgsluice.copy`",
@@ -194,7 +194,7 @@ def copy(connection: psycopg.Connection) -> Send:
     return send
 
 
-def loader(writer: pgsluice.Loader) -> Send:
+def writer(writer: pgsluice.Writer) -> Send:
     def send(_: list[tuple], table: pa.Table) -> None:
         writer.write(table)
         writer.flush()
@@ -208,9 +208,9 @@ def measure_batches(url: str, connection: psycopg.Connection) -> Iterator[Batch]
     with (
         psycopg.connect(url) as one,
         psycopg.connect(url) as other,
-        pgsluice.Loader("accounts", url, flush_rows=None, flush_seconds=None) as writer,
+        pgsluice.Writer("accounts", url, flush_rows=None, flush_seconds=None) as writer,
     ):
-        ways = {"executemany": executemany(one), "copy": copy(other), "loader": loader(writer)}
+        ways = {"executemany": executemany(one), "copy": copy(other), "writer": writer(writer)}
         start = itertools.count(step=10_000)
         for rows, count in BATCHES.items():
             times: dict[str, list[float]] = {way: [] for way in ways}

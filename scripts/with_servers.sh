@@ -35,7 +35,7 @@ trap 'exit 143' TERM
 
 export PGSLUICE_TEST_MAJORS=${PGSLUICE_TEST_MAJORS:-15 18}
 for major in $PGSLUICE_TEST_MAJORS; do
-    bin=$(python3 "$scripts/fetch_postgres.py" "$major")
+    bin=$(python3 "$scripts/fetch_postgres.py" --full "$major")
     # Its own home, so that a copy of the programs that it may need goes away as well.
     url=$(PGSLUICE_HOME="$place/home" "$PGSLUICE_PROGRAM" server start \
         --data "$place/server-$major" --bin "$bin" \
@@ -44,7 +44,7 @@ for major in $PGSLUICE_TEST_MAJORS; do
     export "PGSLUICE_TEST_BIN_$major=$bin" "PGSLUICE_TEST_URL_$major=$url"
 done
 
-# That of the newest server reads all of them, and many come without.
+# The pg_dump of the newest server reads all of them, and many servers come without one.
 tools=$(python3 "$scripts/fetch_postgres.py" 18)
 export PGSLUICE_TEST_PG_DUMP=$tools/pg_dump
 

@@ -235,7 +235,7 @@ fn rows_may_be_deleted_by_a_field_of_a_name(server: Server) {
     file(&bench, "gone,day,x,id", 10, |id| format!("{},{},,{id}", id % 2 == 0, day(id)));
     let options = ["--ignore-extra", "--on-conflict=update", "--delete-when=gone"];
     let summary = load(&bench, &options).summary();
-    assert_eq!((&summary["fate"]["deleted"], &summary["rows_loaded"]), (&5.into(), &9.into()));
+    assert_eq!((&summary["counts"]["deleted"], &summary["rows_loaded"]), (&5.into(), &9.into()));
     assert_eq!(bench.count("t WHERE id % 2 = 1"), 5);
 }
 

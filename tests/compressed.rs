@@ -159,8 +159,8 @@ fn compressed_rows_change_others(server: Server) {
     bench.file("rows.csv.zst", zstd(text.as_bytes()));
     let ended = bench.load(["rows.csv.zst", "-t", "t", "--on-conflict=update", "--json"]);
     let summary = ended.summary();
-    let fate = ["inserted", "updated", "duplicate"].map(|name| summary["fate"][name].clone());
-    assert_eq!(fate, [10_000, 10_000, 10], "{summary}");
+    let counts = ["inserted", "updated", "duplicate"].map(|name| summary["counts"][name].clone());
+    assert_eq!(counts, [10_000, 10_000, 10], "{summary}");
     assert_eq!(bench.count("t WHERE v = 'new' || id"), 20_000);
 }
 

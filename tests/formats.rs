@@ -141,8 +141,9 @@ fn typed_rows_change_others(server: Server) {
         let path = write(&format!("id,v\n{csv}"), &bench.path("rows.csv"), format);
         let file = path.to_str().unwrap();
         let summary = bench.load([file, "-t", "t", "--on-conflict=update", "--json"]).summary();
-        let fate = ["inserted", "updated", "duplicate"].map(|name| summary["fate"][name].clone());
-        assert_eq!(fate, [2000, 2000, 10], "{format}: {summary}");
+        let counts =
+            ["inserted", "updated", "duplicate"].map(|name| summary["counts"][name].clone());
+        assert_eq!(counts, [2000, 2000, 10], "{format}: {summary}");
         assert_eq!(bench.count("t WHERE v = 'new' || id"), 4000);
     }
 }

@@ -130,7 +130,7 @@ fn a_writer_takes_rows(case: &Case) {
     let rows = [[Some("1"), Some("a\tb\\c\nd")], [Some("2"), None], [Some("3"), Some("\\N")]];
     let rows = InputOptions::of_rows(&["id", "name"], rows);
     let receipt = writer.write(&rows, None, 0, &control).expect("a receipt");
-    assert_eq!((receipt.fate.inserted, case.rows()), (3, 3));
+    assert_eq!((receipt.counts.inserted, case.rows()), (3, 3));
     let found = case.scratch.session().rows("SELECT id, name FROM t ORDER BY id");
     let text = |text: &str| Some(text.to_owned());
     let expected = [(1, text("a\tb\\c\nd")), (2, None), (3, text("\\N"))];
@@ -142,7 +142,7 @@ fn a_writer_takes_rows(case: &Case) {
         assert_eq!(error.place().expect("a place").to_string(), "rows:2", "{error}");
     }
     let none = InputOptions::of_rows(&["id"], [] as [[Option<&str>; 1]; 0]);
-    assert_eq!(writer.write(&none, None, 0, &control).expect("a receipt").fate.inserted, 0);
+    assert_eq!(writer.write(&none, None, 0, &control).expect("a receipt").counts.inserted, 0);
 }
 
 /// Batches go in by the names of their columns.
@@ -155,7 +155,7 @@ fn a_writer_takes_batches(case: &Case) {
     };
     let batches = InputOptions::of_batches([batch([1, 2]), batch([3, 4])]).expect("an input");
     let receipt = writer.write(&batches, None, 0, &control).expect("a receipt");
-    assert_eq!((receipt.fate.inserted, case.rows()), (4, 4));
+    assert_eq!((receipt.counts.inserted, case.rows()), (4, 4));
     let bad = InputOptions::of_batches([batch([5, -1])]).expect("an input");
     let error = writer.write(&bad, None, 0, &control).expect_err("a bad row");
     assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 4), "{error}");

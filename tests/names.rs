@@ -181,7 +181,8 @@ impl Case {
             (&(6 * times).into(), &ENDS.into())
         );
         let to_root = options.contains(&"--no-native") || options.is_empty();
-        let lanes = ["native", "server", "slow"].map(|lane| summary["lanes"][lane].as_u64());
+        let lanes = ["routed_natively", "routed_by_query", "routed_by_server"]
+            .map(|lane| summary["lanes"][lane].as_u64());
         let half = Some(3 * times as u64);
         assert!(to_root || lanes == [half, half, Some(0)], "{summary}");
         assert!(self.bench.session.rows(&placed) == wanted, "the same rows in the same leaves");

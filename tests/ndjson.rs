@@ -85,7 +85,7 @@ fn what_is_missing_has_its_default(server: Server) {
         return;
     }
     let summary = ended.summary();
-    assert_eq!(summary["lanes"]["slow"], 1, "{summary}");
+    assert_eq!(summary["lanes"]["routed_by_server"], 1, "{summary}");
     assert_eq!(summary["fallbacks"][0]["what"], "rows with a default", "{summary}");
     let stored =
         bench.value("SELECT string_agg(format('%s %s %s', v, d, e), ', ' ORDER BY id) FROM t");
@@ -270,9 +270,9 @@ fn bad_lines_are_no_duplicates(server: Server) {
         let options = ["--on-conflict=skip", "--reject-file=bad.ndjson", "--max-rejects=9"];
         let all = [&["rows.ndjson", "-t", "k", "--json"], &options[..]].concat();
         let summary = bench.load(all).summary_of(3);
-        let fate = ["inserted", "duplicate"].map(|name| summary["fate"][name].clone());
+        let counts = ["inserted", "duplicate"].map(|name| summary["counts"][name].clone());
         assert_eq!(
-            (fate, &summary["rows_rejected"]),
+            (counts, &summary["rows_rejected"]),
             ([1.into(), 1.into()], &2.into()),
             "{summary}"
         );

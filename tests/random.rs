@@ -114,7 +114,10 @@ impl Case {
         }
         let [native, _, slow] = worst;
         let asked = if self.tree.asks_at_root() { rows.len() as u64 - slow } else { 0 };
-        if lanes.native >= native && lanes.server >= asked && lanes.slow <= slow {
+        if lanes.routed_natively >= native
+            && lanes.routed_by_query >= asked
+            && lanes.routed_by_server <= slow
+        {
             return Ok(());
         }
         Err(format!("at least {native} are native, {asked} asked, at most {slow} slow: {lanes:?}"))

@@ -25,7 +25,7 @@ const SESSION: [&str; 8] =
     ["error", "failure", "tls", "conninfo", "lost", "runtime", "template", "connect"];
 
 const LOADER: [&str; 21] = [
-    "fate",
+    "row_counts",
     "error",
     "testing",
     "control",

@@ -51,7 +51,7 @@ class Experiments(unittest.TestCase):
 
     def test_figures_of_a_load_are_read_from_its_summary(self):
         output = (
-            '{"rows_read":7,"lanes":{"native":5,"server":2,"slow":0},"wire":"binary",'
+            '{"rows_read":7,"lanes":{"routed_natively":5,"routed_by_query":2,"routed_by_server":0},"wire":"binary",'
             '"first_row":{"seconds":0.25,"cpu_seconds":0.125},"fallbacks":[]}'
         )
         expected = {

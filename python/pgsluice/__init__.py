@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pgsluice._native import __version__, look_in, run
-from pgsluice.async_loader import AsyncLoader
+from pgsluice.async_writer import AsyncWriter
 from pgsluice.copying import CopyResult, acopy, copy
 from pgsluice.errors import (
     ConnectError,
@@ -23,14 +23,14 @@ from pgsluice.errors import (
     UsageError,
 )
 from pgsluice.inspecting import leaf, ledger, ledger_show, plan, tree, verify
-from pgsluice.loader import Loader, Receipt
+from pgsluice.writer import Writer, Receipt
 from pgsluice.loading import aload, load
 from pgsluice.options import (
     ConnectionOptions,
     CopyOptions,
     LeafOptions,
     LedgerOptions,
-    LoaderOptions,
+    WriterOptions,
     Options,
     PlanOptions,
     TreeOptions,
@@ -51,10 +51,10 @@ from pgsluice.reports import (
     VerifiedLeaf,
     VerifyResult,
 )
-from pgsluice.result import Fallback, Fate, FirstRow, Lanes, LoadResult, OfLeaf
+from pgsluice.result import Fallback, RowCounts, FirstRow, Lanes, LoadResult, OfLeaf
 
 __all__ = [
-    "AsyncLoader",
+    "AsyncWriter",
     "ConnectError",
     "ConnectionOptions",
     "CopyOptions",
@@ -62,7 +62,7 @@ __all__ = [
     "DataError",
     "Error",
     "Fallback",
-    "Fate",
+    "RowCounts",
     "FirstRow",
     "InputError",
     "InternalError",
@@ -75,8 +75,8 @@ __all__ = [
     "LedgerRun",
     "LoadError",
     "LoadResult",
-    "Loader",
-    "LoaderOptions",
+    "Writer",
+    "WriterOptions",
     "MissingPartition",
     "OfLeaf",
     "OfTable",

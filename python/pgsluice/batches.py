@@ -1,4 +1,4 @@
-"""What is written into a loader: batches of one kind, and what of them waits to be sent."""
+"""What is written into a writer: batches of one kind, and what of them waits to be sent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -224,4 +224,4 @@ def check(kind: Kind | None, batch: Batch) -> Kind:
     """Refuse a batch of another kind than those before it."""
     if kind is None or kind == batch.kind:
         return batch.kind
-    raise TypeError(f"the loader was given {_WORDS[kind]}, and cannot take {_WORDS[batch.kind]}")
+    raise TypeError(f"the Writer was given {_WORDS[kind]}, and cannot take {_WORDS[batch.kind]}")

@@ -47,7 +47,7 @@ def copy(
     `connection` is, unless `conninfo` says how else that server is reached. A connection in
     autocommit mode that is in no transaction copies all rows in one.
 
-    Raises `LoadError` for what is wrong with the data, and what psycopg raises for what the server
+    Raises `Error` for what is wrong with the data, and what psycopg raises for what the server
     refuses. As after a COPY that fails, the transaction can then only be rolled back.
     """
     check(connection)

@@ -5,13 +5,9 @@ from typing import Any
 
 
 class Error(Exception):
-    """What pgsluice raises."""
+    """A failure, by kind. `str` of it has message, detail and hint.
 
-
-class LoadError(Error):
-    """A load that has failed, or what looks at one. `str` of it has all: what, where, what next.
-
-    What is not known is None.
+    Attributes that are not known are None.
     """
 
     message: str
@@ -25,10 +21,10 @@ class LoadError(Error):
     source: str | None
     """The input of the row that is to blame: a path, or `<data>`."""
     row: int | None
-    """The number of that row in its input, from 0, where rows are in batches; of a `Loader` among
+    """The number of that row in its input, from 0, where rows are in batches; of a `Writer` among
     the rows that wait."""
     batch: int | None
-    """The number of the `write` of a `Loader` that has that row, among those that wait, from 0."""
+    """The number of the `write` of a `Writer` that has that row, among those that wait, from 0."""
     row_of_batch: int | None
     """The number of that row in its `write`, from 0."""
     line: int | None
@@ -38,11 +34,11 @@ class LoadError(Error):
     column: str | None
     """The column that the error is about."""
     load_id: str | None
-    """The id by which the load is resumed, if rows are in or may be."""
+    """The id by which a load is resumed, if it has rows in the table or may have."""
     rows_committed: int | None
-    """Rows that are in the table, by this run and those before it; None if nothing was sent."""
+    """Rows that this load has in the table, by this run and earlier ones; None if it sent none."""
     rows_in_doubt: int | None
-    """Rows whose COMMIT the server did not answer, or that it has lost or may have lost since."""
+    """Rows whose COMMIT the server did not answer, or which it has lost or may have lost since."""
 
     def __init__(self, text: str, failure: dict[str, Any]) -> None:
         super().__init__(text)
@@ -60,40 +56,48 @@ class LoadError(Error):
         self.load_id = failure["load_id"]
         self.rows_committed = failure["committed"]
         self.rows_in_doubt = failure["in_doubt"]
+        self._failure = failure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (type(self), str(self), self.__dict__))
+        return (error_of, (str(self), self._failure), self.__dict__)
 
 
-class UsageError(LoadError, ValueError):
+class LoadError(Error):
+    """A failure of any kind after which rows of the load may be in the table.
+
+    `load_id`, `rows_committed` and `rows_in_doubt` say which.
+    """
+
+
+class UsageError(Error, ValueError):
     """The options make no sense."""
 
 
-class InputError(LoadError):
+class InputError(Error):
     """The data cannot be read: a file that is not there, or a stream that has raised."""
 
 
-class DataError(LoadError):
+class DataError(Error):
     """A row is malformed, or PostgreSQL refuses it; or columns do not fit."""
 
 
-class ConnectError(LoadError):
+class ConnectError(Error):
     """The server cannot be reached, refuses the login, or went away."""
 
 
-class ServerError(LoadError):
+class ServerError(Error):
     """The server refused something that is no row."""
 
 
-class InternalError(LoadError):
+class InternalError(Error):
     """The load's own figures contradict one another."""
 
 
-class StoppedError(LoadError):
+class StoppedError(Error):
     """The load was stopped."""
 
 
-KINDS: dict[str, type[LoadError]] = {
+_KINDS: dict[str, type[Error]] = {
     "usage": UsageError,
     "input": InputError,
     "data": DataError,
@@ -102,31 +106,31 @@ KINDS: dict[str, type[LoadError]] = {
     "internal": InternalError,
     "interrupted": StoppedError,
 }
+# Each kind as a `LoadError` too, under the name of the kind.
+_OF_LOADS: dict[str, type[Error]] = {
+    name: type(kind.__name__, (kind, LoadError), {"__doc__": kind.__doc__, "__module__": __name__})
+    for name, kind in _KINDS.items()
+}
 
 
-def error_of(text: str, failure: dict[str, Any]) -> LoadError:
+def error_of(text: str, failure: dict[str, Any]) -> Error:
     """Return the exception for a failure as `--json` has it, whose words are `text`."""
-    return KINDS[failure["error"]["kind"]](text, failure)
+    may_have_rows = bool(failure["committed"] or failure["in_doubt"])
+    kinds = _OF_LOADS if may_have_rows else _KINDS
+    return kinds[failure["error"]["kind"]](text, failure)
 
 
-def raised(failure: BaseException) -> LoadError:
+def raised(failure: BaseException) -> Error:
     """Return the exception for a failure of the extension module."""
     text, said = failure.args[1], json.loads(failure.args[0])
     return error_of(text, said)
 
 
-def no_such_table(table: str, hint: str | None = None) -> LoadError:
-    """Return the exception for a table that is not there, or not for other sessions."""
+def no_such_table(table: str, hint: str | None = None) -> Error:
+    """Return the exception for a table that does not exist, or not for other sessions."""
     message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
     error = {"kind": "server", "message": message, "detail": None, "hint": hint}
     error |= {"sqlstate": "42P01", "place": None, "column": None}
     failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}
     text = f"{message} (SQLSTATE 42P01)" + (f"\nHINT:  {hint}" if hint else "")
     return ServerError(text, failure)
-
-
-def _restored(kind: type[LoadError], text: str, fields: dict[str, Any]) -> LoadError:
-    error = kind.__new__(kind, text)
-    error.args = (text,)
-    error.__dict__.update(fields)
-    return error

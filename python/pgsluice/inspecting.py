@@ -26,7 +26,7 @@ def plan(
     `data` is what `load` takes, but nothing that is used up when it is read, as an iterator. The
     options are those of the command line: see `PlanOptions`.
 
-    Raises `LoadError`, by its kinds: also that which the load would end in.
+    Raises `Error`, by its kinds: also that which the load would end in.
     """
     if is_used_up(data):
         raise TypeError(
@@ -47,7 +47,7 @@ def verify(
     `data` is what `load` takes; an iterator is read to its end. A difference is a result that is
     false, and no error. The options are those of the command line: see `VerifyOptions`.
 
-    Raises `LoadError`, by its kinds, where nothing could be compared.
+    Raises `Error`, by its kinds, where nothing could be compared.
     """
     given, source = spec("verify", VerifyOptions, options, conninfo, table), source_of(data)
     source.check(options)
@@ -58,7 +58,7 @@ def verify(
 def tree(table: str, conninfo: str | None = None, **options: Unpack[TreeOptions]) -> Tree:
     """Return a table with its partitions, their bounds, rows and sizes.
 
-    `depth` is how many levels below the table there are. Raises `LoadError`, by its kinds.
+    `depth` is how many levels below the table there are. Raises `Error`, by its kinds.
     """
     return typed(Tree, finish(begin("tree", spec("tree", TreeOptions, options, conninfo, table))))
 
@@ -72,7 +72,7 @@ def ledger(
 ) -> tuple[LedgerEntry, ...]:
     """Return the loads that the ledger has, the newest first: all, or those into one table.
 
-    `ledger` is the schema in which it is kept. Raises `LoadError`, by its kinds.
+    `ledger` is the schema in which it is kept. Raises `Error`, by its kinds.
     """
     loads = finish(begin("ledger", spec("ledger", LedgerOptions, options, conninfo, table)))
     return tuple(typed(LedgerEntry, load) for load in loads)
@@ -84,7 +84,7 @@ def ledger_show(
 ) -> LedgerDetails:
     """Return one load of the ledger: how its data is read, and which of its rows are in.
 
-    Raises `LoadError`, by its kinds: also if there is none of this id.
+    Raises `Error`, by its kinds: also if there is none of this id.
     """
     given = spec("ledger_show", LedgerOptions, options, conninfo) | {"id": load_id}
     return typed(LedgerDetails, finish(begin("ledger_show", given)))
@@ -100,7 +100,7 @@ def leaf(
     one of pyarrow where that is installed, else an object with `__arrow_c_array__`. A row that no
     partition takes has NULL. The options are those of the command line: see `LeafOptions`.
 
-    Raises `LoadError`, by its kinds: also for a row whose leaf only the server can find.
+    Raises `Error`, by its kinds: also for a row whose leaf only the server can find.
     """
     given = spec("leaf", LeafOptions, options, conninfo, table)
     running = begin("leaf", given, of_batch(batch))

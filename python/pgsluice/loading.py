@@ -30,7 +30,7 @@ def load(
     `progress` is True to show it, or is called with a `Progress` now and then. The options are
     those of the command line: see `Options`.
 
-    Raises `LoadError`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
+    Raises `Error`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
     as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
     """
     given, source = spec("load", Options, options, conninfo, table), source_of(data)

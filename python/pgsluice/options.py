@@ -96,15 +96,15 @@ class CopyOptions(_Reading, total=False):
 
 
 class PlaceOptions(ConnectionOptions, _Changes, total=False):
-    """Where a loader is known, and what it does to rows that are there already."""
+    """Where a writer is known, and what it does to rows that are there already."""
 
     load_id: str | None
     ledger: str | None
     no_ledger: bool
 
 
-class LoaderOptions(PlaceOptions, total=False):
-    """What can be said of a loader."""
+class WriterOptions(PlaceOptions, total=False):
+    """What can be said of a writer."""
 
     columns: Names | None
     map: Mapping[str, str] | None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgsluice.result import Fallback, Fate
+from pgsluice.result import Fallback, RowCounts
 
 Action = Literal["error", "skip", "update", "delete"]
 
@@ -192,7 +192,7 @@ class LedgerReceipt:
 
     table: str
     rows: int
-    fate: Fate
+    counts: RowCounts
     upto: tuple[int, int]
     ranges: tuple[tuple[int, int, int], ...]
 
@@ -202,10 +202,10 @@ class LedgerDetails(LedgerEntry):
     """A load of the ledger in full."""
 
     terms: Mapping[str, str]
-    fate: Fate
+    counts: RowCounts
     receipts: tuple[LedgerReceipt, ...]
     position: Any
-    """How far a `Loader` has come, as its program has said it; None for a load."""
+    """How far a `Writer` has come, as its program has said it; None for a load."""
 
 
 def _leaves(number: int) -> str:

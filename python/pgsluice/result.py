@@ -7,15 +7,15 @@ from pgsluice.typed import typed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fate:
+class RowCounts:
     """What became of rows; each counts once. The manual's page on changes explains them."""
 
     inserted: int
     updated: int
     deleted: int
     unchanged: int
-    stale: int
-    absent: int
+    not_newer: int
+    not_found: int
     duplicate: int
     skipped: int
     dropped: int
@@ -23,7 +23,7 @@ class Fate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfLeaf(Fate):
+class OfLeaf(RowCounts):
     """What became of the rows of one leaf."""
 
     table: str
@@ -41,9 +41,9 @@ class FirstRow:
 class Lanes:
     """Rows by how their leaf was found."""
 
-    native: int
-    server: int
-    slow: int
+    routed_natively: int
+    routed_by_query: int
+    routed_by_server: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class LoadResult:
     rows_dropped: int
     rows_already_loaded: int
     rows_inserted: int
-    fate: Fate
+    counts: RowCounts
     by_leaf: tuple[OfLeaf, ...]
     bytes_read: int
     seconds: float
@@ -85,7 +85,7 @@ class LoadResult:
     extra_names_count: int
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    was_finished: bool
+    already_finished: bool
 
     @classmethod
     def of(cls, summary: dict[str, Any]) -> Self:
@@ -93,8 +93,8 @@ class LoadResult:
         return typed(cls, summary)
 
     def __repr__(self) -> str:
-        fates = {field.name: getattr(self.fate, field.name) for field in fields(Fate)}
-        said = ", ".join(f"{rows:,} {name}" for name, rows in fates.items() if rows)
+        counts = {field.name: getattr(self.counts, field.name) for field in fields(RowCounts)}
+        said = ", ".join(f"{rows:,} {name}" for name, rows in counts.items() if rows)
         return (
             f"<LoadResult: {said or 'no row'} into {self.table}"
             f" in {self.seconds:.2f} s, load_id {self.load_id!r}>"

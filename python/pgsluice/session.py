@@ -1,4 +1,4 @@
-"""The loader's calls of the extension: each is waited for, and ends in order if the wait does."""
+"""The writer's calls of the extension: each is waited for, and ends in order if the wait does."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from pgsluice.errors import DataError, raised
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
 
-# The name and the position of the writer; rows that were sent, and their fates; how they were sent.
+# The name and the position of the writer; rows that were sent, and their counts; how they were sent.
 Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
 
 

@@ -16,7 +16,7 @@ def takes() -> None:
         batches(), "orders", "dbname=shop", on_conflict="update", key=["id"], map={"a": "b"}
     )
     assert_type(done, pgsluice.LoadResult)
-    assert_type(done.fate.updated, int)
+    assert_type(done.counts.updated, int)
     planned = pgsluice.plan([(1, "a")], "orders", full=True)
     assert_type(planned, pgsluice.PlanResult)
     assert_type(planned.missing, tuple[pgsluice.MissingPartition, ...])
@@ -24,11 +24,11 @@ def takes() -> None:
     assert_type(pgsluice.load("may.csv", "orders", exchange="replace").replaced, int)
     assert_type(pgsluice.tree("orders", depth=1).tables[0].bound, str | None)
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
-    assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].fate, pgsluice.Fate)
+    assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].counts, pgsluice.RowCounts)
     pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
-    with pgsluice.Loader("orders", durability="flush", on_reject=keeps) as loader:
-        assert_type(loader.write([(1, "a")], position={"offset": 1}), pgsluice.Receipt | None)
-        assert_type(loader.discard(bad_only=True), int)
+    with pgsluice.Writer("orders", durability="flush", on_reject=keeps) as writer:
+        assert_type(writer.write([(1, "a")], position={"offset": 1}), pgsluice.Receipt | None)
+        assert_type(writer.discard(bad_only=True), int)
 
 
 def keeps(row: object, error: pgsluice.DataError) -> None:
@@ -40,8 +40,8 @@ def keeps(row: object, error: pgsluice.DataError) -> None:
 
 async def waits() -> None:
     assert_type(await pgsluice.aload("orders.csv", "orders", header=True), pgsluice.LoadResult)
-    async with pgsluice.AsyncLoader("orders") as loader:
-        assert_type(await loader.flush(), pgsluice.Receipt)
+    async with pgsluice.AsyncWriter("orders") as writer:
+        assert_type(await writer.flush(), pgsluice.Receipt)
 
 
 def refuses() -> None:
@@ -51,4 +51,4 @@ def refuses() -> None:
     pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
     pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]
     pgsluice.load("orders.csv")  # type: ignore[call-arg]
-    pgsluice.Loader("orders", on_reject="keep")  # type: ignore[arg-type]
+    pgsluice.Writer("orders", on_reject="keep")  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ fn the_clock_is_named(server: Server) {
         let said = summary["fallbacks"].to_string().contains("the value depends on the clock");
         let context = format!("{ty} {key} {value}: {summary}");
         assert_eq!(said, rows_of_clock > 0, "{context}");
-        assert_eq!(summary["lanes"]["slow"], rows_of_clock, "{context}");
+        assert_eq!(summary["lanes"]["routed_by_server"], rows_of_clock, "{context}");
         assert_eq!(bench.count("t"), 100);
         bench.session.run("DROP TABLE t");
     }

@@ -84,7 +84,7 @@ fn what_cannot_be_asked_is_said_before(server: Server) {
     let summary = ended.summary();
     let said = "and the server cannot be asked: permission denied for schema s";
     assert!(summary["fallbacks"].to_string().contains(said), "{summary}");
-    assert_eq!(summary["lanes"]["slow"], ROWS, "{summary}");
+    assert_eq!(summary["lanes"]["routed_by_server"], ROWS, "{summary}");
 }
 
 fn a_right_that_is_revoked_in_the_middle_ends_the_load(server: Server) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fates;
+use super::row_counts;
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
@@ -82,7 +82,7 @@ fn updates_that_others_follow_are_counted_once(server: Server) {
             begin_anew(&bench);
             let load = ["rows.csv", "-t", "t", "-q", "--json", "--columns=g,id,code"];
             let ended = bench.load(load.iter().chain(&["--on-conflict=update"]).chain(way));
-            assert_eq!(fates(&ended, 0), expected, "{action} {way:?}: {ended:?}");
+            assert_eq!(row_counts(&ended, 0), expected, "{action} {way:?}: {ended:?}");
             assert!(content(&bench) == wanted, "{action} {way:?}: {ended:?}");
         }
     }
@@ -99,9 +99,13 @@ fn deletes_that_others_follow_are_counted_once(server: Server) {
             let load = ["keys.csv", "-t", "t", "-q", "--json", "--columns=g,id"];
             let ended = bench.load(load.iter().chain(&["--on-conflict=delete"]).chain(way));
             let groups = GROUPS as u64;
-            let expected = [("deleted", 2 * groups), ("absent", groups)];
-            let expected = expected.map(|(fate, rows)| (fate.to_owned(), rows));
-            assert_eq!(fates(&ended, 0), BTreeMap::from(expected), "{action} {way:?}: {ended:?}");
+            let expected = [("deleted", 2 * groups), ("not_found", groups)];
+            let expected = expected.map(|(counts, rows)| (counts.to_owned(), rows));
+            assert_eq!(
+                row_counts(&ended, 0),
+                BTreeMap::from(expected),
+                "{action} {way:?}: {ended:?}"
+            );
             let left = match action {
                 "CASCADE" => GROUPS,
                 _ => GROUPS * (ROWS / 2 - 2),
@@ -121,17 +125,17 @@ fn tables_that_inherit_keep_their_rows(server: Server) {
     for (action, other, own) in [
         (&["--on-conflict=update"][..], ("inserted", half), ("updated", half)),
         (&["--on-conflict=update", "--atomic"], ("inserted", half), ("updated", half)),
-        (&["--on-conflict=update", "--no-insert"], ("absent", half), ("updated", half)),
+        (&["--on-conflict=update", "--no-insert"], ("not_found", half), ("updated", half)),
         (&["--on-conflict=skip", "--key=id"], ("inserted", half), ("skipped", half)),
-        (&["--on-conflict=delete"], ("absent", half), ("deleted", half)),
+        (&["--on-conflict=delete"], ("not_found", half), ("deleted", half)),
     ] {
         bench.session.run(&format!(
             "TRUNCATE t; INSERT INTO t SELECT id, 0 FROM generate_series(0, {half} - 1) AS id;
              INSERT INTO u SELECT id, 0 FROM generate_series(0, {all} - 1) AS id"
         ));
         let ended = bench.load(["rows.csv", "-t", "t", "-q", "--json"].iter().chain(action));
-        let expected = [other, own].map(|(fate, rows)| (fate.to_owned(), rows));
-        assert_eq!(fates(&ended, 0), BTreeMap::from(expected), "{action:?}: {ended:?}");
+        let expected = [other, own].map(|(counts, rows)| (counts.to_owned(), rows));
+        assert_eq!(row_counts(&ended, 0), BTreeMap::from(expected), "{action:?}: {ended:?}");
         assert_eq!(bench.count("u WHERE v = 0"), all, "{action:?}");
     }
 }

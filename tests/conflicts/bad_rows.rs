@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::fates;
+use super::row_counts;
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([a_bad_row_is_named, bad_rows_are_rejected,]);
@@ -92,8 +92,8 @@ fn bad_rows_are_rejected(server: Server) {
             let met = if action == "skip" { "skipped" } else { "updated" };
             let half = rows as u64 / 2 - 2;
             let wanted = [("inserted", half), (met, half), ("rejected", 4)];
-            let wanted = wanted.map(|(fate, rows)| (fate.to_owned(), rows));
-            assert_eq!(fates(&ended, 3), BTreeMap::from(wanted), "{ended:?}");
+            let wanted = wanted.map(|(counts, rows)| (counts.to_owned(), rows));
+            assert_eq!(row_counts(&ended, 3), BTreeMap::from(wanted), "{ended:?}");
             let rejected = fs::read_to_string(bench.path(&file)).unwrap();
             let mut rejected: Vec<&str> = rejected.lines().collect();
             rejected.sort_unstable();

@@ -1,7 +1,7 @@
 //! Keys whose index has another collation or operator class than the column: what a load does is what the server does
 //! row by row, with the index as the arbiter.
 
-use super::fates;
+use super::row_counts;
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
@@ -166,12 +166,16 @@ fn keys_are_compared_as_their_index_compares_them(server: Server) {
             let context = format!("{} {:?} {options:?}", case.column, case.indexes);
             let load = ["rows.csv", "-t", "ours.t", "-q", "--json"];
             let ended = bench.load(load.iter().chain(options));
-            let fates = fates(&ended, 0);
-            assert_eq!(rows("ours"), rows("twin"), "{context}: {fates:?}");
-            let of = |fate: &str| fates.get(fate).copied().unwrap_or_default();
+            let row_counts = row_counts(&ended, 0);
+            assert_eq!(rows("ours"), rows("twin"), "{context}: {row_counts:?}");
+            let of = |counts: &str| row_counts.get(counts).copied().unwrap_or_default();
             let there = rows("twin").len() as u64;
-            assert_eq!(2 + of("inserted") - of("deleted"), there, "{context}: {fates:?}");
-            assert_eq!(fates.values().sum::<u64>(), WORDS.len() as u64, "{context}: {fates:?}");
+            assert_eq!(2 + of("inserted") - of("deleted"), there, "{context}: {row_counts:?}");
+            assert_eq!(
+                row_counts.values().sum::<u64>(),
+                WORDS.len() as u64,
+                "{context}: {row_counts:?}"
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use super::{fates, number};
+use super::{number, row_counts};
 use crate::harness::{Bench, Chance, Running, Server, Session, on_each_server};
 
 on_each_server!([two_loads_update_and_somebody_writes, two_loads_skip_the_same_new_keys,]);
@@ -56,8 +56,8 @@ fn two_loads_update_and_somebody_writes(server: Server) {
         done.store(true, Relaxed);
         let written = writing.join().unwrap();
         for ended in &ended {
-            let fates = fates(ended, 0);
-            assert_eq!(fates["duplicate"], KEYS as u64 / 10, "{fates:?}");
+            let row_counts = row_counts(ended, 0);
+            assert_eq!(row_counts["duplicate"], KEYS as u64 / 10, "{row_counts:?}");
         }
         let found = bench.session.rows("SELECT id, v FROM t");
         let mut found: HashMap<usize, String> = found
@@ -113,11 +113,13 @@ fn two_loads_skip_the_same_new_keys(server: Server) {
     let bench = bench(server);
     for round in 0..number("CONFLICT_ROUNDS", ROUNDS) {
         bench.session.run("TRUNCATE t");
-        let fates = start(&bench, "skip").map(|load| fates(&load.ended(), 0));
-        let sum = |name: &str| -> u64 { fates.iter().filter_map(|fates| fates.get(name)).sum() };
+        let row_counts = start(&bench, "skip").map(|load| row_counts(&load.ended(), 0));
+        let sum = |name: &str| -> u64 {
+            row_counts.iter().filter_map(|row_counts| row_counts.get(name)).sum()
+        };
         let keys = KEYS as u64;
         let sums = [sum("inserted"), sum("skipped"), sum("duplicate")];
-        assert_eq!(sums, [keys, keys, keys / 5], "round {round}: {fates:?}");
+        assert_eq!(sums, [keys, keys, keys / 5], "round {round}: {row_counts:?}");
         let found = bench.session.rows("SELECT count(*), count(DISTINCT id) FROM t");
         let all = Some(KEYS.to_string());
         assert_eq!(found, [[all.clone(), all]], "round {round}");

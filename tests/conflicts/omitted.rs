@@ -1,6 +1,6 @@
 //! Columns of a key that the input lacks: the server fills them, and so the server decides which rows are skipped.
 
-use super::fates;
+use super::row_counts;
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
@@ -54,12 +54,12 @@ fn rows_are_skipped_as_the_server_fills_their_key(server: Server) {
             |table: &str| bench.session.rows(&format!("SELECT id, v FROM {table} ORDER BY v"));
         let load = ["rows.csv", "-t", "ours", "--columns", "id,v", "--on-conflict=skip"];
         let ended = bench.load(load.iter().chain(&["-q", "--json"]));
-        let fates = fates(&ended, 0);
-        assert_eq!(rows("ours"), rows("twin"), "{columns}: {fates:?}");
-        let inserted = fates.get("inserted").copied().unwrap_or_default();
-        let skipped = fates.get("skipped").copied().unwrap_or_default();
-        assert_eq!(inserted, rows("twin").len() as u64 - 1, "{columns}: {fates:?}");
-        assert_eq!(inserted + skipped, IDS.len() as u64, "{columns}: {fates:?}");
+        let row_counts = row_counts(&ended, 0);
+        assert_eq!(rows("ours"), rows("twin"), "{columns}: {row_counts:?}");
+        let inserted = row_counts.get("inserted").copied().unwrap_or_default();
+        let skipped = row_counts.get("skipped").copied().unwrap_or_default();
+        assert_eq!(inserted, rows("twin").len() as u64 - 1, "{columns}: {row_counts:?}");
+        assert_eq!(inserted + skipped, IDS.len() as u64, "{columns}: {row_counts:?}");
     }
 }
 

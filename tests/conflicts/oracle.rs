@@ -1,4 +1,4 @@
-//! The oracle test: random tables, rows and options against the reference, row by row and fate by fate; loads that are
+//! The oracle test: random tables, rows and options against the reference, row by row and counts by counts; loads that are
 //! killed and resumed too.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use pgsluice::testing::failpoint::NAMES;
 
 use super::case::{Case, Form, names};
 use super::columns::Column;
-use super::{fates, number, reference};
+use super::{number, reference, row_counts};
 use crate::harness::{
     Bench, Cell, Chance, Ended, Running, Server, identifier, on_each_server, program,
 };
@@ -26,14 +26,14 @@ DO $$ BEGIN
     CREATE COLLATION public.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 EXCEPTION WHEN feature_not_supported THEN NULL; END $$";
 
-/// The fates, as the ledger calls them.
-const FATES: [&str; 10] = [
+/// The row_counts, as the ledger calls them.
+const COUNTS: [&str; 10] = [
     "inserted",
     "updated",
     "deleted",
     "unchanged",
-    "stale",
-    "absent",
+    "not_newer",
+    "not_found",
     "duplicate",
     "skipped",
     "dropped",
@@ -93,24 +93,24 @@ impl Trial<'_> {
         assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
         self.bench.session.run("SELECT twin.apply()");
         self.compare_rows();
-        let wanted = self.count("SELECT fate, count(*) FROM twin.input GROUP BY fate");
+        let wanted = self.count("SELECT counts, count(*) FROM twin.input GROUP BY counts");
         let columns: Vec<String> =
-            FATES.iter().map(|fate| format!("('{fate}', rows_{fate})")).collect();
+            COUNTS.iter().map(|counts| format!("('{counts}', rows_{counts})")).collect();
         let ledger = format!(
-            "SELECT fate, coalesce(n, 0) FROM pgsluice.load, (VALUES (0)) AS x,
-                 LATERAL (VALUES {}) AS f (fate, n) WHERE id = '{}'",
+            "SELECT counts, coalesce(n, 0) FROM pgsluice.load, (VALUES (0)) AS x,
+                 LATERAL (VALUES {}) AS f (counts, n) WHERE id = '{}'",
             columns.join(", "),
             self.id
         );
         assert_eq!(
             self.count(&ledger),
             wanted,
-            "the fates in the ledger, and those of the reference"
+            "the row_counts in the ledger, and those of the reference"
         );
         assert_eq!(
-            fates(&ended, 0),
+            row_counts(&ended, 0),
             wanted,
-            "the fates in the summary, and those of the reference"
+            "the row_counts in the summary, and those of the reference"
         );
         let read = self.bench.value(&format!(
             "SELECT rows_read - (SELECT count(*) FROM twin.input) FROM pgsluice.load WHERE id = '{}'",

@@ -13,7 +13,7 @@ pub(super) fn tables(case: &Case) -> String {
     let columns =
         case.input.iter().map(|Column { name, ty, .. }| format!("{} {ty}", identifier(name)));
     format!(
-        "CREATE TABLE twin.input (n serial PRIMARY KEY, leaf oid, fate text, {});
+        "CREATE TABLE twin.input (n serial PRIMARY KEY, leaf oid, counts text, {});
          CREATE TABLE twin.counting (LIKE twin.input);
          CREATE INDEX ON twin.counting ({})",
         columns.collect::<Vec<_>>().join(", "),
@@ -49,7 +49,7 @@ fn by_any(case: &Case) -> String {
         INSERT INTO twin.t ({known}) VALUES ({values}) ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS many = ROW_COUNT;
         what := CASE many WHEN 1 THEN 'inserted' ELSE 'skipped' END;
-        UPDATE twin.input SET fate = what WHERE n = r.n;
+        UPDATE twin.input SET counts = what WHERE n = r.n;
     END LOOP;",
         known = names(case.known()),
         values = of_input(case.known()),
@@ -66,19 +66,19 @@ fn by_key(case: &Case) -> String {
         IF NOT FOUND THEN
             INSERT INTO twin.counting SELECT * FROM twin.input WHERE n = r.n;
         ELSIF {is_better} THEN
-            UPDATE twin.input SET fate = 'duplicate' WHERE n = best.n;
+            UPDATE twin.input SET counts = 'duplicate' WHERE n = best.n;
             DELETE FROM twin.counting WHERE n = best.n;
             INSERT INTO twin.counting SELECT * FROM twin.input WHERE n = r.n;
         ELSE
-            UPDATE twin.input SET fate = 'duplicate' WHERE n = r.n;
+            UPDATE twin.input SET counts = 'duplicate' WHERE n = r.n;
         END IF;
     END LOOP;
-    FOR r IN SELECT * FROM twin.input WHERE fate IS NULL ORDER BY n LOOP
+    FOR r IN SELECT * FROM twin.input WHERE counts IS NULL ORDER BY n LOOP
         SELECT c.tableoid AS leaf, c.ctid AS place, ({is_newer}) AS is_newer, ({differs}) AS differs
         INTO old FROM twin.t c WHERE c.tableoid = r.leaf AND {same_there};
         IF NOT FOUND THEN
             IF {deletes} OR {leaves_out} THEN
-                what := 'absent';
+                what := 'not_found';
             ELSE
                 INSERT INTO twin.t ({known}) VALUES ({values});
                 what := 'inserted';
@@ -86,7 +86,7 @@ fn by_key(case: &Case) -> String {
         ELSIF {skips} THEN
             what := 'skipped';
         ELSIF NOT old.is_newer THEN
-            what := 'stale';
+            what := 'not_newer';
         ELSIF {deletes} THEN
             DELETE FROM twin.t WHERE tableoid = old.leaf AND ctid = old.place;
             what := 'deleted';
@@ -96,7 +96,7 @@ fn by_key(case: &Case) -> String {
             {update};
             what := 'updated';
         END IF;
-        UPDATE twin.input SET fate = what WHERE n = r.n;
+        UPDATE twin.input SET counts = what WHERE n = r.n;
     END LOOP;",
         values = of_input(case.known()),
         same_counting = same(case),
@@ -114,7 +114,7 @@ fn by_key(case: &Case) -> String {
         deletes = deletes(case),
         leaves_out = !case.inserts,
         skips = case.action == Action::Skip,
-        unchanged = if case.rule == Rule::Newest { "stale" } else { "unchanged" },
+        unchanged = if case.rule == Rule::Newest { "not_newer" } else { "unchanged" },
         update = update(case),
     )
 }

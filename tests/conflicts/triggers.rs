@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fates;
+use super::row_counts;
 use crate::harness::{Bench, Chance, Server, on_each_server};
 
 on_each_server!([
@@ -90,12 +90,14 @@ fn rows_get_their_keys_one_by_one(server: Server) {
                 bench.session.rows(&format!("SELECT t::text FROM {schema}.t ORDER BY 1"))
             };
             assert_eq!(there("ours"), there("twin"), "{context}");
-            let mut fates = fates(&ended, 0);
-            let met: u64 =
-                ["unchanged", "stale", "skipped"].iter().filter_map(|it| fates.remove(*it)).sum();
+            let mut row_counts = row_counts(&ended, 0);
+            let met: u64 = ["unchanged", "not_newer", "skipped"]
+                .iter()
+                .filter_map(|it| row_counts.remove(*it))
+                .sum();
             let mut wanted = wanted;
             let left = wanted.remove("left");
-            assert_eq!((fates, Some(met).filter(|met| *met > 0)), (wanted, left), "{context}");
+            assert_eq!((row_counts, Some(met).filter(|met| *met > 0)), (wanted, left), "{context}");
             let _ = std::fs::remove_file(bench.path("bad"));
         }
     }
@@ -110,18 +112,18 @@ fn one_by_one(bench: &Bench, conflict: &str) -> BTreeMap<String, u64> {
         )
     };
     bench.session.run(&format!(
-        "DROP TABLE IF EXISTS fate; CREATE TABLE fate (what text);
+        "DROP TABLE IF EXISTS counts; CREATE TABLE counts (what text);
          DO $$ DECLARE r record; what text; BEGIN
              FOR r IN SELECT * FROM input ORDER BY n LOOP
                  what := NULL;
                  IF r.id = 1 THEN {}; ELSE {}; END IF;
-                 INSERT INTO fate VALUES (COALESCE(what, 'left'));
+                 INSERT INTO counts VALUES (COALESCE(what, 'left'));
              END LOOP;
          END $$",
         insert("t_1"),
         insert("t_2")
     ));
-    let rows = bench.session.rows("SELECT what, count(*) FROM fate GROUP BY what").into_iter();
+    let rows = bench.session.rows("SELECT what, count(*) FROM counts GROUP BY what").into_iter();
     let count = |row: Vec<Option<String>>| {
         (row[0].clone().unwrap(), row[1].as_ref().unwrap().parse().unwrap())
     };
@@ -136,7 +138,7 @@ fn a_trigger_that_keeps_the_key_does_not_slow_a_load_down(server: Server) {
         let load = ["rows.csv", "-t", "ours.t", "--json", "--on-conflict", options];
         let ended = bench.load(load);
         assert!(!ended.stderr.contains("may change keys"), "{ended:?}");
-        assert_eq!(fates(&ended, 0)["duplicate"], 1);
+        assert_eq!(row_counts(&ended, 0)["duplicate"], 1);
         assert_eq!(bench.value("SELECT v FROM ours.t WHERE c = 'x'"), there.to_string());
         bench.session.run("DELETE FROM ours.t WHERE c = 'x'");
     }

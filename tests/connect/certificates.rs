@@ -1,8 +1,9 @@
 //! Servers with certificates of all kinds, and clients with their own, each verified as libpq does it:
-//! the psql of the same major version is asked as well, and must come to the same end.
+//! psql is asked as well, and must come to the same end.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::{Cluster, run};
@@ -22,13 +23,10 @@ const ISSUER: &str = "certificate verify failed: unknown issuer";
 const EXPIRED: &str = "certificate verify failed: certificate has expired";
 
 impl Cluster {
-    /// One beside which psql is, to be asked as well.
-    fn with_psql(server: Server) -> Option<Self> {
-        if !server.bin().join("psql").exists() {
-            server.skip("the server comes without psql");
-            return None;
-        }
-        Self::start(server)
+    /// The psql that is asked as well: the server's own, or the one on the PATH.
+    fn psql(&self) -> PathBuf {
+        let own = self.binaries.join("psql");
+        if own.exists() { own } else { PathBuf::from("psql") }
     }
 
     /// From now on the server shows this certificate.
@@ -44,7 +42,7 @@ impl Cluster {
     /// Connects, and has psql connect: both are let in, or neither.
     fn reach_as_psql(&self, options: &str) -> String {
         let outcome = self.reach(options);
-        let mut psql = Command::new(self.binaries.join("psql"));
+        let mut psql = Command::new(self.psql());
         psql.args(["-X", "-c", "SELECT 1", "-d", &self.conninfo(options)])
             .env("HOME", self.path(""));
         let (reached, said) = run(&mut psql);
@@ -54,7 +52,7 @@ impl Cluster {
 }
 
 fn a_server_is_verified_as_far_as_asked(server: Server) {
-    let Some(cluster) = Cluster::with_psql(server) else { return };
+    let Some(cluster) = Cluster::start(server) else { return };
     let right = format!("sslrootcert={}", cluster.path("right.crt"));
     let alone = format!("sslrootcert={}", cluster.path("alone.crt"));
     let elsewhere = "server certificate for \"db.example\" (and 1 other name) does not match host \
@@ -105,7 +103,7 @@ fn a_server_is_verified_as_far_as_asked(server: Server) {
 }
 
 fn a_client_shows_its_own(server: Server) {
-    let Some(cluster) = Cluster::with_psql(server) else { return };
+    let Some(cluster) = Cluster::start(server) else { return };
     cluster.execute("CREATE ROLE certified LOGIN");
     let pair = |certificate: &str, key: &str| {
         format!("sslcert={} sslkey={}", cluster.path(certificate), cluster.path(key))

@@ -152,7 +152,7 @@ fn a_load_that_is_finished(case: &Case) {
     fill(case, &[2], 5, "theirs");
     case.run("INSERT INTO t VALUES ('2026-01-05', -1, 'theirs')");
     let again = load();
-    assert_eq!((&again["was_finished"], &again["exchanged"]), (&true.into(), &0.into()));
+    assert_eq!((&again["already_finished"], &again["exchanged"]), (&true.into(), &0.into()));
     assert_eq!(case.value(CONTENT), "01 new 10, 01 theirs 1, 02 theirs 5, 03 old 50");
 }
 

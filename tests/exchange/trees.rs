@@ -116,7 +116,7 @@ fn rows_of_every_lane(case: &Case) {
     assert_eq!(case.same_as_copy(&rows, &[]), 3);
     case.run("TRUNCATE t");
     let summary = case.load(&rows, &[]).summary();
-    assert_eq!(summary["lanes"]["slow"], 500);
+    assert_eq!(summary["lanes"]["routed_by_server"], 500);
     let moved = summary["fallbacks"].as_array().unwrap().iter().find(|f| f["what"] == "rows moved");
     assert_eq!(moved.unwrap()["rows"], 500, "{summary}");
     case.run("TRUNCATE t");

@@ -92,6 +92,6 @@ fn a_key_that_is_refused_leaves_the_keys_beside_it_where_they_belong(server: Ser
     let ended = bench.load(["rows.csv", "-t", "t", "--json"]);
     let summary = ended.summary();
     assert_eq!((bench.count("t1"), bench.count("t2")), (1500, 1500));
-    let lanes = ["server", "slow"].map(|lane| summary["lanes"][lane].as_u64());
+    let lanes = ["routed_by_query", "routed_by_server"].map(|lane| summary["lanes"][lane].as_u64());
     assert_eq!(lanes, [Some(2994), Some(6)], "{summary}");
 }

@@ -25,7 +25,8 @@ fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
     bench.file("rows.csv", rows(299, 3));
     let summary = load(bench, &["--json", "-q"]).summary();
     assert_eq!((&summary["rows_loaded"], bench.count("t")), (&299.into(), 299));
-    let lanes = serde_json::json!({"native": 0, "server": 0, "slow": 299});
+    let lanes =
+        serde_json::json!({"routed_natively": 0, "routed_by_query": 0, "routed_by_server": 299});
     assert_eq!((&summary["lanes"], &summary["jobs"]), (&lanes, &1.into()), "{summary}");
     assert!(summary["fallbacks"].to_string().contains(SAID), "{summary}");
     let ended = load(bench, &[]);
@@ -63,7 +64,7 @@ fn small_depends_on_the_leaves(server: Server) {
     bench.session.run("ALTER TABLE t RENAME TO u; CREATE TABLE t (LIKE u) PARTITION BY LIST (v)");
     bench.session.run("ALTER TABLE t ATTACH PARTITION u DEFAULT");
     bench.file("rows.csv", row(64).repeat((1 << 14) + 1));
-    assert_eq!(really(bench, &["--json", "-q"]).summary()["lanes"]["slow"], 0);
+    assert_eq!(really(bench, &["--json", "-q"]).summary()["lanes"]["routed_by_server"], 0);
 }
 
 fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {

@@ -70,8 +70,8 @@ impl Ended {
             let parts = ["rows_loaded", "rows_rejected", "rows_dropped", "rows_already_loaded"];
             parts.map(get).iter().sum::<u64>()
         } else {
-            let fates = summary["fate"].as_object().unwrap().values();
-            fates.map(|rows| rows.as_u64().unwrap()).sum()
+            let row_counts = summary["counts"].as_object().unwrap().values();
+            row_counts.map(|rows| rows.as_u64().unwrap()).sum()
         };
         assert_eq!(get("rows_read"), sum, "{summary}");
         let first_row = ["seconds", "cpu_seconds"].map(|time| summary["first_row"][time].as_f64());

@@ -51,9 +51,9 @@ pub(crate) struct Summary {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Lanes {
-    pub(crate) native: u64,
-    pub(crate) server: u64,
-    pub(crate) slow: u64,
+    pub(crate) routed_natively: u64,
+    pub(crate) routed_by_query: u64,
+    pub(crate) routed_by_server: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -146,7 +146,8 @@ impl Summary {
     /// The rules that hold for every summary: each row has a lane, and none leaves the native
     /// lane without a reason.
     fn balance(&self) -> Result<(), String> {
-        let Lanes { native, server, slow } = self.lanes;
+        let Lanes { routed_natively: native, routed_by_query: server, routed_by_server: slow } =
+            self.lanes;
         if native + server + slow != self.rows_read {
             return Err("the lanes do not add up to the rows read".into());
         }

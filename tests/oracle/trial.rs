@@ -155,9 +155,10 @@ fn lanes(summary: &Summary, expected: &Loaded) -> Result<(), String> {
         return Err(format!("{} of {read} rows should be loaded: {summary:#?}", expected.rows));
     }
     let lanes = &summary.lanes;
-    for (lane, expected, rows) in
-        [("native", &expected.native, lanes.native), ("server", &expected.server, lanes.server)]
-    {
+    for (lane, expected, rows) in [
+        ("routed_natively", &expected.native, lanes.routed_natively),
+        ("routed_by_query", &expected.server, lanes.routed_by_query),
+    ] {
         if let Some(share) = expected
             && !share.admits(rows, read)
         {

@@ -179,11 +179,11 @@ fn lists(key: Key) -> BoxedStrategy<Vec<Part>> {
 /// multiples, seldom one left out.
 fn hashes() -> BoxedStrategy<Vec<Part>> {
     (1u32..5, vec(0u8..20, 5), 2u32..4)
-        .prop_map(|(modulus, fates, times)| {
+        .prop_map(|(modulus, row_counts, times)| {
             let again = |of: u32, remainder: u32, times: u32| {
                 (0..times).map(move |n| (of * times, remainder + of * n))
             };
-            let one = |remainder: u32| match fates[remainder as usize] {
+            let one = |remainder: u32| match row_counts[remainder as usize] {
                 0 => vec![],
                 1..=3 => again(modulus, remainder, 2).collect(),
                 4..=6 => {

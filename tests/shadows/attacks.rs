@@ -45,7 +45,7 @@ fn self_test_by_types_of_columns(case: &Case) {
 fn questions_by_unnest(case: &Case) {
     only(case, "unnest", "text[]", "SETOF text");
     case.bench.file("asked.csv", "2,01,a,$1,b\n");
-    assert_eq!(case.loads("asked", &["asked.csv", "--few-rows=0"])["lanes"]["server"], 1);
+    assert_eq!(case.loads("asked", &["asked.csv", "--few-rows=0"])["lanes"]["routed_by_query"], 1);
 }
 
 fn self_test_by_hash_partitions(case: &Case) {

@@ -62,7 +62,10 @@ fn load_of_keys_that_are_asked(case: &Case) {
     haunted(case);
     case.bench.file("asked.csv", asked_rows(4000));
     let summary = case.loads("asked", &["asked.csv", "--few-rows=0"]);
-    assert_eq!((&summary["rows_loaded"], &summary["lanes"]["slow"]), (&4000.into(), &1000.into()));
+    assert_eq!(
+        (&summary["rows_loaded"], &summary["lanes"]["routed_by_server"]),
+        (&4000.into(), &1000.into())
+    );
     // Which key is not asked about, and why, is said.
     let plan = case.succeeds("plan", "asked", &["asked.csv"]);
     assert!(plan.stdout.contains("the server cannot be asked with names"), "{plan:?}");

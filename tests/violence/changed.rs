@@ -1,5 +1,5 @@
 //! SIGKILL and stopped servers while rows are updated that are there already: in the end each key is as its last
-//! row says, and every row has the fate that it has in a load that nobody disturbs.
+//! row says, and every row has the counts that it has in a load that nobody disturbs.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ struct Changed {
     files: Vec<String>,
     /// The rows before a load, and after it.
     in_table: [u64; 2],
-    /// How many rows have which fate.
-    fates: BTreeMap<String, u64>,
+    /// How many rows have which counts.
+    row_counts: BTreeMap<String, u64>,
 }
 
 impl Changed {
@@ -58,17 +58,20 @@ impl Changed {
                  SELECT * FROM counting UNION ALL
                  SELECT * FROM before b WHERE NOT EXISTS (SELECT FROM counting c WHERE c.id = b.id)"
         ));
-        let fates = bench.session.rows(
+        let row_counts = bench.session.rows(
             "SELECT CASE WHEN b.id IS NULL THEN 'inserted' WHEN (b.v, b.w) = (c.v, c.w) THEN 'unchanged'
                          ELSE 'updated' END, count(*)
              FROM counting c LEFT JOIN before b USING (id) GROUP BY 1
              UNION ALL SELECT 'duplicate', (SELECT count(*) FROM input) - (SELECT count(*) FROM counting)",
         );
-        let fates: BTreeMap<String, u64> = fates
+        let row_counts: BTreeMap<String, u64> = row_counts
             .into_iter()
             .map(|row| (row[0].clone().unwrap(), row[1].as_ref().unwrap().parse().unwrap()))
             .collect();
-        assert!(fates.values().all(|rows| *rows > 0) && fates.len() == 4, "{fates:?}");
+        assert!(
+            row_counts.values().all(|rows| *rows > 0) && row_counts.len() == 4,
+            "{row_counts:?}"
+        );
         let files = (0..3).map(|file| {
             let lines = bench.session.rows(&format!(
                 "SELECT concat_ws(',', id, v, w) FROM input WHERE n * 3 / ({rows} + 1) = {file} ORDER BY n"
@@ -81,7 +84,7 @@ impl Changed {
         });
         let files = files.collect();
         let in_table = [bench.count("before"), bench.count("wanted")];
-        Self { bench, rows: rows as u64, files, in_table, fates }
+        Self { bench, rows: rows as u64, files, in_table, row_counts }
     }
 }
 
@@ -109,14 +112,14 @@ impl Subject for Changed {
                                    UNION ALL (TABLE wanted EXCEPT ALL TABLE t)) AS d",
         );
         assert_eq!(differing, "0", "rows that are not as the input says: {summary}");
-        let fates: BTreeMap<String, u64> = summary["fate"]
+        let row_counts: BTreeMap<String, u64> = summary["counts"]
             .as_object()
             .unwrap()
             .iter()
-            .map(|(fate, rows)| (fate.clone(), rows.as_u64().unwrap()))
+            .map(|(counts, rows)| (counts.clone(), rows.as_u64().unwrap()))
             .filter(|(_, rows)| *rows > 0)
             .collect();
-        assert_eq!(fates, self.fates, "{summary}");
+        assert_eq!(row_counts, self.row_counts, "{summary}");
         summary["rows_already_loaded"].as_u64().unwrap()
     }
 

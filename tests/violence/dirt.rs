@@ -269,8 +269,8 @@ impl Subject for Dirt {
 
     fn check(&self, ended: &Ended) -> u64 {
         // A load may have been struck when it was finished, and had not said so.
-        let was_finished = ended.status.success() && ended.stdout.contains("\"jobs\":0,");
-        let summary = ended.summary_of(if was_finished { 0 } else { 3 });
+        let already_finished = ended.status.success() && ended.stdout.contains("\"jobs\":0,");
+        let summary = ended.summary_of(if already_finished { 0 } else { 3 });
         assert_eq!(number(&summary["rows_read"]), self.rows, "{summary}");
         assert_eq!(number(&summary["rows_rejected"]), self.bad.len(), "{summary}");
         assert_eq!(self.twins.leaves("public"), self.wanted);

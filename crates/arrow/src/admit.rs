@@ -64,7 +64,7 @@ fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<Writ
         (DataType::Struct(_), _) => Err("a struct needs a composite type or jsonb".to_owned()),
         (DataType::Map(..), _) => Err("a map needs jsonb or json".to_owned()),
         (_, Made::Array { delimiter, element }) => {
-            array(source, (*delimiter, &element_of(base, element)), inexact)
+            array(source, *delimiter, &element_of(base, element), inexact)
         }
         _ => Err("a list needs an array or jsonb".to_owned()),
     }
@@ -85,7 +85,8 @@ fn values(list: &DataType) -> Option<&FieldRef> {
 /// Lists within lists are dimensions of one array, as long as the elements are no lists themselves.
 fn array(
     list: &DataType,
-    (delimiter, element): (u8, &ColumnType),
+    delimiter: u8,
+    element: &ColumnType,
     inexact: Inexact,
 ) -> Result<Writer, String> {
     let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)

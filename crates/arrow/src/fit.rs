@@ -19,7 +19,8 @@ use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
 pub(crate) fn put<S: Sink>(
     writer: &Writer,
     value: Value<'_, '_>,
-    (source, row): (&Source<'_>, usize),
+    source: &Source<'_>,
+    row: usize,
     sink: &mut S,
 ) -> Written {
     match (writer, value) {
@@ -37,7 +38,7 @@ pub(crate) fn put<S: Sink>(
         (Writer::Timestamptz(precision), value) => {
             sink.timestamptz(timestamp(&value, *precision, "timestamptz")?);
         }
-        (writer, value) => return rare(writer, value, (source, row), sink),
+        (writer, value) => return rare(writer, value, source, row, sink),
     }
     Ok(())
 }
@@ -45,7 +46,8 @@ pub(crate) fn put<S: Sink>(
 fn rare<S: Sink>(
     writer: &Writer,
     value: Value<'_, '_>,
-    (source, row): (&Source<'_>, usize),
+    source: &Source<'_>,
+    row: usize,
     sink: &mut S,
 ) -> Written {
     match (writer, value) {

@@ -22,7 +22,7 @@ pub(crate) fn field(
     match source.value(row) {
         Value::Null => out.extend_from_slice(b"\\N"),
         value => {
-            fit::put(writer, value, (source, row), &mut Text(out))?;
+            fit::put(writer, value, source, row, &mut Text(out))?;
             if !is_plain(writer) {
                 quote::escape(start, out);
             }
@@ -173,7 +173,7 @@ impl Text<'_> {
             Value::Null => self.0.extend_from_slice(null),
             value => {
                 let start = self.0.len();
-                fit::put(writer, value, (source, row), self)?;
+                fit::put(writer, value, source, row, self)?;
                 quote::quote(start, self.0);
             }
         }

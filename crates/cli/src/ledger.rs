@@ -1,17 +1,17 @@
 //! `pgsluice ledger`: which loads the target knows, and what is in of them.
 
 use clap::{Args, Subcommand};
-use pgsluice::fate::Fate;
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
 use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten};
+use pgsluice::row_counts::RowCounts;
 use pgsluice::{Control, Result, Target};
 use serde::Deserialize;
 
 use crate::complete;
 use crate::names::{name, parse_name};
 use crate::output::{count, grouped, print, print_json, say};
-use crate::summary::fates;
+use crate::summary::row_counts;
 use crate::target::TargetArgs;
 
 #[derive(Args, Debug)]
@@ -216,7 +216,7 @@ fn shortened(text: &str, room: usize) -> String {
     }
 }
 
-fn described(Details { entry, terms, fate, receipts, position }: &Details) -> String {
+fn described(Details { entry, terms, counts, receipts, position }: &Details) -> String {
     let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
@@ -225,9 +225,9 @@ fn described(Details { entry, terms, fate, receipts, position }: &Details) -> St
     ];
     lines.extend(ended.iter().map(|ended| format!("ended    {ended}")));
     lines.extend(
-        Some(fates(fate))
+        Some(row_counts(counts))
             .filter(|_| terms.contains_key("on_conflict"))
-            .map(|fates| format!("fate     {fates}")),
+            .map(|row_counts| format!("counts     {row_counts}")),
     );
     lines.extend(position.iter().map(|position| format!("position {position}")));
     if !run.program.is_empty() {
@@ -245,8 +245,8 @@ fn described(Details { entry, terms, fate, receipts, position }: &Details) -> St
             count(of_table.rows, "row", "rows"),
             name(source)
         );
-        if of_table.fate != Fate::default() {
-            line.push_str(&format!("; {}", fates(&of_table.fate)));
+        if of_table.counts != RowCounts::default() {
+            line.push_str(&format!("; {}", row_counts(&of_table.counts)));
         }
         for (source, start, stop) in &of_table.ranges {
             line.push_str(&format!("; {start} to {stop} of {}", name(*source)));

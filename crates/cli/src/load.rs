@@ -181,7 +181,7 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     if json {
         print_json(&summary)?;
     }
-    let rejects = summary.rows_rejected > 0 && !summary.was_finished;
+    let rejects = summary.rows_rejected > 0 && !summary.already_finished;
     Ok(if rejects { exit::REJECTED } else { exit::DONE })
 }
 

@@ -2,14 +2,14 @@
 
 use pgsluice::counts::summary::{Fallback, Summary};
 use pgsluice::error::on_one_line;
-use pgsluice::fate::Fate;
 use pgsluice::job::{OnConflict, Rejects};
+use pgsluice::row_counts::RowCounts;
 
 use crate::output::{bytes, count, grouped};
 
 /// The summary in a few lines.
 pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
-    if summary.was_finished {
+    if summary.already_finished {
         return of_finished(summary);
     }
     let Summary { seconds, .. } = summary;
@@ -29,7 +29,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         bytes(throughput as u64),
     );
     if meets {
-        text.push_str(&format!("\n  {}", fates(&summary.fate)));
+        text.push_str(&format!("\n  {}", row_counts(&summary.counts)));
     }
     if summary.rows_already_loaded > 0 {
         let rows = count(summary.rows_already_loaded, "row", "rows");
@@ -67,10 +67,10 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
 }
 
 /// What became of rows: the numbers that are not 0, with their names.
-pub(crate) fn fates(fate: &Fate) -> String {
-    let known = fate.by_name().into_iter().filter(|(_, rows)| *rows > 0);
+pub(crate) fn row_counts(counts: &RowCounts) -> String {
+    let known = counts.by_name().into_iter().filter(|(_, rows)| *rows > 0);
     let known: Vec<String> =
-        known.map(|(name, rows)| format!("{} {name}", grouped(rows))).collect();
+        known.map(|(name, rows)| format!("{} {}", grouped(rows), name.replace('_', " "))).collect();
     if known.is_empty() { "no row".to_owned() } else { known.join(", ") }
 }
 
@@ -85,11 +85,11 @@ fn ways(summary: &Summary) -> String {
         return format!("\n  in one COPY by {jobs}, which is fastest for so few rows");
     }
     let leaves = count(*leaves as u64, "leaf", "leaves");
-    let native = count(lanes.native, "row", "rows");
+    let native = count(lanes.routed_natively, "row", "rows");
     let mut text = format!("\n  {leaves} by {jobs}, {native} routed natively");
     for (rows, how) in [
-        (lanes.server, "routed by keys that the server evaluated"),
-        (lanes.slow, "left to the server"),
+        (lanes.routed_by_query, "routed by keys that the server evaluated"),
+        (lanes.routed_by_server, "left to the server"),
     ] {
         if rows > 0 {
             text.push_str(&format!(", {} {how}", grouped(rows)));

@@ -26,7 +26,8 @@ impl Finding<'_> {
     pub(crate) fn column(
         self,
         line: &str,
-        (key, value): (&str, &str),
+        key: &str,
+        value: &str,
         columns: &mut [ObjectColumn],
         slots: &mut Slots,
     ) -> Result<Option<usize>, Refused> {
@@ -52,7 +53,7 @@ impl Finding<'_> {
                 columns[place].key_of_row = (found.slot, is_alike);
                 Ok(Some(place))
             }
-            Goes::LeftOut(column) => Err(self.left_out(line, (key, value), column)),
+            Goes::LeftOut(column) => Err(self.left_out(line, key, value, column)),
             Goes::Either(one, other) => {
                 let columns = [one, other].map(|column| self.paths.column(column));
                 Err(Refused::either(line, key, value, columns))
@@ -68,7 +69,7 @@ impl Finding<'_> {
     }
 
     #[cold]
-    fn left_out(self, line: &str, (key, value): (&str, &str), column: usize) -> Refused {
+    fn left_out(self, line: &str, key: &str, value: &str, column: usize) -> Refused {
         let column = self.paths.column(column);
         let refused = Refused::left_out(line, key, value, column);
         match self.hints.get(column) {

@@ -181,7 +181,7 @@ impl Objects {
         columns.iter_mut().for_each(|column| column.field = None);
         slots.begin();
         walk::members(line, line, |key, value| {
-            let Some(place) = finding.column(line, (&key, value), columns, slots)? else {
+            let Some(place) = finding.column(line, &key, value, columns, slots)? else {
                 string::check_key(line, &key, value)?;
                 return string::check(line, value);
             };

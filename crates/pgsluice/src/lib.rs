@@ -31,8 +31,6 @@ pub mod error;
 #[doc(hidden)]
 pub mod exchange;
 #[doc(hidden)]
-pub mod fate;
-#[doc(hidden)]
 pub mod gather;
 #[doc(hidden)]
 pub mod inspect;
@@ -50,6 +48,8 @@ pub mod pg;
 pub mod plan;
 mod rejects;
 mod route;
+#[doc(hidden)]
+pub mod row_counts;
 mod sink;
 #[doc(hidden)]
 pub mod source;

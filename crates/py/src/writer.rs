@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pgsluice::job::InputOptions;
 use pgsluice::source::Input as Source;
-use pgsluice::writer::way::Way;
+use pgsluice::writer::send_method::SendMethod;
 use pgsluice::writer::{Durability, Receipt, Writer as Rows};
 use pgsluice::{Control, Error, Inputs, Kind, Result};
 use pgsluice_cli::door;
@@ -127,7 +127,7 @@ impl Writer {
         let (outcome, received) = channel();
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = orders.send(Order { what, outcome });
-        sent.map_err(|_| PyRuntimeError::new_err("the loader's thread has ended"))?;
+        sent.map_err(|_| PyRuntimeError::new_err("the Writer's thread has ended"))?;
         Ok(Doing { received: Mutex::new(received), done: OnceLock::new() })
     }
 }
@@ -170,14 +170,14 @@ impl Doing {
             Ok(receipt) => receipt.as_ref(),
             Err(error) => return Err(failure_at(error, position.clone(), starts)),
         };
-        let fate = receipt.map(|receipt| receipt.fate).unwrap_or_default();
-        let way = receipt.and_then(|receipt| receipt.way).map(|way| match way {
-            Way::Arrays => "arrays",
-            Way::Copy => "copy",
-            Way::Conflict => "conflict",
-            Way::Stage => "stage",
+        let counts = receipt.map(|receipt| receipt.counts).unwrap_or_default();
+        let method = receipt.and_then(|receipt| receipt.method).map(|method| match method {
+            SendMethod::Arrays => "arrays",
+            SendMethod::Copy => "copy",
+            SendMethod::Conflict => "conflict",
+            SendMethod::Stage => "stage",
         });
-        Ok(Some((id.clone(), position.clone(), fate.read, fate.by_name().to_vec(), way)))
+        Ok(Some((id.clone(), position.clone(), counts.read, counts.by_name().to_vec(), method)))
     }
 }
 
@@ -267,10 +267,10 @@ fn rest(py: Python<'_>, options: String, input: &Input) -> PyResult<Rest> {
 }
 
 fn closed() -> Error {
-    Error::new(Kind::Usage, "the loader is closed")
+    Error::new(Kind::Usage, "the Writer is closed")
 }
 
 fn lost() -> Error {
-    let message = "internal error: the loader's thread ended unexpectedly";
+    let message = "internal error: the Writer's thread ended unexpectedly";
     Error::new(Kind::Internal, message).with_sqlstate("XX000")
 }

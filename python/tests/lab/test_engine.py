@@ -24,7 +24,7 @@ class Commands(unittest.TestCase):
             ("psql-staged-update", "CREATE TABLE\nCOPY 7\nANALYZE\nUPDATE 5\n"),
             (
                 "pgsluice-update",
-                '{"rows_read":7,"fate":{"inserted":0,"updated":5,"absent":2},'
+                '{"rows_read":7,"counts":{"inserted":0,"updated":5,"not_found":2},'
                 '"by_leaf":[{"table":"t","inserted":0,"updated":3}]}',
             ),
         ):

@@ -33,9 +33,9 @@ class Loads(Limited, OnServer):
         """Load data, whatever comes of it."""
         return pgsluice.load(data, "loaded", server(), **options)
 
-    def fail_to_put(self, data: Any, **options: Any) -> pgsluice.LoadError:
+    def fail_to_put(self, data: Any, **options: Any) -> pgsluice.Error:
         """Load data that must be refused."""
-        with self.assertRaises(pgsluice.LoadError) as caught:
+        with self.assertRaises(pgsluice.Error) as caught:
             self.put(data, **options)
         return caught.exception
 
@@ -68,7 +68,7 @@ class MemoryMatrix(Limited, Matrix):
         wire = options[0] if options else None
         try:
             done = pgsluice.load(self.data, "loaded", server(), no_ledger=True, wire=wire)
-        except (pgsluice.LoadError, ValueError) as error:
+        except (pgsluice.Error, ValueError) as error:
             self.fail(str(error))
         if wire == "binary":
             self.assertNotIn("sent as text", str(done.fallbacks))

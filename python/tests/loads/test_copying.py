@@ -174,7 +174,7 @@ class Copied(Loads):
         with self.assertRaises((pgsluice.DataError, psycopg.errors.DataError)):
             pgsluice.copy(self.own, rows, "loaded")
         self.own.rollback()
-        with self.assertRaisesRegex(pgsluice.LoadError, '"extra", which matches no column'):
+        with self.assertRaisesRegex(pgsluice.Error, '"extra", which matches no column'):
             pgsluice.copy(self.own, pa.table({"id": [1], "extra": [2]}), "loaded")
         with self.assertRaisesRegex(TypeError, r"copy\(\) takes table as a str, not Table"):
             pgsluice.copy(self.own, "loaded", table(1))

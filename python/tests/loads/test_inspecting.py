@@ -186,7 +186,7 @@ class Ledger(Inspecting):
         self.assertEqual(
             details, self.printed(pgsluice.LedgerDetails, "ledger", "show", "inspected")
         )
-        self.assertEqual(details.fate.inserted, 100)
+        self.assertEqual(details.counts.inserted, 100)
 
     def test_receipts(self):
         """A load that has failed shows how far it is."""

@@ -153,7 +153,7 @@ class Kinds(Loads):
         for data in (TABLE, iter(TABLE.to_batches()), pl.DataFrame(TABLE), iter([TABLE, TABLE])):
             self.connection.execute("TRUNCATE loaded; INSERT INTO loaded VALUES (2, 'old', 1)")
             done = self.put(data, on_conflict="update")
-            self.assertEqual((done.fate.inserted, done.fate.updated), (2, 1))
+            self.assertEqual((done.counts.inserted, done.counts.updated), (2, 1))
             self.assert_same()
             self.assertEqual(sum(leaf.inserted for leaf in done.by_leaf), 2)
 

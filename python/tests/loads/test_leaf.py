@@ -40,8 +40,8 @@ class Leaf(Loads):
     def leaf(self, batch, **options):
         return pgsluice.leaf("loaded", batch, server(), **options)
 
-    def refuse(self, batch, **options) -> pgsluice.LoadError:
-        with self.assertRaises(pgsluice.LoadError) as caught:
+    def refuse(self, batch, **options) -> pgsluice.Error:
+        with self.assertRaises(pgsluice.Error) as caught:
             self.leaf(batch, **options)
         return caught.exception
 

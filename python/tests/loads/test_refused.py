@@ -20,7 +20,7 @@ class Refused(Loads):
         super().setUp()
         self.make(v="integer CHECK (v <> 50)")
 
-    def assert_nothing(self, error: pgsluice.LoadError, kind: type, *said: str) -> None:
+    def assert_nothing(self, error: pgsluice.Error, kind: type, *said: str) -> None:
         self.assertIs(type(error), kind, error)
         for words in said:
             self.assertIn(words, str(error))

@@ -24,7 +24,7 @@ class Resumed(Loads):
         super().setUp()
         self.make(v="text")
 
-    def begin(self, data) -> pgsluice.LoadError:
+    def begin(self, data) -> pgsluice.Error:
         """Begin a load that fails with rows in the table."""
         error = self.fail_to_put(data, load_id="one", memory="16MB", jobs=2)
         self.assertGreater(error.rows_committed, 0)
@@ -52,7 +52,7 @@ class Resumed(Loads):
         self.assertEqual(done.rows_already_loaded, error.rows_committed)
         self.assert_whole()
         again = self.put(batches(), load_id="one")
-        self.assertTrue(again.was_finished)
+        self.assertTrue(again.already_finished)
         refused = self.fail_to_put(batches(OTHER), load_id="one")
         self.assertIn("<data> has other contents", str(refused))
         refused = self.fail_to_put(batches(TABLE[:10_000]), load_id="one")
@@ -72,7 +72,7 @@ class Resumed(Loads):
         done = self.put(TABLE, load_id="one", memory="16MB")
         self.assertEqual(done.rows_already_loaded, error.rows_committed)
         self.assert_whole()
-        self.assertTrue(self.put(TABLE, load_id="one").was_finished)
+        self.assertTrue(self.put(TABLE, load_id="one").already_finished)
         self.assertEqual(self.fail_to_put(OTHER, load_id="one").sqlstate, "55000")
 
     def test_rows_are_given_again(self):

@@ -62,8 +62,8 @@ class Rounded(Loads):
         found = self.connection.execute("SELECT v FROM loaded ORDER BY id").fetchall()
         self.assertEqual(found, [(Decimal("0.13"),), (Decimal("0.30"),)])
         self.assertTrue(pgsluice.verify(rows, "loaded", server(), round=True).equal)
-        with pgsluice.Loader("loaded", server(), round=True) as loader:
-            loader.write(rows)
+        with pgsluice.Writer("loaded", server(), round=True) as writer:
+            writer.write(rows)
         self.assertEqual(self.count(), 4)
         self.make_by(sql.SQL("id int, v numeric(10,2)"), "v")
         leaves = pgsluice.leaf("loaded", rows, server(), round=True).to_pylist()

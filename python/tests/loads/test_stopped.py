@@ -99,7 +99,7 @@ class Stopped(Loads):
     def test_an_outcome_stays(self):
         """A signal may end the wait that has received it."""
         session = Session()
-        given = spec("Loader", PlaceOptions, {}, server(), "loaded")
+        given = spec("Writer", PlaceOptions, {}, server(), "loaded")
         doing = session.writer.open(json.dumps(given), False)
         while (outcome := doing.wait(1)) is None:
             pass

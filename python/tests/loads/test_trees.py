@@ -39,7 +39,7 @@ class Trees(Limited):
         self.assertEqual(tree.stored(), expected)
         if library in LEAVES:
             # It says nothing of rows that have to take the slow lane.
-            self.assertEqual(leaves is None, done.lanes.slow > 0, done.fallbacks)
+            self.assertEqual(leaves is None, done.lanes.routed_by_server > 0, done.fallbacks)
         if leaves:
             self.assertEqual(leaves, [leaf for leaf, _ in expected])
 

@@ -179,9 +179,9 @@ class Values(Loads):
             self.put(data, no_ledger=True)
             self.assert_same()
         self.empty("loaded")
-        with pgsluice.Loader("loaded", server()) as loader:
+        with pgsluice.Writer("loaded", server()) as writer:
             for row in rows:
-                loader.write([row])
+                writer.write([row])
         self.assert_same()
 
     def test_values_are_what_psycopg_sends(self):
@@ -336,8 +336,8 @@ class Iterators(Loads):
         found = pgsluice.verify(make(), "loaded", server())
         self.assertTrue(found.equal, found)
         self.empty("loaded")
-        with pgsluice.Loader("loaded", server()) as loader:
-            loader.write(make())
+        with pgsluice.Writer("loaded", server()) as writer:
+            writer.write(make())
         self.assert_same()
         self.empty("loaded")
         with self.connection.transaction():
@@ -404,10 +404,10 @@ class Iterators(Loads):
             self.assertIs(type(error), pgsluice.InputError)
             self.assertIs(error.__cause__, boom)
             self.assertEqual(self.count(), error.rows_committed or 0)
-            with pgsluice.Loader("loaded", server()) as loader:
+            with pgsluice.Writer("loaded", server()) as writer:
                 with self.assertRaises(ValueError):
-                    loader.write(fail())
-                self.assertEqual(loader.rows_waiting, 0)
+                    writer.write(fail())
+                self.assertEqual(writer.rows_waiting, 0)
 
     def test_a_generator_that_changes_its_kind(self):
         error = self.fail_to_put(iter([(1, "a"), {"id": 2}]))

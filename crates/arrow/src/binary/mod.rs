@@ -28,7 +28,7 @@ pub(crate) fn field(
             wire::put_null(out);
             Ok(())
         }
-        value => fit::put(writer, value, (source, row), &mut Binary(out)),
+        value => fit::put(writer, value, source, row, &mut Binary(out)),
     }
 }
 

@@ -119,7 +119,8 @@ impl Scheduler {
     /// leaves travel together if `together`, or if they are few.
     pub fn take_first(
         &mut self,
-        (most, nodes): (usize, usize),
+        most: usize,
+        nodes: usize,
         together: bool,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Vec<Payload> {

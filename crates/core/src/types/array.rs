@@ -31,7 +31,8 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
 /// `oid`. It writes the dimensions, whether there are NULLs, the type; the length of the dimension and
 /// its first place; the elements.
 pub(super) fn encode(
-    (oid, delimiter): (u32, u8),
+    oid: u32,
+    delimiter: u8,
     codec: &Codec,
     text: &[u8],
     field: &mut Vec<u8>,

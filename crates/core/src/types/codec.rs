@@ -170,7 +170,7 @@ impl Codec {
             Self::Polygon => geometry::encode_polygon(text, field),
             Self::Circle => geometry::encode_circle(text, field),
             Self::Array { oid, delimiter, element } => {
-                array::encode((*oid, *delimiter), element, text, field)
+                array::encode(*oid, *delimiter, element, text, field)
             }
             Self::Range(subtype) => range::encode(subtype, text, field),
             Self::Multirange(subtype) => range::encode_multirange(subtype, text, field),

@@ -158,7 +158,7 @@ impl House {
         let before = self.waiting.len();
         let [one, other] = &mut self.shards;
         let together = choices.once_in(2);
-        let payloads = self.scheduler.take_first((most, nodes), together, &mut [one, other]);
+        let payloads = self.scheduler.take_first(most, nodes, together, &mut [one, other]);
         let is_shared = choices.once_in(2);
         for mut payload in payloads {
             if is_shared {

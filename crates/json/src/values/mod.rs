@@ -107,7 +107,7 @@ impl Values {
         out: &mut Vec<u8>,
     ) -> Result<(), Refused> {
         let ValueColumn { name, ty, kind, .. } = &self.columns[place];
-        put(line, value, (kind, self.rounds), out).map_err(|flaw| match flaw {
+        put(line, value, kind, self.rounds, out).map_err(|flaw| match flaw {
             Flaw::Refused(refused) => refused,
             Flaw::Misfit(Misfit { value: what, why, hint, can_round }) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -172,12 +172,7 @@ fn put_comma(out: &mut Vec<u8>) {
 }
 
 /// Appends a value for a column of this kind, which may round.
-fn put(
-    line: &str,
-    value: &str,
-    (kind, rounds): (&Kind, bool),
-    out: &mut Vec<u8>,
-) -> Result<(), Flaw> {
+fn put(line: &str, value: &str, kind: &Kind, rounds: bool, out: &mut Vec<u8>) -> Result<(), Flaw> {
     if let Some(tagged) = Tagged::read(value) {
         return Ok(fit::put(tagged, kind, rounds, out)?);
     }
@@ -187,7 +182,7 @@ fn put(
     };
     match (value.as_bytes().first(), kind) {
         (Some(b'['), Kind::Array(element)) => {
-            return put_elements(line, value, (element, rounds), out);
+            return put_elements(line, value, element, rounds, out);
         }
         (Some(b'{'), Kind::Composite(columns)) => {
             return put_members(line, value, columns, rounds, out);
@@ -210,7 +205,8 @@ fn put(
 fn put_elements(
     line: &str,
     value: &str,
-    element: (&Kind, bool),
+    element: &Kind,
+    rounds: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Flaw> {
     let mut flaw = None;
@@ -221,7 +217,7 @@ fn put_elements(
             true => put_elements,
             false => put,
         };
-        put(line, value, element, out).map_err(|found| stop(line, value, &mut flaw, found))
+        put(line, value, element, rounds, out).map_err(|found| stop(line, value, &mut flaw, found))
     })
     .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
     out.push(b']');
@@ -241,7 +237,7 @@ fn put_members(
     walk::members(line, value, |key, value| {
         put_key(&key, out);
         let kind = columns.iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
-        put(line, value, (kind.unwrap_or(&Kind::Json), rounds), out)
+        put(line, value, kind.unwrap_or(&Kind::Json), rounds, out)
             .map_err(|found| stop(line, value, &mut flaw, found))
     })
     .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;

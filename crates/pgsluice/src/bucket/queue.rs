@@ -228,7 +228,7 @@ impl<'c> Queue<'c> {
                 let most = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
                 let nodes = self.plan.catalogue.several.most;
                 let mut payloads =
-                    scheduler.take_first((most, nodes), landing.is_open(), &mut shards);
+                    scheduler.take_first(most, nodes, landing.is_open(), &mut shards);
                 // With a key the same leaf's rows may wait for each other until they are taken back.
                 if !self.plan.sorts() {
                     payloads.iter_mut().for_each(|payload| scheduler.share(payload));

@@ -8,9 +8,9 @@ use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::route::Cause;
 
 use crate::exchange::Exchanged;
-use crate::fate::Fate;
 use crate::plan::Answered;
 use crate::plan::landing::Evidence;
+use crate::row_counts::RowCounts;
 use crate::testing::fault::fault;
 
 /// How far the commit of a load in one transaction has come.
@@ -183,9 +183,9 @@ pub(crate) struct Committed {
     /// Rows that were sent, by the node that they belong to.
     pub sent: BTreeMap<NodeId, u64>,
     /// What has become of them.
-    pub fate: Fate,
+    pub counts: RowCounts,
     /// The same by the node that they were sent to.
-    pub by_node: BTreeMap<NodeId, Fate>,
+    pub by_node: BTreeMap<NodeId, RowCounts>,
     /// Rows of which nothing is known, so that a trigger must have dropped them, by the node that they were
     /// sent to.
     pub dropped: BTreeMap<NodeId, u64>,
@@ -200,12 +200,12 @@ pub(crate) struct Committed {
 impl Committed {
     /// Adds what `other` has committed.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { sent, fate, by_node, dropped, excess, unproven, updated_first } = other;
+        let Self { sent, counts, by_node, dropped, excess, unproven, updated_first } = other;
         add(&mut self.sent, sent);
-        self.fate.add(fate);
+        self.counts.add(counts);
         by_node
             .into_iter()
-            .for_each(|(node, fate)| self.by_node.entry(node).or_default().add(fate));
+            .for_each(|(node, counts)| self.by_node.entry(node).or_default().add(counts));
         add(&mut self.dropped, dropped);
         add(&mut self.excess, excess);
         add(&mut self.unproven, unproven);
@@ -222,9 +222,9 @@ impl Committed {
     }
 
     /// Adds what has become of `rows` rows that were sent to `node`.
-    pub(crate) fn settle(&mut self, node: NodeId, rows: u64, mut fate: Fate) {
-        fate.inserted = fate.inserted.saturating_sub(u64::from(fault("payload::short")));
-        let known = fate.rows();
+    pub(crate) fn settle(&mut self, node: NodeId, rows: u64, mut counts: RowCounts) {
+        counts.inserted = counts.inserted.saturating_sub(u64::from(fault("payload::short")));
+        let known = counts.rows();
         let (differing, difference) = match rows.checked_sub(known) {
             Some(dropped) => (&mut self.dropped, dropped),
             None => (&mut self.excess, known - rows),
@@ -232,8 +232,8 @@ impl Committed {
         if difference > 0 {
             *differing.entry(node).or_default() += difference;
         }
-        self.fate.add(fate);
-        self.by_node.entry(node).or_default().add(fate);
+        self.counts.add(counts);
+        self.by_node.entry(node).or_default().add(counts);
     }
 
     /// Rows that triggers have kept out.
@@ -271,20 +271,20 @@ impl Outcome {
 
     /// Rows rejected, by any run.
     pub(crate) fn rejected(&self) -> u64 {
-        self.committed.fate.rejected + self.routed.rejected_before
+        self.committed.counts.rejected + self.routed.rejected_before
     }
 
     /// Returns what became of all rows by any run. `before` is what became of those that earlier runs have
     /// committed; what triggers have dropped is known of this run only.
-    pub(crate) fn fate(&self, before: Fate) -> Fate {
-        let mut fate = self.committed.fate;
-        fate.add(before);
-        Fate {
+    pub(crate) fn counts(&self, before: RowCounts) -> RowCounts {
+        let mut counts = self.committed.counts;
+        counts.add(before);
+        RowCounts {
             read: self.read(),
             duplicate: self.routed.duplicate,
             dropped: self.committed.rows_dropped(),
             rejected: self.rejected(),
-            ..fate
+            ..counts
         }
     }
 }

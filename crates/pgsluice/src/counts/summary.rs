@@ -11,9 +11,9 @@ pub use crate::counts::fallbacks::Fallback;
 pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
-use crate::fate::Fate;
 use crate::job::{Job, OnConflict};
 use crate::plan::Plan;
+use crate::row_counts::RowCounts;
 use crate::source::ExtraNames;
 
 /// A finished load. The names of the fields are those of `--json`.
@@ -38,7 +38,7 @@ pub struct Summary {
     /// Rows that were inserted by all runs of the load: the ledger's `rows_inserted`.
     pub rows_inserted: u64,
     /// What became of all rows, by all runs of the load.
-    pub fate: Fate,
+    pub counts: RowCounts,
     /// What became of those of each leaf in this run, where rows may meet others.
     pub by_leaf: Vec<OfLeaf>,
     /// Bytes of the inputs.
@@ -71,7 +71,7 @@ pub struct Summary {
     /// What the user should know, though nothing has failed.
     pub warnings: Vec<String>,
     /// Whether all was in before, so that nothing was done.
-    pub was_finished: bool,
+    pub already_finished: bool,
 }
 
 /// What became of the rows of one leaf.
@@ -81,7 +81,7 @@ pub struct OfLeaf {
     pub table: String,
     /// Their numbers.
     #[serde(flatten)]
-    pub fate: Fate,
+    pub counts: RowCounts,
 }
 
 /// What a small load says of its rows.
@@ -91,11 +91,11 @@ const FEW: &str = "all rows are left to the server";
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lanes {
     /// Rows routed by pgsluice, and sent to the leaf itself.
-    pub native: u64,
+    pub routed_natively: u64,
     /// Rows routed by pgsluice from keys that the server evaluated.
-    pub server: u64,
+    pub routed_by_query: u64,
     /// Rows routed by the server, below the root or another node.
-    pub slow: u64,
+    pub routed_by_server: u64,
 }
 
 impl Summary {
@@ -103,17 +103,17 @@ impl Summary {
         id: &str,
         plan: &Plan,
         outcome: &Outcome,
-        before: Fate,
+        before: RowCounts,
         job: &Job,
         bytes_read: u64,
         opening: &Opening,
     ) -> Self {
         let Outcome { routed, committed, .. } = outcome;
-        let fate = outcome.fate(before);
+        let counts = outcome.counts(before);
         let by_leaf = committed.by_node.iter().filter(|_| plan.changes.is_some());
-        let by_leaf = by_leaf.map(|(node, fate)| OfLeaf {
+        let by_leaf = by_leaf.map(|(node, counts)| OfLeaf {
             table: plan.tree.nodes[*node].relation.label(),
-            fate: *fate,
+            counts: *counts,
         });
         let direct = |leaves: &BTreeMap<NodeId, u64>| {
             leaves
@@ -128,12 +128,12 @@ impl Summary {
             table: plan.tree.nodes[ROOT].relation.label(),
             rows_read: outcome.read(),
             on_conflict: job.changes.on_conflict.name(),
-            rows_loaded: committed.fate.written(),
+            rows_loaded: committed.counts.written(),
             rows_rejected: outcome.rejected(),
             rows_already_loaded: routed.already,
-            rows_inserted: fate.inserted,
+            rows_inserted: counts.inserted,
             rows_dropped: committed.rows_dropped(),
-            fate,
+            counts,
             by_leaf: by_leaf.collect(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -144,12 +144,16 @@ impl Summary {
             replaced: outcome.exchanged.replaced,
             partitions_created: Vec::new(),
             wire: if plan.encoder.is_some() { "binary" } else { "text" },
-            lanes: Lanes { native, server, slow: routed.rows() - native - server },
+            lanes: Lanes {
+                routed_natively: native,
+                routed_by_query: server,
+                routed_by_server: routed.rows() - native - server,
+            },
             fallbacks: fallbacks::of_load(plan, outcome),
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
-            was_finished: false,
+            already_finished: false,
         }
     }
 }
@@ -160,25 +164,28 @@ impl Summary {
         self.fallbacks.iter().any(|fallback| fallback.what == FEW)
     }
 
-    /// Returns the summary of a load that was already finished; `fate` is what became of its rows then.
+    /// Returns the summary of a load that was already finished; `counts` is what became of its rows then.
     pub(crate) fn of_finished(
         id: &str,
         plan: &Plan,
         job: &Job,
-        fate: Fate,
+        counts: RowCounts,
         opening: &Opening,
     ) -> Self {
         Self {
             load_id: id.to_owned(),
             table: plan.tree.nodes[ROOT].relation.label(),
             on_conflict: job.changes.on_conflict.name(),
-            rows_read: fate.read,
+            rows_read: counts.read,
             rows_loaded: 0,
-            rows_rejected: fate.rejected,
-            rows_already_loaded: fate.rows() - fate.rejected - fate.dropped - fate.duplicate,
-            rows_inserted: fate.inserted,
-            rows_dropped: fate.dropped,
-            fate,
+            rows_rejected: counts.rejected,
+            rows_already_loaded: counts.rows()
+                - counts.rejected
+                - counts.dropped
+                - counts.duplicate,
+            rows_inserted: counts.inserted,
+            rows_dropped: counts.dropped,
+            counts,
             by_leaf: Vec::new(),
             bytes_read: 0,
             seconds: opening.elapsed().as_secs_f64(),
@@ -194,7 +201,7 @@ impl Summary {
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
-            was_finished: true,
+            already_finished: true,
         }
     }
 
@@ -220,7 +227,7 @@ impl Summary {
             rows_already_loaded: 0,
             rows_inserted: stored,
             rows_dropped: rows - stored,
-            fate: Fate::of_copy(rows, stored),
+            counts: RowCounts::of_copy(rows, stored),
             by_leaf: Vec::new(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),
@@ -231,12 +238,12 @@ impl Summary {
             replaced: 0,
             partitions_created: Vec::new(),
             wire: "text",
-            lanes: Lanes { native: 0, server: 0, slow: rows },
+            lanes: Lanes { routed_by_server: rows, ..Lanes::default() },
             fallbacks: vec![left],
             extra: ExtraNames::default(),
             notes: Vec::new(),
             warnings: Vec::new(),
-            was_finished: false,
+            already_finished: false,
         }
     }
 }

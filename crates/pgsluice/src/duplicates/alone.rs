@@ -43,7 +43,8 @@ impl KeysAlone {
     pub(super) fn read<R: Ranked>(
         &mut self,
         split: &Split,
-        (changes, secret): (&Changes, &Secret),
+        changes: &Changes,
+        secret: &Secret,
         unread: &mut Vec<usize>,
         mut add: impl FnMut(Entry<R>) -> io::Result<()>,
     ) -> io::Result<u64> {

@@ -26,7 +26,7 @@ pub(crate) fn find_few(
     let (mut entries, mut unread) = (Vec::<Entry<Value>>::new(), Vec::new());
     let mut used = None;
     while let Some(split) = reader.next(used.take())? {
-        let read = keys.read(&split, (changes, &secret), &mut unread, |entry| {
+        let read = keys.read(&split, changes, &secret, &mut unread, |entry| {
             entries.push(entry);
             Ok(())
         });

@@ -158,9 +158,8 @@ impl Finding<'_> {
         while let Some(split) = reading.next(control) {
             if let Some(keys) = &mut keys {
                 unread.clear();
-                let unkeyed = keys.read(&split, (changes, &self.secret), &mut unread, |entry| {
-                    gathered.add(entry)
-                });
+                let unkeyed = keys
+                    .read(&split, changes, &self.secret, &mut unread, |entry| gathered.add(entry));
                 let unkeyed = unkeyed.map_err(|error| no_room(&error))?;
                 self.unkeyed.fetch_add(unkeyed, Relaxed);
                 if unread.is_empty() {
@@ -205,7 +204,7 @@ impl Finding<'_> {
             Ok(leaf) => (!is_of_root).then_some(leaf),
             Err((_, cause)) if cause.is_likely_refused() && !is_of_root => return Ok(None),
             Err((_, cause)) if cause.is_likely_refused() || self.changes.through_root => None,
-            Err(place) => return Err(self.refused_place(split, routed, place)),
+            Err((node, cause)) => return Err(self.refused_place(split, routed, node, cause)),
         };
         let row = (routed.row, routed.keys);
         let print = match self.secret.print(leaf, parts, row, !joins_nulls, scratch) {

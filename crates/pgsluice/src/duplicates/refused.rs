@@ -15,7 +15,8 @@ impl Finding<'_> {
         &self,
         split: &Split,
         routed: &Routed<'_>,
-        (node, cause): (NodeId, Cause),
+        node: NodeId,
+        cause: Cause,
     ) -> Error {
         let (what, why) = self.plan.explain(node, cause);
         let why = format!("{what}: {why}, so its leaf is unknown");

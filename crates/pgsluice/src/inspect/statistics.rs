@@ -23,7 +23,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let Some(KeyColumn::Native { column, field: Some(field), ty }) = key.columns.first() else {
         return None;
     };
-    let Span { ends: [least, greatest], texts: [from, to] } = span(job, plan, (*field, ty))?;
+    let Span { ends: [least, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
     let may_meet = |bound: &Bound| match bound {
         Bound::List(values) => {
             values.iter().flatten().any(|value| (&least..=&greatest).contains(&value))
@@ -53,7 +53,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     ))
 }
 
-fn span(job: &Job, plan: &Plan, (field, ty): (usize, &KeyType)) -> Option<Span> {
+fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<Span> {
     let inputs = &job.input.files;
     if inputs.len() > MOST_INPUTS {
         return None;

@@ -12,17 +12,16 @@ use super::Ledger;
 use super::blocks::{Block, Blocks};
 use super::claimed::{Claimed, Receipt};
 use super::earlier;
-use super::fate;
 use super::layout::Layout;
 use super::others::{self, keep_out};
 use super::past::Past;
 use super::receipts::Receipts;
+use super::row_counts;
 use super::run::LoadRun;
 use super::terms;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
-use crate::fate::Fate;
 use crate::job::Job;
 use crate::ledger::sql::json::{json, parse};
 use crate::ledger::sql::{self as sql, Access, Found, Named, NewLoad};
@@ -32,6 +31,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::lookup;
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
 use crate::plan::{Plan, format_for};
+use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
 use pgsluice_core::position::Origin;
 
@@ -43,7 +43,7 @@ pub(crate) enum Begun {
     /// It runs, perhaps not for the first time.
     Running(Ledger),
     /// It is all in, and this became of its rows.
-    Finished(Ledger, Fate),
+    Finished(Ledger, RowCounts),
 }
 
 /// Begins a load, or takes it up. That is durable before any row of this attempt. Otherwise a server
@@ -84,7 +84,7 @@ pub(crate) async fn begin(
             if found.is_finished {
                 client.batch_execute(COMMIT).await?;
                 let before = parse(&found.sources)?;
-                return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.fate));
+                return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.counts));
             }
             resume(of, &found, plan, sources, client, control).await?
         }
@@ -217,15 +217,15 @@ async fn resume(
     let rows: u64 = receipts.iter().map(|receipt| receipt.rows).sum();
     control.set_rows_before(rows.saturating_sub(rejected.len() as u64));
     let next = receipts.iter().map(|receipt| receipt.number + 1).max().unwrap_or(0);
-    let mut fate_before = Fate::default();
-    receipts.iter().for_each(|receipt| fate_before.add(receipt.fate));
+    let mut counts_before = RowCounts::default();
+    receipts.iter().for_each(|receipt| counts_before.add(receipt.counts));
     Ok(Ledger {
         claimed: Claimed::of(of(tree)),
         past,
         rejected,
         receipts: Receipts::of(next, of(tree)),
         blocks: Blocks::of(blocks),
-        fate_before,
+        counts_before,
         ..Ledger::new(named, found.attempt + 1, tree, sources)
     })
 }
@@ -267,7 +267,7 @@ impl Ledger {
             rejected: HashSet::new(),
             receipts: Receipts::default(),
             blocks: Blocks::default(),
-            fate_before: Fate::default(),
+            counts_before: RowCounts::default(),
         }
     }
 }
@@ -313,7 +313,7 @@ pub(super) fn receipt(row: &Row) -> Receipt {
         upto: origin(row, 3),
         ranges: ranges.collect(),
         rows: row.get::<_, i64>(8).unsigned_abs(),
-        fate: row.get::<_, Option<&str>>(9).map(fate::read).unwrap_or_default(),
+        counts: row.get::<_, Option<&str>>(9).map(row_counts::read).unwrap_or_default(),
     }
 }
 

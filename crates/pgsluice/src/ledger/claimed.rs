@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pgsluice_core::position::Origin;
 
-use crate::fate::Fate;
+use crate::row_counts::RowCounts;
 
 /// One receipt, as it is read.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Receipt {
     pub(crate) ranges: Vec<(u32, u64, u64)>,
     pub(crate) rows: u64,
     /// What became of them, if some were not inserted or rejected.
-    pub(crate) fate: Fate,
+    pub(crate) counts: RowCounts,
 }
 
 impl Receipt {
@@ -124,7 +124,7 @@ mod tests {
             upto: origin(upto),
             ranges: ranges.to_vec(),
             rows: 0,
-            fate: Fate::default(),
+            counts: RowCounts::default(),
         }
     }
 

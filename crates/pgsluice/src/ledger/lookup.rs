@@ -13,7 +13,6 @@ use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, command};
-use crate::fate::Fate;
 use crate::ledger::sql::json::parse;
 use crate::ledger::sql::{self as sql, Access, Named, Schema};
 use crate::pg::connect::connect;
@@ -22,6 +21,7 @@ use crate::pg::exchange;
 use crate::pg::sql::{
     COMMIT, DURABLE, OID, PG_CATALOG_ONLY, ROLLBACK, SEARCH_PATH, SET_SEARCH_PATH,
 };
+use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
@@ -77,7 +77,7 @@ pub struct Details {
     pub terms: BTreeMap<String, String>,
     /// What became of its rows, as far as that is known: of one that is not finished only of those that were
     /// not simply inserted.
-    pub fate: Fate,
+    pub counts: RowCounts,
     /// The rows that are in, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
     /// How far a writer has come, as its program has said it: JSON, or else a string.
@@ -92,7 +92,7 @@ pub struct OfTable {
     /// Rows that were sent.
     pub rows: u64,
     /// What became of them, where they were not simply inserted.
-    pub fate: Fate,
+    pub counts: RowCounts,
     /// All of its rows that begin before this byte of this source, counted from 0, are in.
     pub upto: (u32, u64),
     /// So are those that begin in these ranges: source, first byte, the byte behind the last.
@@ -136,12 +136,12 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
             table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
             rows: 0,
-            fate: Fate::default(),
+            counts: RowCounts::default(),
             upto: (0, 0),
             ranges: Vec::new(),
         });
         of_table.rows += receipt.rows;
-        of_table.fate.add(receipt.fate);
+        of_table.counts.add(receipt.counts);
         let Origin { input, at } = receipt.upto;
         of_table.upto = of_table.upto.max((input, at));
         of_table.ranges.extend(receipt.ranges);
@@ -154,17 +154,17 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let lives = session.lives().await?;
     let terms: BTreeMap<String, String> = parse(row.get(9))?;
     let entry = session.entry(row, &lives)?;
-    let fate = match named.find(client).await? {
+    let counts = match named.find(client).await? {
         // A writer has its rows in no receipts.
-        Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.fate,
-        _ => receipts.values().fold(Fate::default(), |mut sum, of_table| {
-            sum.add(of_table.fate);
+        Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.counts,
+        _ => receipts.values().fold(RowCounts::default(), |mut sum, of_table| {
+            sum.add(of_table.counts);
             sum
         }),
     };
     Ok(Details {
         entry,
-        fate,
+        counts,
         terms,
         position: row.get::<_, Option<&str>>(11).and_then(position),
         receipts: receipts.into_values().collect(),

@@ -46,13 +46,13 @@ mod begin;
 mod blocks;
 mod claimed;
 pub(crate) mod earlier;
-mod fate;
 mod key;
 mod layout;
 pub mod lookup;
 mod others;
 mod past;
 mod receipts;
+mod row_counts;
 mod run;
 mod seen;
 pub(crate) mod sql;
@@ -79,12 +79,12 @@ pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{Statements, Writing};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
-use crate::fate::Fate;
 use crate::job::Job;
 use crate::ledger::sql::{Access, Named, Schema, trust};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
+use crate::row_counts::RowCounts;
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
 use pgsluice_core::position::Origin;
@@ -114,7 +114,7 @@ pub(crate) struct Ledger {
     receipts: Receipts,
     blocks: Blocks,
     /// What became of the rows that earlier attempts have committed.
-    fate_before: Fate,
+    counts_before: RowCounts,
 }
 
 impl Ledger {
@@ -170,8 +170,8 @@ impl Ledger {
     }
 
     /// What became of the rows that earlier attempts have committed.
-    pub(crate) fn fate_before(&self) -> Fate {
-        self.fate_before
+    pub(crate) fn counts_before(&self) -> RowCounts {
+        self.counts_before
     }
 
     /// Whether no run of the load was before this one.
@@ -236,10 +236,10 @@ impl Ledger {
 
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
-    pub(crate) async fn close(&self, client: &Client, fate: Fate) -> Result<()> {
+    pub(crate) async fn close(&self, client: &Client, counts: RowCounts) -> Result<()> {
         let sources = sql::json::json(&self.blocks.whole(&self.sources))?;
-        let read = fate.read.cast_signed();
-        let numbers = Vec::from(fate.by_name().map(|(_, rows)| rows.cast_signed()));
+        let read = counts.read.cast_signed();
+        let numbers = Vec::from(counts.by_name().map(|(_, rows)| rows.cast_signed()));
         let parameters: [&(dyn ToSql + Sync); 5] =
             [&self.named.id, &self.attempt, &read, &numbers, &sources];
         let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
@@ -263,12 +263,12 @@ impl Ledger {
         Ok((by_node, others))
     }
 
-    /// Marks the load as finished, with `fate` of its rows, by a synchronous commit that makes all
+    /// Marks the load as finished, with `counts` of its rows, by a synchronous commit that makes all
     /// before it durable. It does not if `check` refuses the sums of [`Self::sums`]. `session` may be lost.
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],
-        fate: Fate,
+        counts: RowCounts,
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
         session: Client,
         target: &Target,
@@ -284,7 +284,7 @@ impl Ledger {
         }
         let (by_node, others) = self.sums(&client).await?;
         check(&by_node, others)?;
-        self.close(&client, fate).await?;
+        self.close(&client, counts).await?;
         client.batch_execute(COMMIT).await?;
         failpoint("load::closed");
         Ok(())

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
 use super::claimed::Receipt;
-use crate::fate::Fate;
+use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
 
@@ -28,7 +28,7 @@ struct Held {
     number: i64,
     reach: Origin,
     rows: u64,
-    fate: Fate,
+    counts: RowCounts,
 }
 
 /// Receipts that one transaction must write.
@@ -63,7 +63,7 @@ impl Receipts {
             upto: splits.behind(claim.upto),
             ranges: claim.ranges.iter().flat_map(|span| ranges(splits, *span)).collect(),
             rows: claim.rows as u64,
-            fate: Fate::default(),
+            counts: RowCounts::default(),
         });
         let mut entries = Entries { receipts: claims.collect(), gone: Vec::new() };
         self.number(&mut entries);
@@ -80,7 +80,7 @@ impl Receipts {
             for covered in held.extract_if(.., |held| held.reach <= receipt.upto) {
                 entries.gone.push(covered.number);
                 receipt.rows += covered.rows;
-                receipt.fate.add(covered.fate);
+                receipt.counts.add(covered.counts);
             }
         }
     }
@@ -94,8 +94,8 @@ impl Receipts {
 
 impl State {
     fn hold(&mut self, receipt: &Receipt) {
-        let Receipt { number, rows, fate, .. } = *receipt;
-        let held = Held { number, reach: receipt.reach(), rows, fate };
+        let Receipt { number, rows, counts, .. } = *receipt;
+        let held = Held { number, reach: receipt.reach(), rows, counts };
         self.by_node.entry(receipt.node).or_default().push(held);
     }
 }

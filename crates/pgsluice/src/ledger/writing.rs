@@ -12,12 +12,12 @@ use tokio_postgres::{Client, Statement};
 use super::Ledger;
 use super::blocks::Block;
 use super::claimed::Receipt;
-use super::fate;
 use super::receipts::Entries;
+use super::row_counts;
 use crate::error::Error;
-use crate::fate::Fate;
 use crate::ledger::sql;
 use crate::pg::lost;
+use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
 
@@ -36,15 +36,18 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// The same with what became of the rows of each node, where they were not only inserted.
-    pub(crate) fn with_fates(mut self, fates: impl Iterator<Item = (NodeId, Fate)>) -> Self {
-        for (node, fate) in fates {
-            let fate = Fate { read: 0, rejected: 0, dropped: 0, ..fate };
-            if fate == (Fate { inserted: fate.inserted, ..Fate::default() }) {
+    pub(crate) fn with_counts(
+        mut self,
+        row_counts: impl Iterator<Item = (NodeId, RowCounts)>,
+    ) -> Self {
+        for (node, counts) in row_counts {
+            let counts = RowCounts { read: 0, rejected: 0, dropped: 0, ..counts };
+            if counts == (RowCounts { inserted: counts.inserted, ..RowCounts::default() }) {
                 continue;
             }
             let mut receipts = self.entries.receipts.iter_mut();
             if let Some(receipt) = receipts.find(|receipt| receipt.node == node) {
-                receipt.fate.add(fate);
+                receipt.counts.add(counts);
             }
         }
         self
@@ -95,7 +98,7 @@ impl Ledger {
             upto,
             ranges: Vec::new(),
             rows,
-            fate: Fate::default(),
+            counts: RowCounts::default(),
         });
         let mut entries = Entries { receipts: receipts.collect(), gone: Vec::new() };
         self.receipts.number(&mut entries);
@@ -155,8 +158,8 @@ impl Ledger {
         let sources: Vec<i32> = receipts.iter().map(|receipt| receipt.upto.input as i32).collect();
         let uptos: Vec<i64> = receipts.iter().map(|receipt| receipt.upto.at as i64).collect();
         let rows: Vec<i64> = receipts.iter().map(|receipt| receipt.rows as i64).collect();
-        let fates: Vec<Option<String>> =
-            receipts.iter().map(|receipt| fate::written(receipt.fate)).collect();
+        let row_counts: Vec<Option<String>> =
+            receipts.iter().map(|receipt| row_counts::written(receipt.counts)).collect();
         let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
             let list = |receipt: &Receipt| {
                 let parts: Vec<String> =
@@ -179,7 +182,7 @@ impl Ledger {
             &ranges[1],
             &ranges[2],
             &rows,
-            &fates,
+            &row_counts,
         ];
         client.execute(statement, &parameters).await
     }

@@ -49,8 +49,8 @@ pub(crate) async fn finish(
                     reconcile::check_receipts(flow.plan, &settled, receipts, others)
                 }
             };
-            let fate = outcome.fate(flow.fate_before(outcome));
-            let finishing = ledger.finish(&flow.inputs, fate, check, session, target);
+            let counts = outcome.counts(flow.counts_before(outcome));
+            let finishing = ledger.finish(&flow.inputs, counts, check, session, target);
             flow.control.stop.unless_stopped(finishing).await
         }
         // What each connection has committed is durable.
@@ -91,7 +91,7 @@ pub(crate) fn commit(
         may_commit(flow, outcome)
     };
     let (decision, committed) = match runtime.block_on(checking) {
-        Ok(()) => held.commit(outcome.fate(flow.fate_before(outcome))),
+        Ok(()) => held.commit(outcome.counts(flow.counts_before(outcome))),
         Err(error) => (Decision::Open, Err(error)),
     };
     if let Err(error) = committed {

@@ -18,7 +18,6 @@ use crate::duplicates::{self, Superseded};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
-use crate::fate::Fate;
 use crate::inspect::{guess, hints};
 use crate::job::{Job, Sink};
 use crate::ledger::{self, Begun, Ledger, LoadRun, Run, refuse};
@@ -29,6 +28,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::{self, Rejects};
+use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::source::splits::Splits;
 use crate::source::{FileFormat, starts};
@@ -53,7 +53,9 @@ pub(super) fn attempt(
     let (plan, begun, session) = attempt.begin(link)?;
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
-        Some(Begun::Finished(ledger, fate)) => return attempt.end_finished(&plan, ledger, fate),
+        Some(Begun::Finished(ledger, counts)) => {
+            return attempt.end_finished(&plan, ledger, counts);
+        }
         None => None,
     };
     let ledger = ledger.as_ref();
@@ -78,7 +80,7 @@ pub(super) fn attempt(
     let mut outcome = attempt.run(&flow, &session);
     attempt.finish(&flow, session.client, &mut outcome)?;
     let bytes = control.progress.bytes_read.load(Relaxed);
-    let before = flow.fate_before(&outcome);
+    let before = flow.counts_before(&outcome);
     let summary = Summary::new(id, &plan, &outcome, before, job, bytes, &attempt.opening);
     Ok(Summary { partitions_created: created, ..summary })
 }
@@ -153,10 +155,10 @@ impl Attempt<'_> {
     }
 
     /// Ends an attempt at a load that is finished.
-    fn end_finished(&self, plan: &Plan, ledger: Ledger, fate: Fate) -> Result<Summary> {
+    fn end_finished(&self, plan: &Plan, ledger: Ledger, counts: RowCounts) -> Result<Summary> {
         finished::check_streams(plan, &self.job.input.files, ledger, self.control)
             .map_err(|error| refuse(error, self.id))?;
-        Ok(Summary::of_finished(self.id, plan, self.job, fate, &self.opening))
+        Ok(Summary::of_finished(self.id, plan, self.job, counts, &self.opening))
     }
 
     /// Looks through the input before the first row is sent: for keys that come again where rows may meet others, and

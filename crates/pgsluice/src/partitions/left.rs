@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::control::{Control, Made};
 use crate::error::Error;
-use crate::partitions::sql::drops::{self, Fate};
+use crate::partitions::sql::drops::{self, Dropping};
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
@@ -22,27 +22,32 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
     if made.is_empty() {
         return error;
     }
-    let mut fates = vec![Fate::Left("the server could not be reached".to_owned()); made.len()];
+    let mut outcomes =
+        vec![Dropping::Left("the server could not be reached".to_owned()); made.len()];
     if let Ok(runtime) = runtime() {
-        let dropping = drop_all(&made, &mut fates, target);
+        let dropping = drop_all(&made, &mut outcomes, target);
         // Those that are not reached in time are left.
         let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, dropping).await });
     }
-    words(error, &made, &fates)
+    words(error, &made, &outcomes)
 }
 
-async fn drop_all(made: &[Made], fates: &mut [Fate], target: &Target) {
+async fn drop_all(made: &[Made], outcomes: &mut [Dropping], target: &Target) {
     let Ok(mut client) = connect_for_own(target).await else { return };
-    for (made, fate) in made.iter().zip(fates) {
-        *fate = drops::drop_if_empty(&mut client, made).await;
+    for (made, outcome) in made.iter().zip(outcomes) {
+        *outcome = drops::drop_if_empty(&mut client, made).await;
     }
 }
 
-fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
-    let of = |wanted: fn(&Fate) -> bool| -> Vec<&Made> {
-        made.iter().zip(fates).filter(|(_, fate)| wanted(fate)).map(|(made, _)| made).collect()
+fn words(error: Error, made: &[Made], outcomes: &[Dropping]) -> Error {
+    let of = |wanted: fn(&Dropping) -> bool| -> Vec<&Made> {
+        made.iter()
+            .zip(outcomes)
+            .filter(|(_, outcome)| wanted(outcome))
+            .map(|(made, _)| made)
+            .collect()
     };
-    let dropped = of(|fate| *fate == Fate::Dropped);
+    let dropped = of(|outcome| *outcome == Dropping::Dropped);
     let error = match dropped.is_empty() {
         true => error,
         false => error.with_detail(format!(
@@ -51,9 +56,9 @@ fn words(error: Error, made: &[Made], fates: &[Fate]) -> Error {
             names(&dropped, |made| made.relation.label())
         )),
     };
-    let left = of(|fate| matches!(fate, Fate::Left(_)));
-    let why = fates.iter().find_map(|fate| match fate {
-        Fate::Left(why) => Some(why),
+    let left = of(|outcome| matches!(outcome, Dropping::Left(_)));
+    let why = outcomes.iter().find_map(|outcome| match outcome {
+        Dropping::Left(why) => Some(why),
         _ => None,
     });
     let Some(why) = why else { return error };

@@ -87,7 +87,7 @@ pub(crate) fn spelling(
     iso: bool,
 ) -> Option<Question> {
     let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
-    let rows = rows(columns, fields, (&keys.join(", "), keys.len()))?;
+    let rows = rows(columns, fields, &keys.join(", "), keys.len())?;
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
         let is_date = columns.iter().any(|column| column.name == *name && column.is_date);
         let text = if is_date && !iso {
@@ -114,7 +114,8 @@ pub(crate) fn spelling(
 pub(crate) fn question(
     columns: &[Column],
     fields: &[(usize, &str)],
-    (keys, count): (&str, usize),
+    keys: &str,
+    count: usize,
     terms: &[(usize, Term)],
 ) -> Option<Question> {
     let mut bounds = Vec::new();
@@ -147,7 +148,7 @@ pub(crate) fn question(
         .collect();
     let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
     let answers = answers.join(", ");
-    let rows = rows(columns, fields, (&everywhere(keys)?, count))?;
+    let rows = rows(columns, fields, &everywhere(keys)?, count)?;
     // OFFSET keeps a query apart from that around it, so that nothing is evaluated twice.
     let sql = format!(
         "SELECT pg_catalog.array_agg(place), {answers} \
@@ -159,11 +160,7 @@ pub(crate) fn question(
 
 /// Returns the rows of a batch as an item of FROM. Its columns are their places, and the `count`
 /// expressions that `keys` lists, named `k0` and so on. None if a column cannot be read.
-fn rows(
-    columns: &[Column],
-    fields: &[(usize, &str)],
-    (keys, count): (&str, usize),
-) -> Option<String> {
+fn rows(columns: &[Column], fields: &[(usize, &str)], keys: &str, count: usize) -> Option<String> {
     let column = |column: &Column| {
         let place = fields.iter().position(|(_, name)| *name == column.name);
         column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))

@@ -18,7 +18,8 @@ const IS_ANY_PUBLISHED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_publica
 pub(crate) async fn check(
     client: &Client,
     leaves: &[&Relation],
-    (column, deletes): (Option<&str>, bool),
+    column: Option<&str>,
+    deletes: bool,
 ) -> Result<()> {
     if !client.query_typed_one(IS_ANY_PUBLISHED, &[]).await?.get::<_, bool>(0) {
         return Ok(());

@@ -115,7 +115,7 @@ impl Plan {
             changes::check_detours(&plan.catalogue, &plan.detours)?;
             let changes = Changes::new(job, &plan.catalogue, chosen)?;
             let leaves: Vec<_> = plan.leaves().collect();
-            replica_identity::check(client, &leaves, changes.touches()).await?;
+            replica_identity::check(client, &leaves, changes.updated(), changes.deletes()).await?;
             plan.changes = Some(changes);
             changes::check_leaves(&plan)?;
         }

@@ -56,6 +56,11 @@ impl Prepared {
         Ok(())
     }
 
+    /// Whether the connection must not be used again, because a COPY could not begin.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.statements.has_refused()
+    }
+
     /// Whether the server can show the leaves of rows that go through the root together.
     pub(super) fn has_proof(&self) -> bool {
         self.proof.is_some()

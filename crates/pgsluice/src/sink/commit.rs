@@ -27,8 +27,8 @@ impl Connection<'_> {
         let writer = self.writer.as_ref().filter(|_| !payloads.is_empty() && !self.flow.is_atomic);
         let writing = writer.map(|writer| {
             let writing = writer.ledger.writing(&self.flow.splits, payloads);
-            let fates = settled.iter().map(|settled| (settled.node, settled.fate));
-            (writer, writing.with_fates(fates))
+            let row_counts = settled.iter().map(|settled| (settled.node, settled.counts));
+            (writer, writing.with_counts(row_counts))
         });
         let receipts = async {
             let Some((writer, writing)) = &writing else { return Ok(()) };

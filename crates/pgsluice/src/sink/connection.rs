@@ -30,12 +30,12 @@ use crate::control::Progress;
 use crate::counts::outcome::Committed;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
-use crate::fate::Fate;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::lost;
 use crate::pg::sql;
 use crate::plan::landing::Evidence;
+use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::testing::failpoint::failpoint;
 
@@ -196,8 +196,11 @@ impl<'a> Connection<'a> {
         let outcome = self.link.canceller.settle(self.flow.control, copying).await;
         if let Some(stored) = self.judge(outcome, remembered.make_contiguous())? {
             let rows = all.rows_sent();
-            let settled =
-                Settled { node: ROOT, rows, fate: Fate { inserted: stored, ..Fate::default() } };
+            let settled = Settled {
+                node: ROOT,
+                rows,
+                counts: RowCounts { inserted: stored, ..RowCounts::default() },
+            };
             *committed = all;
             let (settled, evidence) = (vec![settled], Evidence::default());
             self.count(committed, Loaded { settled, destination: None, evidence, merge: None });
@@ -240,7 +243,7 @@ impl<'a> Connection<'a> {
     ) -> Result<u64, Failure> {
         let stored = transaction.end().await?.iter().map(|stored| stored.rows).sum();
         if let Some(writer) = &self.writer {
-            let closing = writer.ledger.close(&self.link.client, Fate::of_copy(rows, stored));
+            let closing = writer.ledger.close(&self.link.client, RowCounts::of_copy(rows, stored));
             closing.await.map_err(Failure::Ledger)?;
         }
         transaction.commit(rows, ready(Ok(()))).await?;
@@ -268,10 +271,10 @@ impl<'a> Connection<'a> {
         let Progress { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
             &self.flow.control.progress;
         payloads.fetch_add(1, Relaxed);
-        for Settled { node, rows, fate } in &settled {
-            committed.settle(*node, *rows, *fate);
-            rows_rejected.fetch_add(fate.rejected, Relaxed);
-            let done = fate.rows() - fate.rejected;
+        for Settled { node, rows, counts } in &settled {
+            committed.settle(*node, *rows, *counts);
+            rows_rejected.fetch_add(counts.rejected, Relaxed);
+            let done = counts.rows() - counts.rejected;
             if destination.is_some() || self.flow.is_atomic {
                 rows_unseen.fetch_add(done, Relaxed);
             } else {
@@ -279,7 +282,7 @@ impl<'a> Connection<'a> {
             }
         }
         if let (Some(shadow), Some(maker), [only]) = (destination, &self.maker, &settled[..]) {
-            maker.committed(only.node, shadow, only.fate.inserted);
+            maker.committed(only.node, shadow, only.counts.inserted);
         }
     }
 

@@ -62,7 +62,7 @@ impl Connection<'_> {
         };
         match trying.await {
             Ok(_) => Ok(None),
-            Err(Failure::Rows { error, .. }) => Ok(self.refused_row(&error, (node, wire), &rows)),
+            Err(Failure::Rows { error, .. }) => Ok(self.refused_row(&error, node, wire, &rows)),
             Err(failure) => Err(failure),
         }
     }
@@ -71,7 +71,8 @@ impl Connection<'_> {
     fn refused_row(
         &self,
         error: &tokio_postgres::Error,
-        (node, wire): (NodeId, Wire),
+        node: NodeId,
+        wire: Wire,
         rows: &[(RowAt, &[u8])],
     ) -> Option<Error> {
         let blame = blame(self.flow, error, node)?;

@@ -10,10 +10,10 @@ use crate::counts::outcome::Outcome;
 use crate::duplicates::Superseded;
 use crate::error::Location;
 use crate::exchange::Exchange;
-use crate::fate::Fate;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::rejects::Rejects;
+use crate::row_counts::RowCounts;
 use crate::source::Inputs;
 use crate::source::splits::Splits;
 
@@ -38,10 +38,10 @@ pub(crate) struct Flow<'a> {
 
 impl Flow<'_> {
     /// What became of the rows that earlier runs have committed.
-    pub(crate) fn fate_before(&self, outcome: &Outcome) -> Fate {
-        let known = self.ledger.map(Ledger::fate_before).unwrap_or_default();
+    pub(crate) fn counts_before(&self, outcome: &Outcome) -> RowCounts {
+        let known = self.ledger.map(Ledger::counts_before).unwrap_or_default();
         let inserted = outcome.routed.already.saturating_sub(known.rows());
-        Fate { inserted: known.inserted + inserted, ..known }
+        RowCounts { inserted: known.inserted + inserted, ..known }
     }
 
     /// Returns where a row is, in the words of the user.

@@ -12,10 +12,10 @@ use super::failure::{Failure, InDoubt};
 use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::fate::Fate;
 use crate::ledger::sql::is_held;
 use crate::pg::sql;
 use crate::plan::changes::Changes;
+use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 
 /// The transaction once all rows are sent. Dropping it rolls it back.
@@ -33,11 +33,11 @@ impl<'a> Held<'a> {
 
     /// Commits all rows of the load and marks it as finished. Returns how far that came, and the error that
     /// ended it.
-    pub(crate) fn commit(self, fate: Fate) -> (Decision, Result<()>) {
+    pub(crate) fn commit(self, counts: RowCounts) -> (Decision, Result<()>) {
         let Self { connection, runtime } = self;
         let decision = Cell::new(Decision::Open);
         let committing = async {
-            let ending = async { connection.commit_whole(&decision, fate).await };
+            let ending = async { connection.commit_whole(&decision, counts).await };
             let ended = connection.link.canceller.settle(connection.flow.control, ending).await;
             connection.judge(ended, &[]).map(|_| ())
         };
@@ -89,14 +89,18 @@ impl Connection<'_> {
         self.flow.rejects.is_some() || self.flow.plan.changes.as_ref().is_some_and(is_in_order)
     }
 
-    async fn commit_whole(&self, decision: &Cell<Decision>, fate: Fate) -> Result<(), Failure> {
+    async fn commit_whole(
+        &self,
+        decision: &Cell<Decision>,
+        counts: RowCounts,
+    ) -> Result<(), Failure> {
         let client = &self.link.client;
         if let Some(writer) = &self.writer {
-            writer.ledger.close(client, fate).await.map_err(Failure::Ledger)?;
+            writer.ledger.close(client, counts).await.map_err(Failure::Ledger)?;
         }
         failpoint("atomic::committing");
         decision.set(Decision::Asked);
-        let asked = if client.is_closed() { 0 } else { fate.inserted };
+        let asked = if client.is_closed() { 0 } else { counts.inserted };
         let in_doubt = InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked);
         let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::from);
         in_doubt.settle(&outcome);

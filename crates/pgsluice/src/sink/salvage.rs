@@ -41,9 +41,9 @@ use super::taken::may_be_there;
 use super::transaction::{Stored, Transaction};
 use crate::bucket::message::Message;
 use crate::error::Result;
-use crate::fate::Fate;
 use crate::pg::sql;
 use crate::rejects::Reject;
+use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::sink::sql::stage::empty_stage;
 
@@ -79,7 +79,7 @@ struct Salvage<'s, 't> {
     before: Option<&'static str>,
     chunk_size: ChunkSize,
     /// What became of those that are stored.
-    fate: Fate,
+    counts: RowCounts,
 }
 
 /// The rows that the server may mean.
@@ -117,13 +117,13 @@ impl Transaction<'_> {
                 copy,
                 before: None,
                 chunk_size: chunk_sizes.begin(wire),
-                fate: Fate::default(),
+                counts: RowCounts::default(),
             };
             let outcome = salvage.settle_all().await;
             chunk_sizes.end(wire, salvage.chunk_size);
             outcome?;
             last = salvage.before;
-            let settled = Settled { node, rows: salvage.rows.len() as u64, fate: salvage.fate };
+            let settled = Settled { node, rows: salvage.rows.len() as u64, counts: salvage.counts };
             all.settled.push(settled);
         }
         Ok(client.batch_execute(last.unwrap_or_default()).await?)
@@ -203,7 +203,7 @@ impl Salvage<'_, '_> {
             Ok(stored) => {
                 open.iter().for_each(|&at| self.settled[at] = true);
                 let rows = open.len() as u64;
-                self.fate.add(settle_node(self.flow.plan, self.node, rows, &stored)?.fate);
+                self.counts.add(settle_node(self.flow.plan, self.node, rows, &stored)?.counts);
                 Ok(None)
             }
             Err(error) => match blame(self.flow, &error, self.node) {
@@ -335,7 +335,7 @@ impl Salvage<'_, '_> {
             rejects.dismiss(1);
         }
         self.all.rejected.push(reject.map_err(Failure::Row)?);
-        self.fate.rejected += 1;
+        self.counts.rejected += 1;
         Ok(())
     }
 }

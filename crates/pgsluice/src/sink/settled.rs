@@ -4,15 +4,15 @@ use pgsluice_core::catalog::NodeId;
 
 use super::merge::Merge;
 use crate::exchange::Destination;
-use crate::fate::Fate;
 use crate::plan::landing::Evidence;
+use crate::row_counts::RowCounts;
 
 /// The outcome of the rows of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled {
     pub(super) node: NodeId,
     pub(super) rows: u64,
-    pub(super) fate: Fate,
+    pub(super) counts: RowCounts,
 }
 
 /// The outcome of the rows of a transaction.

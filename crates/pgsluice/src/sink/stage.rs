@@ -19,13 +19,13 @@ use super::connection::Connection;
 use super::failure::{Doubt, Failure};
 use super::merge::{Merge, Method};
 use super::settled::Settled;
-use super::taken::{Taken, fate, in_node, may_be_there};
+use super::taken::{Taken, counts, in_node, may_be_there};
 use super::transaction::{Commit, Stored};
 use crate::counts::reconcile::misplaced;
-use crate::fate::Fate;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::plan::landing::Evidence;
+use crate::row_counts::RowCounts;
 
 /// How often rows are sent again because another session inserts their keys.
 pub(super) const MOST_MEANWHILE: u32 = 5;
@@ -107,16 +107,16 @@ impl Connection<'_> {
         let is_known = self.queue.evidence() != Evidence::Server;
         if payload.nodes().len() == 1 || is_known && payload.nodes().iter().all(is_leaf) {
             let settled = self.by_node(changes, payload, taken)?;
-            for Settled { node, rows, fate } in &settled {
-                self.queue.meeting.record(*node, fate.inserted < *rows);
+            for Settled { node, rows, counts } in &settled {
+                self.queue.meeting.record(*node, counts.inserted < *rows);
             }
             return Ok(settled);
         }
         let (node, rows) = (payload.node(), payload.rows() as u64);
-        let fate = counts_of(self.flow.plan, changes, node, rows, taken)?;
-        let has_met = fate.inserted < rows;
+        let counts = counts_of(self.flow.plan, changes, node, rows, taken)?;
+        let has_met = counts.inserted < rows;
         payload.nodes().iter().for_each(|node| self.queue.meeting.record(*node, has_met));
-        Ok(vec![Settled { node, rows, fate }])
+        Ok(vec![Settled { node, rows, counts }])
     }
 
     /// Returns what became of the rows of each node. No node can have got more than were meant for it.
@@ -135,8 +135,8 @@ impl Connection<'_> {
             }
             written += applied.inserted + applied.updated;
             let rows = rows as u64;
-            let fate = counts_of(self.flow.plan, changes, node, rows, taken)?;
-            settled.push(Settled { node, rows, fate });
+            let counts = counts_of(self.flow.plan, changes, node, rows, taken)?;
+            settled.push(Settled { node, rows, counts });
         }
         let all: i64 = taken.applied.iter().map(|it| it.inserted + it.updated).sum();
         match is_joined && written != all {
@@ -153,11 +153,11 @@ pub(super) fn settle_node(
     rows: u64,
     stored: &Stored,
 ) -> Result<Settled, Failure> {
-    let fate = match (&plan.changes, &stored.taken) {
+    let counts = match (&plan.changes, &stored.taken) {
         (Some(changes), Some(taken)) => counts_of(plan, changes, node, rows, taken)?,
-        _ => Fate { inserted: stored.rows, ..Fate::default() },
+        _ => RowCounts { inserted: stored.rows, ..RowCounts::default() },
     };
-    Ok(Settled { node, rows, fate })
+    Ok(Settled { node, rows, counts })
 }
 
 /// Counts what became of `rows` rows that were taken from the stage into `node`. None of them may belong to another one.
@@ -167,9 +167,9 @@ fn counts_of(
     node: NodeId,
     rows: u64,
     taken: &Taken,
-) -> Result<Fate, Failure> {
+) -> Result<RowCounts, Failure> {
     match taken.misplaced {
-        0 => Ok(fate(changes, rows, in_node(plan, node, &taken.applied))),
+        0 => Ok(counts(changes, rows, in_node(plan, node, &taken.applied))),
         misplaced_rows => Err(Failure::Misrouted(misplaced(plan, node, misplaced_rows))),
     }
 }

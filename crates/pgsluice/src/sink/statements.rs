@@ -1,6 +1,6 @@
 //! The COPY statements that a session has prepared: to prepare one again takes a round trip.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::pin::Pin;
 
@@ -14,23 +14,34 @@ const MOST: usize = 64;
 /// A COPY that has begun: where its rows are sent.
 pub(crate) type Sink = Pin<Box<CopyInSink<Message>>>;
 
-/// Those of one connection, by their text.
+/// The COPY statements of one connection, by their text.
 #[derive(Default)]
-pub(crate) struct Statements(RefCell<HashMap<String, Statement>>);
+pub(crate) struct Statements {
+    kept: RefCell<HashMap<String, Statement>>,
+    has_refused: Cell<bool>,
+}
 
 impl Statements {
     /// Begins a COPY. Names in it are looked up each time that it begins.
     pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<Sink, Error> {
-        let kept = self.0.borrow().get(copy).cloned();
+        let kept = self.kept.borrow().get(copy).cloned();
         let statement = match kept {
             Some(statement) => statement,
             None => self.keep(copy, client.prepare(copy).await?),
         };
-        Ok(Box::pin(client.copy_in(&statement).await?))
+        let begun = client.copy_in(&statement).await;
+        self.has_refused.set(self.has_refused.get() || begun.is_err());
+        Ok(Box::pin(begun?))
+    }
+
+    /// Whether a COPY could not begin. Its connection must not be used again: tokio-postgres 0.7 then sends Sync a second
+    /// time, and takes the answer to that for the answer to the next request.
+    pub(super) fn has_refused(&self) -> bool {
+        self.has_refused.get()
     }
 
     fn keep(&self, copy: &str, statement: Statement) -> Statement {
-        let mut kept = self.0.borrow_mut();
+        let mut kept = self.kept.borrow_mut();
         if kept.len() == MOST {
             kept.clear();
         }

@@ -18,9 +18,9 @@ use super::settled::{Loaded, Settled};
 use super::stage::settle_node;
 use super::transaction::{Commit, Stored};
 use crate::exchange::Destination;
-use crate::fate::Fate;
 use crate::pg::sql;
 use crate::plan::landing::Evidence;
+use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 
 /// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
@@ -256,7 +256,7 @@ impl Connection<'_> {
         }
         let inserted = |(node, rows): (NodeId, usize)| {
             let rows = rows as u64;
-            Settled { node, rows, fate: Fate { inserted: rows, ..Fate::default() } }
+            Settled { node, rows, counts: RowCounts { inserted: rows, ..RowCounts::default() } }
         };
         Ok(payload.rows_by_node().map(inserted).collect())
     }

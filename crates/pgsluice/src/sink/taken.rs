@@ -4,11 +4,11 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
-use crate::fate::Fate;
 use crate::job::OnConflict;
 use crate::pg::constraint::everywhere;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
+use crate::row_counts::RowCounts;
 use crate::sink::sql::changes::{Applied, Apply, How};
 use crate::sink::sql::misplaced;
 use crate::sink::sql::stage::{make_stage, number_stage, stage};
@@ -39,11 +39,12 @@ pub(crate) fn made(plan: &Plan) -> Option<String> {
 pub(crate) async fn take(
     client: &Client,
     plan: &Plan,
-    (changes, is_alone): (&Changes, bool),
+    changes: &Changes,
+    is_alone: bool,
     node: NodeId,
 ) -> Result<Taken, Error> {
     let place = changes.places.get(&node).and_then(|place| everywhere(place));
-    let statements = apply(plan, (changes, is_alone), node).statements();
+    let statements = apply(plan, changes, is_alone, node).statements();
     let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
     let said = client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
     let mut rows = said.iter().filter_map(|message| match message {
@@ -57,7 +58,8 @@ pub(crate) async fn take(
 /// Returns how rows are taken into `node`.
 pub(crate) fn apply<'p>(
     plan: &'p Plan,
-    (changes, is_alone): (&'p Changes, bool),
+    changes: &'p Changes,
+    is_alone: bool,
     node: NodeId,
 ) -> Apply<'p> {
     let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
@@ -103,34 +105,34 @@ pub(crate) fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied
 }
 
 /// What became of `rows` rows of one node.
-pub(crate) fn fate(changes: &Changes, rows: u64, applied: Applied) -> Fate {
+pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCounts {
     let Applied { inserted, updated, met, deleting, found, deleted, .. } = applied;
     let [inserted, updated, met, deleting, found, deleted] =
         [inserted, updated, met, deleting, found, deleted].map(|rows| rows.max(0).cast_unsigned());
     let kept = rows.saturating_sub(deleting);
-    let mut fate = Fate {
+    let mut counts = RowCounts {
         inserted,
         updated,
         deleted,
-        stale: found.saturating_sub(deleted),
-        absent: deleting.saturating_sub(found),
-        ..Fate::default()
+        not_newer: found.saturating_sub(deleted),
+        not_found: deleting.saturating_sub(found),
+        ..RowCounts::default()
     };
     let same = match changes.on_conflict {
         OnConflict::Delete => 0,
         OnConflict::Error | OnConflict::Skip => {
-            fate.skipped = kept.saturating_sub(inserted);
+            counts.skipped = kept.saturating_sub(inserted);
             0
         }
         OnConflict::Update if changes.inserts => kept.saturating_sub(inserted + updated),
         OnConflict::Update => {
-            fate.absent += kept.saturating_sub(met);
+            counts.not_found += kept.saturating_sub(met);
             met.saturating_sub(updated)
         }
     };
     match changes.newer {
-        Some(_) => fate.stale += same,
-        None => fate.unchanged += same,
+        Some(_) => counts.not_newer += same,
+        None => counts.unchanged += same,
     }
-    fate
+    counts
 }

@@ -159,8 +159,8 @@ impl<'t> Transaction<'t> {
                 begun.map_err(|failure| moved(channel.plan, &part, failure))?
             }
             true => {
-                // A COPY that cannot begin spoils its connection (tokio-postgres sends Sync twice), so that it waits for
-                // the end of the last one.
+                // A COPY that cannot begin spoils its connection (`Statements::has_refused`), so it waits for the end of
+                // the last one.
                 if let Some(last) = last {
                     let stored = self.end_copy(last, true).await?;
                     self.stored.push(stored);
@@ -293,7 +293,7 @@ impl<'t> Transaction<'t> {
             merge => merge == Merge::UpdateFirst,
         };
         match &plan.changes {
-            Some(changes) => take(&link.client, plan, (changes, is_alone), node).await,
+            Some(changes) => take(&link.client, plan, changes, is_alone, node).await,
             None => Ok(Taken::default()),
         }
     }

@@ -9,9 +9,9 @@
 use std::collections::HashSet;
 
 use super::gathered::Gathered;
+use super::send_method::SendMethod;
 use super::session::Planned;
 use super::trouble::{Trouble, refused};
-use super::way::Way;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::pg::sql;
@@ -117,14 +117,14 @@ impl Planned {
     }
 
     async fn try_once(&self, channel: Channel<'_>, rows: &Gathered) -> Option<Option<Error>> {
-        let way = if self.plan.changes.is_some() { Way::Stage } else { Way::Copy };
+        let method = if self.plan.changes.is_some() { SendMethod::Stage } else { SendMethod::Copy };
         let client = &channel.link.client;
         let trying = async {
-            let mut transaction = self.transaction(channel, (rows, way), None);
-            self.send(&mut transaction, (rows, way)).await?;
+            let mut transaction = self.transaction(channel, rows, method, None);
+            self.send(&mut transaction, rows, method).await?;
             let ended = transaction.end().await;
-            let ended = ended.map_err(|failure| self.trouble(failure, (rows, way)))?;
-            self.count(rows, way, ended)?;
+            let ended = ended.map_err(|failure| self.trouble(failure, rows, method))?;
+            self.count(rows, method, ended)?;
             client.batch_execute(sql::IMMEDIATE).await.map_err(refused)
         };
         let tried = trying.await;

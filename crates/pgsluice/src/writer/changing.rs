@@ -2,7 +2,7 @@
 //! the session and applied from there.
 //!
 //! While no row has met another they go straight in, as any rows do. Once the server says that a key is there, that
-//! flush goes again, through the stage, and so do the next ones by either way, until several have met none. Where rows
+//! flush goes again, through the stage, and so do the next ones by either method, until several have met none. Where rows
 //! may not go through the root together, those of each leaf pass the stage by themselves.
 
 use std::collections::HashSet;
@@ -15,19 +15,19 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::gathered::Gathered;
 use super::parameters::of_all;
+use super::send_method::SendMethod;
 use super::session::Planned;
 use super::trouble::Trouble;
-use super::way::Way;
 use crate::counts::reconcile::misplaced;
 use crate::error::Error;
 use crate::error::kind::Kind;
-use crate::fate::Fate;
 use crate::plan::changes::Changes;
+use crate::row_counts::RowCounts;
 use crate::sink::failure::Failure;
 use crate::sink::merge::Merge;
 use crate::sink::part::{Landing, Part, Rows};
 use crate::sink::sql::changes::Applied;
-use crate::sink::taken::{Taken, fate, in_node};
+use crate::sink::taken::{Taken, counts, in_node};
 use crate::sink::transaction::Stored;
 
 impl Planned {
@@ -53,11 +53,11 @@ impl Planned {
         changes: &Changes,
         payload: &Payload,
         taken: &Taken,
-    ) -> Result<Fate, Trouble> {
+    ) -> Result<RowCounts, Trouble> {
         self.check_taken(payload, taken)?;
         let mut all = gathered.begun();
         let applied = in_node(&self.plan, ROOT, &taken.applied);
-        all.add(fate(changes, payload.rows() as u64, applied));
+        all.add(counts(changes, payload.rows() as u64, applied));
         self.record_met(gathered, &all);
         Ok(all)
     }
@@ -66,11 +66,12 @@ impl Planned {
     pub(super) fn count(
         &self,
         gathered: &Gathered,
-        way: Way,
+        method: SendMethod,
         stored: Vec<Stored>,
-    ) -> Result<Fate, Trouble> {
-        let Some(changes) = self.plan.changes.as_ref().filter(|_| way != Way::Copy) else {
-            return Ok(gathered.fate(stored.iter().map(|stored| stored.rows).sum()));
+    ) -> Result<RowCounts, Trouble> {
+        let Some(changes) = self.plan.changes.as_ref().filter(|_| method != SendMethod::Copy)
+        else {
+            return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
         };
         let mut all = gathered.begun();
         let payloads = gathered.payloads.iter();
@@ -79,7 +80,7 @@ impl Planned {
         for ((payload, (node, rows)), Stored { taken, .. }) in targets.zip(stored) {
             let taken = taken.unwrap_or_default();
             self.check_taken(payload, &taken)?;
-            all.add(fate(changes, rows, in_node(&self.plan, node, &taken.applied)));
+            all.add(counts(changes, rows, in_node(&self.plan, node, &taken.applied)));
         }
         self.record_met(gathered, &all);
         Ok(all)
@@ -112,8 +113,8 @@ impl Planned {
         parts.collect()
     }
 
-    fn record_met(&self, gathered: &Gathered, fate: &Fate) {
-        let has_met = fate.inserted < gathered.sent();
+    fn record_met(&self, gathered: &Gathered, counts: &RowCounts) {
+        let has_met = counts.inserted < gathered.sent();
         self.unmet.set(if has_met { 0 } else { self.unmet.get().saturating_add(1) });
     }
 

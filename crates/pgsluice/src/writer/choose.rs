@@ -5,9 +5,9 @@ use std::sync::Arc;
 use pgsluice_core::bucket::{Payload, Wire};
 
 use super::gathered::Gathered;
+use super::send_method::SendMethod;
 use super::session::{ENOUGH_UNMET, Planned};
 use super::trouble::Trouble;
-use super::way::Way;
 use crate::error::kind::Kind;
 use crate::plan::changes::Changes;
 
@@ -34,13 +34,13 @@ impl Planned {
     }
 
     /// Chooses the statement for the rows of a flush.
-    pub(super) fn choose(&self, gathered: &Gathered) -> Way {
+    pub(super) fn choose(&self, gathered: &Gathered) -> SendMethod {
         let payloads = &gathered.payloads[..];
         if payloads.is_empty() {
-            return Way::Copy;
+            return SendMethod::Copy;
         }
         if self.updates_first.get() {
-            return Way::Stage;
+            return SendMethod::Stage;
         }
         let expects_others = self.expects_others();
         let insert = match expects_others {
@@ -48,39 +48,44 @@ impl Planned {
             false => &self.inserts.plain,
         };
         match (expects_others, insert.is_some() && are_few(payloads)) {
-            (false, true) => Way::Arrays,
-            (false, false) => Way::Copy,
-            (true, true) => Way::Conflict,
-            (true, false) => Way::Stage,
+            (false, true) => SendMethod::Arrays,
+            (false, false) => SendMethod::Copy,
+            (true, true) => SendMethod::Conflict,
+            (true, false) => SendMethod::Stage,
         }
     }
 
-    /// Returns the way to try after `way` has failed with `trouble`, or `None` after `tried` attempts that are enough.
-    pub(super) fn next_way(&self, way: Way, trouble: &Trouble, tried: u32) -> Option<Way> {
+    /// Returns the method to try after `method` has failed with `trouble`, or `None` after `tried` attempts that are enough.
+    pub(super) fn next_method(
+        &self,
+        method: SendMethod,
+        trouble: &Trouble,
+        tried: u32,
+    ) -> Option<SendMethod> {
         let Trouble::Refused(error) = trouble else { return None };
         let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
         let has_met = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
         let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
             && is_any(&["23502", "23514"]);
-        match way {
+        match method {
             // INSERT checks columns that an update does not set, for existing rows too.
-            Way::Stage if may_be_there && !self.updates_first.get() => {
+            SendMethod::Stage if may_be_there && !self.updates_first.get() => {
                 self.updates_first.set(true);
-                Some(Way::Stage)
+                Some(SendMethod::Stage)
             }
             // Another session has inserted a key since the update.
-            Way::Stage if has_met && self.updates_first.get() && tried < MOST_RETRIES => {
-                Some(Way::Stage)
+            SendMethod::Stage if has_met && self.updates_first.get() && tried < MOST_RETRIES => {
+                Some(SendMethod::Stage)
             }
-            Way::Stage => None,
+            SendMethod::Stage => None,
             _ if has_met || may_be_there => {
                 self.unmet.set(0);
-                Some(Way::Stage)
+                Some(SendMethod::Stage)
             }
             // The refusal of a COPY names the row.
-            Way::Arrays if error.kind() == Kind::Data => Some(Way::Copy),
-            Way::Conflict if error.kind() == Kind::Data => Some(Way::Stage),
-            Way::Arrays | Way::Conflict | Way::Copy => None,
+            SendMethod::Arrays if error.kind() == Kind::Data => Some(SendMethod::Copy),
+            SendMethod::Conflict if error.kind() == Kind::Data => Some(SendMethod::Stage),
+            SendMethod::Arrays | SendMethod::Conflict | SendMethod::Copy => None,
         }
     }
 }

@@ -5,16 +5,21 @@ use tokio_postgres::error::SqlState;
 
 use super::gathered::Gathered;
 use super::refused::refusal;
+use super::send_method::SendMethod;
 use super::session::Planned;
 use super::trouble::{Trouble, refused};
-use super::way::Way;
 use crate::sink::failure::Failure;
 use crate::sink::recheck::Changed;
 use crate::sink::sql::stage::stage;
 
 impl Planned {
-    /// Explains why a transaction of rows that went the given way has failed. Nothing of it is committed.
-    pub(super) fn trouble(&self, failure: Failure, (gathered, way): (&Gathered, Way)) -> Trouble {
+    /// Explains why a transaction of rows that were sent by the given method failed. Nothing of it is committed.
+    pub(super) fn trouble(
+        &self,
+        failure: Failure,
+        gathered: &Gathered,
+        method: SendMethod,
+    ) -> Trouble {
         let (error, at) = match failure {
             Failure::Changed(node, Changed::Moved) => {
                 return Trouble::Changed(self.plan.moved(node));
@@ -25,7 +30,7 @@ impl Planned {
             Failure::Rows { error, at } => (error, at),
             failure => return Trouble::Refused(failure.into_error()),
         };
-        let is_staged = way == Way::Stage;
+        let is_staged = method == SendMethod::Stage;
         // A partition's constraint has no name. If it refuses a row, the table is not what was planned for.
         let is_changed = is_staged
             && error.as_db_error().is_some_and(|db| {
@@ -37,7 +42,7 @@ impl Planned {
         let refusal = match payload {
             Some(payload) => {
                 let columns = &self.plan.catalogue.columns;
-                self.gathering.refused(error, payload, (&table.name, columns))
+                self.gathering.refused(error, payload, &table.name, columns)
             }
             None => refusal(error),
         };

@@ -8,12 +8,12 @@ use super::refused::Read;
 use crate::control::Control;
 use crate::duplicates::{self, Superseded};
 use crate::error::{Error, Result};
-use crate::fate::Fate;
 use crate::gather::Gatherer;
 use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
+use crate::row_counts::RowCounts;
 use crate::source::{Inputs, Reader};
 
 /// The rows of a flush.
@@ -56,16 +56,16 @@ impl Gathered {
     }
 
     /// What became of them, if the server has inserted so many and the others were dropped.
-    pub(super) fn fate(&self, inserted: u64) -> Fate {
-        let mut fate = self.begun();
-        fate.add(Fate { read: 0, ..Fate::of_copy(self.sent(), inserted) });
-        fate
+    pub(super) fn counts(&self, inserted: u64) -> RowCounts {
+        let mut counts = self.begun();
+        counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.sent(), inserted) });
+        counts
     }
 
     /// What became of those that are not sent.
-    pub(super) fn begun(&self) -> Fate {
+    pub(super) fn begun(&self) -> RowCounts {
         let (duplicate, rejected) = (self.duplicates, self.rejected);
-        Fate { read: self.rows(), duplicate, rejected, ..Fate::default() }
+        RowCounts { read: self.rows(), duplicate, rejected, ..RowCounts::default() }
     }
 }
 
@@ -84,7 +84,8 @@ impl Gathering {
     /// The rows of `inputs`, but those whose key comes again, where rows may meet others.
     pub(super) fn gather(
         &mut self,
-        (job, plan): (&Job, &Plan),
+        job: &Job,
+        plan: &Plan,
         inputs: &Inputs,
         target: &Target,
         control: &Arc<Control>,
@@ -146,9 +147,10 @@ impl Gathering {
         &self,
         error: tokio_postgres::Error,
         payload: &Payload,
-        (table, columns): (&str, &[String]),
+        table: &str,
+        columns: &[String],
     ) -> Error {
-        self.read.refused(error, payload, (table, columns))
+        self.read.refused(error, payload, table, columns)
     }
 
     /// The error at a row, by its number in the order in which they are sent.

@@ -4,12 +4,12 @@ use tokio_postgres::{Client, Error as PgError};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::fate::Fate;
 use crate::job::ChangeOptions;
 use crate::ledger::Run;
 use crate::ledger::sql::positions::Position;
 use crate::ledger::sql::{Named, Schema};
 use crate::ledger::terms::of_writer;
+use crate::row_counts::RowCounts;
 use crate::sink::fence::Advance;
 
 /// A writer that the ledger knows.
@@ -51,9 +51,9 @@ impl Kept {
     /// # Errors
     ///
     /// Returns the rows that the server lost since.
-    pub(super) fn take_up(&mut self, found: Position) -> Result<Fate, u64> {
-        let before = self.at.as_ref().map_or(found.fate, |at| at.fate);
-        let since = found.fate.since(&before);
+    pub(super) fn take_up(&mut self, found: Position) -> Result<RowCounts, u64> {
+        let before = self.at.as_ref().map_or(found.counts, |at| at.counts);
+        let since = found.counts.since(&before);
         self.at = Some(found);
         since
     }
@@ -73,14 +73,14 @@ impl Kept {
     }
 
     /// Records what became of them.
-    pub(super) async fn settle(&self, client: &Client, fate: &Fate) -> Result<(), PgError> {
-        self.named.settle(client, self.at().attempt, fate).await
+    pub(super) async fn settle(&self, client: &Client, counts: &RowCounts) -> Result<(), PgError> {
+        self.named.settle(client, self.at().attempt, counts).await
     }
 
     /// The rows are committed.
-    pub(super) fn advanced(&mut self, fate: Fate, position: Option<&str>) {
+    pub(super) fn advanced(&mut self, counts: RowCounts, position: Option<&str>) {
         if let Some(at) = &mut self.at {
-            at.fate.add(fate);
+            at.counts.add(counts);
             at.position = position.map(str::to_owned).or_else(|| at.position.take());
         }
     }

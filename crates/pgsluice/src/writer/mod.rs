@@ -1,7 +1,7 @@
 //! Writer: a few rows at a time, from a program that runs long.
 //!
 //! ```text
-//!     rows -> gather -> few: INSERT of arrays, many: COPY through the root (`way`)    one transaction, with
+//!     rows -> gather -> few: INSERT of arrays, many: COPY through the root (`send_method`)  one transaction, with
 //!             by leaf   where rows exist: ON CONFLICT, or the stage (`changing`)      the position in the ledger
 //! ```
 //!
@@ -24,10 +24,10 @@ mod parameters;
 mod reach;
 mod receipt;
 mod refused;
+pub mod send_method;
 mod session;
 mod sql;
 mod trouble;
-pub mod way;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,20 +37,20 @@ use tokio::runtime::Runtime;
 use self::gathered::Gathered;
 use self::kept::{Keeping, Kept};
 pub use self::receipt::{Durability, Receipt};
+use self::send_method::SendMethod;
 use self::session::{Planned, Session};
 use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
-use self::way::Way;
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Remedy, Result, option};
-use crate::fate::Fate;
 use crate::job::{InputOptions, Job};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::attentive;
+use crate::row_counts::RowCounts;
 use crate::sink::channel::Channel;
 use crate::testing::failpoint::failpoint;
 use crate::writer::sql::incarnation::Incarnation;
@@ -95,7 +95,7 @@ pub struct Writer {
     /// Rows in doubt were given up: the ledger may have them.
     gave_up: bool,
     /// Rows that a new session has found in the ledger, though no COMMIT of theirs was answered.
-    found: Fate,
+    found: RowCounts,
     /// Rows that a crash of the server may still undo.
     unflushed: u64,
     /// The server that has committed them, where no ledger counts them.
@@ -131,7 +131,7 @@ impl Writer {
             session: None,
             unsure: None,
             gave_up: false,
-            found: Fate::default(),
+            found: RowCounts::default(),
             unflushed: 0,
             incarnation: None,
         };
@@ -171,7 +171,7 @@ impl Writer {
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         if position.is_some() && self.kept.is_none() {
-            let message = "only a loader with a name can keep a position";
+            let message = "only a Writer with a name can keep a position";
             return Err(Error::new(Kind::Usage, message)
                 .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
         }
@@ -180,7 +180,7 @@ impl Writer {
         control.begin();
         let receipt = self.write_patiently(input, (position, rejected), control)?;
         if self.is_lazy() {
-            self.unflushed += receipt.fate.read;
+            self.unflushed += receipt.counts.read;
         }
         Ok(receipt)
     }
@@ -199,7 +199,7 @@ impl Writer {
         self.reach(control).map_err(Trouble::into_error)?;
         let Self { job, target, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
-        let gathered = gather((job, target), session, input, runtime, control)?;
+        let gathered = gather(job, target, session, input, runtime, control)?;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost());
         };
@@ -281,30 +281,30 @@ impl Writer {
         control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
         self.reach(control)?;
-        if let Some(fate) = self.settle_doubt()? {
-            return Ok(Receipt { fate, way: None });
+        if let Some(counts) = self.settle_doubt()? {
+            return Ok(Receipt { counts, method: None });
         }
         let Self { job, target, kept, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
-        let mut gathered = gather((job, target), session, input, runtime, control)?;
+        let mut gathered = gather(job, target, session, input, runtime, control)?;
         gathered.rejected = rejected;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost().into());
         };
         if gathered.rows() == 0 && position.is_none() {
-            return Ok(Receipt { fate: Fate::default(), way: None });
+            return Ok(Receipt { counts: RowCounts::default(), method: None });
         }
-        let way = planned.choose(&gathered);
+        let method = planned.choose(&gathered);
         let keeping = kept.as_ref().map(|kept| (kept, position));
         let channel = planned.channel(link, control);
-        let storing = store(planned, channel, (&gathered, way), keeping);
+        let storing = store(planned, channel, &gathered, method, keeping);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
-            Some(Ok((fate, gone))) => {
+            Some(Ok((counts, gone))) => {
                 failpoint("payload::committed");
                 planned.gathering.give_back(gathered);
-                kept.iter_mut().for_each(|kept| kept.advanced(fate, position));
-                Ok(Receipt { fate, way: Some(gone) })
+                kept.iter_mut().for_each(|kept| kept.advanced(counts, position));
+                Ok(Receipt { counts, method: Some(gone) })
             }
             // A row that is refused says nothing against the plan.
             Some(Err(Trouble::Refused(error))) if error.kind() == Kind::Data => {
@@ -318,6 +318,7 @@ impl Writer {
                 // A session that was lost is found out when the next one is needed.
                 match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
+                    _ if planned.prepared.is_spoiled() => self.session = None,
                     _ => session.planned = None,
                 }
                 Err(trouble)
@@ -335,7 +336,8 @@ type Behind<'p> = (Option<&'p str>, u64);
 
 /// Gathers the rows of `input`. They are planned for first if none were before, or if their names lead to other columns.
 fn gather(
-    (job, target): (&Job, &Target),
+    job: &Job,
+    target: &Target,
     session: &mut Session,
     input: &InputOptions,
     runtime: &Runtime,
@@ -353,7 +355,7 @@ fn gather(
             other.insert(planned)
         }
     };
-    planned.gathering.gather((&opened, &planned.plan), &opened.input.files, target, control)
+    planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
 }
 
 /// Returns the job for the rows of `input`, with the names in them. It is checked unless one like it was.
@@ -370,23 +372,24 @@ fn opened(
     job.opened(control)
 }
 
-/// Stores rows by the `way` that was chosen for them, or by another if the server refuses that. Returns the counts and
-/// the way that succeeded.
+/// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and
+/// the method that succeeded.
 async fn store(
     planned: &Planned,
     channel: Channel<'_>,
-    (gathered, way): (&Gathered, Way),
+    gathered: &Gathered,
+    method: SendMethod,
     kept: Keeping<'_>,
-) -> Result<(Fate, Way), Trouble> {
-    let (mut way, mut tried) = (way, 0);
+) -> Result<(RowCounts, SendMethod), Trouble> {
+    let (mut method, mut tried) = (method, 0);
     let updated_first = planned.updates_first.get();
     loop {
-        let refused = match planned.store(channel, (gathered, way), kept).await {
-            Ok(fate) => return Ok((fate, way)),
+        let refused = match planned.store(channel, gathered, method, kept).await {
+            Ok(counts) => return Ok((counts, method)),
             Err(refused) => refused,
         };
-        match planned.next_way(way, &refused, tried) {
-            Some(next) => (way, tried) = (next, tried + 1),
+        match planned.next_method(method, &refused, tried) {
+            Some(next) => (method, tried) = (next, tried + 1),
             None => {
                 // An update has not helped.
                 planned.updates_first.set(updated_first);

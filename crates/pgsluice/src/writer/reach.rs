@@ -17,9 +17,9 @@ use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Left, Result};
-use crate::fate::Fate;
 use crate::ledger::sql::positions::Position;
 use crate::pg::connect::Link;
+use crate::row_counts::RowCounts;
 use crate::writer::sql::incarnation::Incarnation;
 
 /// How often a connection is polled to learn whether the server has ended it: its last message must be read, and
@@ -89,7 +89,7 @@ impl Writer {
             Err(rows) => {
                 // The rows of a later COMMIT are not in either, and recovery has made the others durable.
                 (self.unsure, self.gave_up, self.unflushed) = (None, false, 0);
-                self.found = Fate::default();
+                self.found = RowCounts::default();
                 Err(lost(rows, had_position))
             }
         }
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// Returns what became of the rows of a COMMIT without an answer, if they are in.
-    pub(super) fn settle_doubt(&mut self) -> Result<Option<Fate>, Trouble> {
+    pub(super) fn settle_doubt(&mut self) -> Result<Option<RowCounts>, Trouble> {
         let (found, has_position) = (take(&mut self.found), self.position().is_some());
         match (self.unsure.take(), take(&mut self.gave_up)) {
             _ if found.read == 0 => Ok(None),
@@ -210,7 +210,7 @@ impl Writer {
     }
 
     pub(super) fn overtaken(&self) -> Error {
-        let lost = || Error::new(Kind::Internal, "rows were committed that no loader wrote");
+        let lost = || Error::new(Kind::Internal, "rows were committed that no Writer wrote");
         self.kept.as_ref().map_or_else(lost, Kept::overtaken)
     }
 }

@@ -1,7 +1,7 @@
 //! The promise of a writer about its rows, and the receipt for them.
 
-use super::way::Way;
-use crate::fate::Fate;
+use super::send_method::SendMethod;
+use crate::row_counts::RowCounts;
 
 /// When rows are durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Durability {
 pub struct Receipt {
     /// How many they are, and what became of them: all are inserted, unless a trigger drops some, or some may be there
     /// already.
-    pub fate: Fate,
+    pub counts: RowCounts,
     /// How they were sent, if they were sent now.
-    pub way: Option<Way>,
+    pub method: Option<SendMethod>,
 }

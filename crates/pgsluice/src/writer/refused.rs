@@ -33,7 +33,8 @@ impl Read {
         &self,
         error: tokio_postgres::Error,
         payload: &Payload,
-        (table, columns): (&str, &[String]),
+        table: &str,
+        columns: &[String],
     ) -> Error {
         let context = error.as_db_error().and_then(|db| db.where_());
         let context = context.map(|it| Context::parse(it, std::iter::once(table), columns));

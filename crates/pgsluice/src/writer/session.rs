@@ -12,12 +12,11 @@ use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
 use super::named::Named;
 use super::parameters::of_all;
+use super::send_method::SendMethod;
 use super::trouble::{Trouble, in_doubt, refused};
-use super::way::Way;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
-use crate::fate::Fate;
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -25,6 +24,7 @@ use crate::pg::introspect::Catalogue;
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
+use crate::row_counts::RowCounts;
 use crate::sink::channel::{Channel, Prepared};
 use crate::sink::failure::Failure;
 use crate::sink::fence::Fence;
@@ -104,7 +104,7 @@ impl Planned {
                 return Ok(Inserts::none());
             }
             let changing = plan.changes.as_ref();
-            let changing = changing.map(|changes| apply(&plan, (changes, false), ROOT));
+            let changing = changing.map(|changes| apply(&plan, changes, false, ROOT));
             Inserts::prepare(client, root, oid, columns, types, changing).await
         };
         let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan, false)).await?;
@@ -124,19 +124,20 @@ impl Planned {
     pub(super) async fn store(
         &self,
         channel: Channel<'_>,
-        (gathered, way): (&Gathered, Way),
+        gathered: &Gathered,
+        method: SendMethod,
         kept: Keeping<'_>,
-    ) -> Result<Fate, Trouble> {
+    ) -> Result<RowCounts, Trouble> {
         let client = &channel.link.client;
-        if let (Way::Arrays, None, [payload], Some(statement)) =
-            (way, kept, &gathered.payloads[..], &self.inserts.plain)
+        if let (SendMethod::Arrays, None, [payload], Some(statement)) =
+            (method, kept, &gathered.payloads[..], &self.inserts.plain)
         {
             // A statement by itself is a transaction.
             let inserted = self.insert(client, statement, payload).await;
             let inserted = inserted.map_err(|error| in_doubt(error, gathered.rows()))?;
-            return Ok(gathered.fate(inserted));
+            return Ok(gathered.counts(inserted));
         }
-        let stored = self.store_together(channel, (gathered, way), kept).await;
+        let stored = self.store_together(channel, gathered, method, kept).await;
         if stored.is_err() {
             // If the connection is lost, the server does it.
             let _ = client.batch_execute(sql::ROLLBACK).await;
@@ -147,50 +148,52 @@ impl Planned {
     async fn store_together(
         &self,
         channel: Channel<'_>,
-        (gathered, way): (&Gathered, Way),
+        gathered: &Gathered,
+        method: SendMethod,
         kept: Keeping<'_>,
-    ) -> Result<Fate, Trouble> {
-        let mut transaction = self.transaction(channel, (gathered, way), kept);
-        let sent = self.send(&mut transaction, (gathered, way)).await?;
+    ) -> Result<RowCounts, Trouble> {
+        let mut transaction = self.transaction(channel, gathered, method, kept);
+        let sent = self.send(&mut transaction, gathered, method).await?;
         failpoint("payload::committing");
-        let failed = |failure| self.trouble(failure, (gathered, way));
+        let failed = |failure| self.trouble(failure, gathered, method);
         let doubtful = |failure: Failure| match failure.is_answer() {
             true => failed(failure),
             false => Trouble::InDoubt(failure.into_error(), gathered.rows()),
         };
-        let fate = match (sent, way) {
-            (Some(fate), _) => fate,
+        let counts = match (sent, method) {
+            (Some(counts), _) => counts,
             // What comes of the rows need not be known before they are committed.
-            (None, Way::Copy) if kept.is_none() => {
+            (None, SendMethod::Copy) if kept.is_none() => {
                 let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
-                return Ok(gathered.fate(stored.iter().map(|stored| stored.rows).sum()));
+                return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
             }
-            (None, _) => self.count(gathered, way, transaction.end().await.map_err(failed)?)?,
+            (None, _) => self.count(gathered, method, transaction.end().await.map_err(failed)?)?,
         };
         let settling = async {
             match kept {
                 Some((kept, _)) => {
-                    kept.settle(&channel.link.client, &fate).await.map_err(Failure::Receipts)
+                    kept.settle(&channel.link.client, &counts).await.map_err(Failure::Receipts)
                 }
                 None => Ok(()),
             }
         };
         transaction.commit(0, settling).await.map_err(doubtful)?;
-        Ok(fate)
+        Ok(counts)
     }
 
-    /// Returns a transaction for rows that go the given way, which moves their position if one is kept.
+    /// Returns a transaction for rows that go the given method, which moves their position if one is kept.
     pub(super) fn transaction<'t>(
         &'t self,
         channel: Channel<'t>,
-        (gathered, way): (&'t Gathered, Way),
+        gathered: &'t Gathered,
+        method: SendMethod,
         kept: Keeping<'t>,
     ) -> Transaction<'t> {
         let payloads = gathered.payloads.iter();
-        let into: Vec<(NodeId, Wire)> = match way {
-            Way::Arrays | Way::Conflict => Vec::new(),
-            Way::Copy => payloads.map(|payload| (ROOT, payload.wire())).collect(),
-            Way::Stage => {
+        let into: Vec<(NodeId, Wire)> = match method {
+            SendMethod::Arrays | SendMethod::Conflict => Vec::new(),
+            SendMethod::Copy => payloads.map(|payload| (ROOT, payload.wire())).collect(),
+            SendMethod::Stage => {
                 let nodes = payloads.flat_map(|payload| self.targets(payload));
                 nodes.map(|(node, _)| (node, Wire::Binary)).collect()
             }
@@ -206,25 +209,26 @@ impl Planned {
     pub(super) async fn send<'t>(
         &'t self,
         transaction: &mut Transaction<'t>,
-        (gathered, way): (&'t Gathered, Way),
-    ) -> Result<Option<Fate>, Trouble> {
+        gathered: &'t Gathered,
+        method: SendMethod,
+    ) -> Result<Option<RowCounts>, Trouble> {
         let client = transaction.client();
-        let failed = |failure| self.trouble(failure, (gathered, way));
+        let failed = |failure| self.trouble(failure, gathered, method);
         let Inserts { plain, changing } = &self.inserts;
-        match (way, &self.plan.changes, &gathered.payloads[..], plain, changing) {
-            (Way::Arrays, _, [payload], Some(statement), _) => {
+        match (method, &self.plan.changes, &gathered.payloads[..], plain, changing) {
+            (SendMethod::Arrays, _, [payload], Some(statement), _) => {
                 let inserting = async { Ok(self.insert(client, statement, payload).await?) };
                 let inserted = transaction.begin_with(inserting).await.map_err(failed)?;
                 failpoint("payload::begun");
                 failpoint("payload::sent");
-                return Ok(Some(gathered.fate(inserted)));
+                return Ok(Some(gathered.counts(inserted)));
             }
-            (Way::Conflict, Some(changes), [payload], _, Some(statement)) => {
+            (SendMethod::Conflict, Some(changes), [payload], _, Some(statement)) => {
                 let inserting = self.insert_or_change(client, statement, payload);
                 let taken = transaction.begin_with(inserting).await.map_err(failed)?;
                 return self.count_inserted(gathered, changes, payload, &taken).map(Some);
             }
-            (Way::Stage | Way::Conflict, Some(changes), ..) => {
+            (SendMethod::Stage | SendMethod::Conflict, Some(changes), ..) => {
                 let made = self.prepared.make_stage(client, &self.plan).await;
                 made.map_err(refused)?;
                 for payload in &gathered.payloads {
@@ -272,11 +276,11 @@ fn check(plan: &Plan, changes: &Changes) -> Result<()> {
                 ("needs unchanged keys", hint)
             }
         };
-        return refuse(&format!("a loader {needs}, but {why}"), hint);
+        return refuse(&format!("a Writer {needs}, but {why}"), hint);
     }
     if !changes.through_root && plan.asks() {
         return refuse(
-            "a loader cannot change rows of this table: only the server can find the leaf of a row",
+            "a Writer cannot change rows of this table: only the server can find the leaf of a row",
             "Use a load instead.".into(),
         );
     }

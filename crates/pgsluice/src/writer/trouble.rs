@@ -63,7 +63,7 @@ pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
     let error = match has_position {
         true => error
             .with_detail("The position was read again from the ledger.")
-            .with_hint("Continue from the current position of the loader."),
+            .with_hint("Continue from the current position of the Writer."),
         false => error.with_hint(
             "Write the rows since the last flush again, except those that are in the table.",
         ),
@@ -90,7 +90,7 @@ pub(super) fn came_through(rows: u64) -> Trouble {
     let message = format!("{rows} rows that had been given up are in the table");
     let error = Error::new(Kind::Connection, message)
         .with_detail("The position was read again from the ledger.")
-        .with_hint("Continue from the current position of the loader.");
+        .with_hint("Continue from the current position of the Writer.");
     earlier(error, 0, rows)
 }
 

@@ -11,10 +11,10 @@ pub(super) struct Keyword {
     pub(super) name: &'static str,
     /// The environment variable that supplies it, or "".
     pub(super) variable: &'static str,
-    fate: Fate,
+    counts: RowCounts,
 }
 
-enum Fate {
+enum RowCounts {
     /// Read and obeyed.
     Honoured,
     /// Makes no difference to what happens here.
@@ -23,10 +23,10 @@ enum Fate {
     Only(&'static [&'static str]),
 }
 
-use Fate::{Harmless, Honoured, Only};
+use RowCounts::{Harmless, Honoured, Only};
 
-const fn keyword(name: &'static str, variable: &'static str, fate: Fate) -> Keyword {
-    Keyword { name, variable, fate }
+const fn keyword(name: &'static str, variable: &'static str, counts: RowCounts) -> Keyword {
+    Keyword { name, variable, counts }
 }
 
 pub(super) const KEYWORDS: &[Keyword] = &[
@@ -109,7 +109,7 @@ impl Keyword {
 
     /// Refuses a value that asks for what cannot be given here.
     pub(super) fn check(&self, value: &str) -> Result<()> {
-        let Only(accepted) = self.fate else { return Ok(()) };
+        let Only(accepted) = self.counts else { return Ok(()) };
         if value.is_empty() || accepted.contains(&value) {
             return Ok(());
         }

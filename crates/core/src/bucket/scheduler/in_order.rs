@@ -118,7 +118,7 @@ mod tests {
         let mut house = House::new();
         house.push(0, 0);
         house.push(0, 50);
-        let mut first = house.scheduler.take_first((1, 9), true, &mut [&mut house.shard]);
+        let mut first = house.scheduler.take_first(1, 9, true, &mut [&mut house.shard]);
         assert_eq!(first.iter().map(places).collect::<Vec<_>>(), [[(0, 0)]]);
         house.scheduler.share(&mut first[0]);
         assert!(house.take().is_none());

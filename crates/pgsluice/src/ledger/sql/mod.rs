@@ -26,14 +26,14 @@ pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
 use crate::error::Result;
-use crate::fate::Fate;
 use crate::pg::sql::literal;
 use crate::pg::template::{eq, plus};
+use crate::row_counts::RowCounts;
 
 /// What is known of a load, and what its terms would be now.
 const FIND: &str = "
 SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.text,
-       rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent,
+       rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
        rows_duplicate, rows_skipped, rows_dropped, rows_rejected
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant}";
@@ -41,19 +41,19 @@ WHERE id {eq} $1 AND participant {eq} {participant}";
 /// Writes receipts. If the load is not at the attempt $2 any more, there is no id, and that is an error.
 pub(crate) const WRITE: &str = "
 INSERT INTO {ledger}.receipt
-    (load, participant, number, tree, node, source, upto, sources, starts, stops, rows, fate)
+    (load, participant, number, tree, node, source, upto, sources, starts, stops, rows, counts)
 SELECT (SELECT id FROM ONLY {ledger}.load
         WHERE id {eq} $1 AND participant {eq} {participant}
           AND attempt {eq} $2), {participant},
        r.number, $3::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
-       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.fate::pg_catalog.jsonb
+       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.row_counts::pg_catalog.jsonb
 FROM ROWS FROM (
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int4[]),
     pg_catalog.unnest($6::pg_catalog.int4[]), pg_catalog.unnest($7::pg_catalog.int8[]),
     pg_catalog.unnest($8::pg_catalog.text[]), pg_catalog.unnest($9::pg_catalog.text[]),
     pg_catalog.unnest($10::pg_catalog.text[]), pg_catalog.unnest($11::pg_catalog.int8[]),
     pg_catalog.unnest($12::pg_catalog.text[])
-) AS r (number, node, source, upto, sources, starts, stops, rows, fate)";
+) AS r (number, node, source, upto, sources, starts, stops, rows, counts)";
 
 /// Deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
@@ -133,7 +133,7 @@ pub(crate) struct Found {
     pub(crate) sources: String,
     pub(crate) terms: String,
     /// What became of the rows, if the load is finished.
-    pub(crate) fate: Fate,
+    pub(crate) counts: RowCounts,
 }
 
 impl Named {
@@ -151,7 +151,10 @@ impl Named {
             relation: row.get(2),
             sources: row.get(3),
             terms: row.get(4),
-            fate: Fate::of(count(&row, 5), std::array::from_fn(|place| count(&row, 6 + place))),
+            counts: RowCounts::of(
+                count(&row, 5),
+                std::array::from_fn(|place| count(&row, 6 + place)),
+            ),
         }))
     }
 
@@ -192,7 +195,7 @@ WITH done AS (
     UPDATE ONLY {ledger}.load
     SET state = 'finished', ended = pg_catalog.clock_timestamp(),
         sources = $5::pg_catalog.text::pg_catalog.jsonb, rows_read = $3,
-        (rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent,
+        (rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
          rows_duplicate, rows_skipped, rows_dropped, rows_rejected)
             = (SELECT f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]
                FROM (VALUES ($4::pg_catalog.int8[])) AS v (f))
@@ -249,7 +252,7 @@ INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.
 
 /// The receipts of a load.
 pub(crate) const RECEIPTS: &str = "
-SELECT number, tree, node, source, upto, sources, starts, stops, rows, fate::pg_catalog.text
+SELECT number, tree, node, source, upto, sources, starts, stops, rows, row_counts::pg_catalog.text
 FROM ONLY {ledger}.receipt
 WHERE load {eq} $1 AND participant {eq} {participant}";
 

@@ -11,8 +11,8 @@ use super::locks::Named;
 use super::{Access, running, terms};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::fate::Fate;
 use crate::pg::sql::literal;
+use crate::row_counts::RowCounts;
 
 /// Selects a writer, which is kept from others until the transaction ends, and the terms `{terms}` that it would have
 /// now. It does not take a load for a writer.
@@ -20,7 +20,7 @@ const LOOK: &str = "
 SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
        pg_catalog.to_regclass($2)::pg_catalog.oid {eq} relation, rows_read,
-       rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_stale, rows_absent, rows_duplicate,
+       rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found, rows_duplicate,
        rows_skipped, rows_dropped, rows_rejected, terms::pg_catalog.text, ({terms})::pg_catalog.text
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant} FOR UPDATE";
@@ -58,8 +58,8 @@ SET rows_inserted = COALESCE(rows_inserted, 0) {plus} $3[1],
     rows_updated = COALESCE(rows_updated, 0) {plus} $3[2],
     rows_deleted = COALESCE(rows_deleted, 0) {plus} $3[3],
     rows_unchanged = COALESCE(rows_unchanged, 0) {plus} $3[4],
-    rows_stale = COALESCE(rows_stale, 0) {plus} $3[5],
-    rows_absent = COALESCE(rows_absent, 0) {plus} $3[6],
+    rows_not_newer = COALESCE(rows_not_newer, 0) {plus} $3[5],
+    rows_not_found = COALESCE(rows_not_found, 0) {plus} $3[6],
     rows_duplicate = COALESCE(rows_duplicate, 0) {plus} $3[7],
     rows_skipped = COALESCE(rows_skipped, 0) {plus} $3[8],
     rows_dropped = COALESCE(rows_dropped, 0) {plus} $3[9],
@@ -79,7 +79,7 @@ pub(crate) struct Position {
     /// The number of its attempt.
     pub(crate) attempt: i32,
     /// What became of the rows that are committed, of all attempts.
-    pub(crate) fate: Fate,
+    pub(crate) counts: RowCounts,
     /// What the program has said of the last of them.
     pub(crate) position: Option<String>,
 }
@@ -146,7 +146,7 @@ impl Named {
                 .with_hint("Use another load_id."))
         };
         if !row.get::<_, Option<bool>>(3).unwrap_or_default() {
-            return refuse("was not opened by a loader".to_owned());
+            return refuse("was not opened by a Writer".to_owned());
         }
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
             return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
@@ -154,8 +154,8 @@ impl Named {
         self.check_terms(row.get(16), row.get(17), row.get(1))?;
         let rows =
             |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
-        let fate = Fate::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
-        Ok(Some(Position { attempt: row.get(0), fate, position: row.get(1) }))
+        let counts = RowCounts::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
+        Ok(Some(Position { attempt: row.get(0), counts, position: row.get(1) }))
     }
 
     /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
@@ -183,7 +183,7 @@ impl Named {
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&self.id, Type::TEXT),
             (&from.attempt, Type::INT4),
-            (&from.fate.read.cast_signed(), Type::INT8),
+            (&from.counts.read.cast_signed(), Type::INT8),
             (&rows, Type::INT8),
             (&position, Type::TEXT),
         ];
@@ -195,11 +195,11 @@ impl Named {
         &self,
         client: &Client,
         attempt: i32,
-        fate: &Fate,
+        counts: &RowCounts,
     ) -> Result<(), tokio_postgres::Error> {
-        let mut more = fate.by_name().map(|(_, rows)| rows.cast_signed());
+        let mut more = counts.by_name().map(|(_, rows)| rows.cast_signed());
         // They count as inserted already.
-        more[0] -= fate.read.cast_signed();
+        more[0] -= counts.read.cast_signed();
         if more.iter().all(|rows| *rows == 0) {
             return Ok(());
         }
@@ -219,9 +219,9 @@ impl Named {
 
     /// The error for a writer that another one has taken over.
     pub(crate) fn overtaken(&self) -> Error {
-        let message = format!("load {} was taken over by another loader, or forgotten", self.id);
+        let message = format!("load {} was taken over by another Writer, or forgotten", self.id);
         Error::new(Kind::Server, message).with_sqlstate("55006").permanent().with_detail(
-            "Nothing this loader had in flight was committed. The other loader knows which rows \
+            "Nothing this Writer had in flight was committed. The other Writer knows which rows \
              this one committed.",
         )
     }

@@ -49,8 +49,8 @@ pub(super) const TABLES: [Table; 6] = [
             ("rows_updated", "int8", false),
             ("rows_deleted", "int8", false),
             ("rows_unchanged", "int8", false),
-            ("rows_stale", "int8", false),
-            ("rows_absent", "int8", false),
+            ("rows_not_newer", "int8", false),
+            ("rows_not_found", "int8", false),
             ("rows_duplicate", "int8", false),
             ("rows_skipped", "int8", false),
             ("rows_dropped", "int8", false),
@@ -84,12 +84,12 @@ pub(super) const TABLES: [Table; 6] = [
             ("starts", "_int8", true),
             ("stops", "_int8", true),
             ("rows", "int8", true),
-            ("fate", "jsonb", false),
+            ("counts", "jsonb", false),
         ],
         key: &["number", "load", "participant"],
         comment: "The loaded rows of one node of a tree: all of its rows in sources before source, \
                   in this one those that begin before upto, and those that begin in starts[n] to \
-                  stops[n] of sources[n], the latter excluded. Rows: their number. Fate: their \
+                  stops[n] of sources[n], the latter excluded. Rows: their number. RowCounts: their \
                   outcomes, unless all were inserted or rejected.",
     },
     Table {

@@ -22,7 +22,7 @@ const BRIEFLY: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL row_security = o
 
 /// Outcome of dropping a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Dropping {
     Dropped,
     /// It is not there, or has rows.
     Needless,
@@ -40,15 +40,17 @@ pub(crate) async fn state(
 }
 
 /// Drops a partition if it is empty and has not been altered since it was made.
-pub(crate) async fn drop_if_empty(client: &mut Client, made: &Made) -> Fate {
+pub(crate) async fn drop_if_empty(client: &mut Client, made: &Made) -> Dropping {
     match try_to_drop(client, made).await {
-        Ok(fate) => fate,
-        Err(error) if error.sqlstate() == Some(SqlState::UNDEFINED_TABLE.code()) => Fate::Needless,
-        Err(error) => Fate::Left(error.message().to_owned()),
+        Ok(outcome) => outcome,
+        Err(error) if error.sqlstate() == Some(SqlState::UNDEFINED_TABLE.code()) => {
+            Dropping::Needless
+        }
+        Err(error) => Dropping::Left(error.message().to_owned()),
     }
 }
 
-async fn try_to_drop(client: &mut Client, made: &Made) -> Result<Fate> {
+async fn try_to_drop(client: &mut Client, made: &Made) -> Result<Dropping> {
     let Made { relation, parent, state: before } = made;
     let transaction = client.transaction().await?;
     // In the order in which DROP and COPY lock them.
@@ -59,14 +61,14 @@ async fn try_to_drop(client: &mut Client, made: &Made) -> Result<Fate> {
     let now = state(&transaction, relation).await?;
     let has_rows = format!("SELECT EXISTS (SELECT FROM {relation})");
     if transaction.query_typed_one(&has_rows, &[]).await?.get(0) {
-        return Ok(Fate::Needless);
+        return Ok(Dropping::Needless);
     }
     if now.as_ref() != Some(before) {
-        return Ok(Fate::Left("it was altered since".to_owned()));
+        return Ok(Dropping::Left("it was altered since".to_owned()));
     }
     transaction.batch_execute(&format!("DROP TABLE {relation}")).await?;
     transaction.commit().await.map_err(Error::from)?;
-    Ok(Fate::Dropped)
+    Ok(Dropping::Dropped)
 }
 
 /// Returns the statement that drops a partition.

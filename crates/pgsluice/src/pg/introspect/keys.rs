@@ -160,7 +160,8 @@ pub(super) async fn of_index(
 pub(super) async fn of_column(
     transaction: &Transaction<'_>,
     session: &Session,
-    (table, column): (Oid, &str),
+    table: Oid,
+    column: &str,
     columns: &[String],
 ) -> Result<Columns> {
     let asked: Parameters<'_> = &[(&table, Type::OID), (&column, Type::TEXT)];

@@ -305,7 +305,7 @@ impl<'r> AskedKey<'r> {
         let named: Vec<_> = fields.into_iter().map(|field| (field, &*columns[field])).collect();
         Found {
             node: self.node,
-            question: question(table, &named, (&keys.join(", "), count), &terms),
+            question: question(table, &named, &keys.join(", "), count, &terms),
             fields: self
                 .columns
                 .iter()

@@ -232,8 +232,8 @@ pub(super) async fn meet(
     };
     let newer = match newer {
         Some(name) => {
-            let column = (catalogue.facts[ROOT].oid, name);
-            keys::of_column(transaction, session, column, columns).await?.pop()
+            let root = catalogue.facts[ROOT].oid;
+            keys::of_column(transaction, session, root, name, columns).await?.pop()
         }
         None => None,
     };

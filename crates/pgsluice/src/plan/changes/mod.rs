@@ -221,11 +221,15 @@ impl Changes {
         format!("{what}; {way}")
     }
 
-    /// Returns a column that is set in rows that are there, if one is, and whether such rows are deleted.
-    pub(super) fn touches(&self) -> (Option<&str>, bool) {
-        let deletes = self.on_conflict == OnConflict::Delete || self.delete_when.is_some();
+    /// Returns a column that is set in existing rows, if one is.
+    pub(super) fn updated(&self) -> Option<&str> {
         let updates = self.on_conflict == OnConflict::Update;
-        (self.set.first().filter(|_| updates).map(String::as_str), deletes)
+        self.set.first().filter(|_| updates).map(String::as_str)
+    }
+
+    /// Whether existing rows may be deleted.
+    pub(super) fn deletes(&self) -> bool {
+        self.on_conflict == OnConflict::Delete || self.delete_when.is_some()
     }
 
     /// All fields that rows are compared by.

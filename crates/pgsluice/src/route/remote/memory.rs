@@ -107,8 +107,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     /// Returns the place of a key, which will be asked about if it is new. `value` gives its fields, by
     /// their places in the question and among the wanted fields.
     pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
-        let begin = self.push(value);
-        self.settle(begin)
+        let (begin, texts) = self.push(value);
+        self.settle(begin, texts)
     }
 
     /// Does as [`Self::note`]; None if there is no value to ask about.
@@ -122,7 +122,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
             self.texts.truncate(texts);
             return None;
         }
-        Some(self.settle((begin, texts)))
+        Some(self.settle(begin, texts))
     }
 
     /// Adds the fields of a key; where they begin among the bytes of all keys, and among the texts.
@@ -147,7 +147,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     }
 
     /// The place of the key that was added last, which is taken away again if it is known.
-    fn settle(&mut self, (begin, texts): (usize, usize)) -> Key {
+    fn settle(&mut self, begin: usize, texts: usize) -> Key {
         let Self { keys, ends, hasher, .. } = self;
         let key = |place: usize| {
             let begin = place.checked_sub(1).map_or(0, |before| ends[before]);

@@ -1,4 +1,4 @@
-"""Loaders whose program is killed, and whose server is stopped: each row is in once.
+"""Writers whose program is killed, and whose server is stopped: each row is in once.
 
 PGSLUICE_VIOLENCE=full, or a number, does it as often as is claimed.
 """
@@ -37,18 +37,18 @@ PRODUCER = """
     import pgsluice, pyarrow as pa
     url, keys, most = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     changes = {"on_conflict": "update"} if keys else {}
-    loader = pgsluice.Loader(
+    writer = pgsluice.Writer(
         "loaded", url, load_id="killed", flush_rows=60, flush_seconds=0.05, **changes
     )
-    print(loader.position, flush=True)
-    at = loader.position or 0
+    print(writer.position, flush=True)
+    at = writer.position or 0
     while at < most:
         rows = min(random.choice((1, 1, 5, 40, 1200)), most - at)
         numbers = range(at, at + rows)
         ids = [number % keys if keys else number for number in numbers]
-        loader.write(pa.table({"id": ids, "number": numbers}), position=at + rows)
+        writer.write(pa.table({"id": ids, "number": numbers}), position=at + rows)
         at += rows
-    loader.close()
+    writer.close()
     print("done", flush=True)
 """
 
@@ -96,9 +96,9 @@ class Killed(Loads):
         most = self.kill(keys=50)
         rows = self.connection.execute("SELECT id, number FROM loaded ORDER BY number").fetchall()
         self.assertEqual(rows, [(number % 50, number) for number in range(most - 50, most)])
-        fate = pgsluice.ledger_show("killed", server()).fate
-        self.assertEqual(fate.inserted, 50)
-        self.assertEqual(fate.inserted + fate.updated + fate.duplicate, most)
+        counts = pgsluice.ledger_show("killed", server()).counts
+        self.assertEqual(counts.inserted, 50)
+        self.assertEqual(counts.inserted + counts.updated + counts.duplicate, most)
 
 
 class Ended(Loads):
@@ -112,18 +112,18 @@ class Ended(Loads):
 
     def test_a_session_while_it_sends(self):
         self.make()
-        with pgsluice.Loader("loaded", server(), flush_seconds=None) as loader:
-            loader.write([(1,)])
+        with pgsluice.Writer("loaded", server(), flush_seconds=None) as writer:
+            writer.write([(1,)])
             with self.connection.transaction():
                 self.connection.execute("LOCK TABLE loaded")
                 ending = threading.Thread(target=self.end_what_waits)
                 ending.start()
                 with self.assertRaises(pgsluice.ConnectError) as caught:
-                    loader.flush()
+                    writer.flush()
                 ending.join()
             self.assertEqual(caught.exception.sqlstate, "57P01")
             self.assertIn("Send the rows again", caught.exception.hint)
-            self.assertEqual(loader.flush().rows, 1)
+            self.assertEqual(writer.flush().rows, 1)
         self.assertEqual(self.count(), 1)
 
 
@@ -131,7 +131,7 @@ class Stopped(OwnServer):
     limit = PATIENCE
     settings = ()
 
-    def test_a_loader_that_waits(self):
+    def test_a_writer_that_waits(self):
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CREATE TABLE loaded (id bigint) PARTITION BY HASH (id)")
             for leaf in range(3):
@@ -152,10 +152,10 @@ class Stopped(OwnServer):
         thread = threading.Thread(target=disturb)
         thread.start()
         draw, at = random.Random(8), 0
-        with pgsluice.Loader("loaded", self.url, wait="120s", flush_rows=40) as loader:
+        with pgsluice.Writer("loaded", self.url, wait="120s", flush_rows=40) as writer:
             while not over.is_set() or at <= 1000:
                 rows = draw.choice((1, 1, 5, 40, 1200))
-                loader.write(pa.table({"id": range(at, at + rows)}))
+                writer.write(pa.table({"id": range(at, at + rows)}))
                 at += rows
         thread.join()
         with psycopg.connect(self.url) as connection:
@@ -166,16 +166,16 @@ class Stopped(OwnServer):
         """Behind a connection that was lost, the next rows have another, and so has the end."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CREATE TABLE loaded (id bigint)")
-        with pgsluice.Loader("loaded", self.url, flush_seconds=None, load_id="one") as loader:
-            loader.write([(1,)])
-            loader.flush()
+        with pgsluice.Writer("loaded", self.url, flush_seconds=None, load_id="one") as writer:
+            writer.write([(1,)])
+            writer.flush()
             self.server("stop")
-            loader.write([(2,)])
+            writer.write([(2,)])
             with self.assertRaises(pgsluice.ConnectError):
-                loader.flush()
-            self.assertEqual(loader.rows_waiting, 1)
+                writer.flush()
+            self.assertEqual(writer.rows_waiting, 1)
             self.server("start")
-            self.assertEqual(loader.flush().rows, 1)
+            self.assertEqual(writer.flush().rows, 1)
             self.server("stop")
             self.server("start")
         details = pgsluice.ledger_show("one", self.url)

@@ -1,4 +1,4 @@
-"""Rows that are there already, under a loader: as if the server had taken them one by one."""
+"""Rows that are there already, under a writer: as if the server had taken them one by one."""
 
 import itertools
 import random
@@ -73,7 +73,7 @@ CHANGES = (
 
 @dataclass
 class Server:
-    """What the server does with one row, by the options of a loader."""
+    """What the server does with one row, by the options of a writer."""
 
     connection: psycopg.Connection
     key: list[str]
@@ -107,7 +107,7 @@ class Server:
 
 
 def batch(kind: str, rows: list[dict], names: list[str]):
-    """Return rows as one of the kinds that a loader takes."""
+    """Return rows as one of the kinds that a writer takes."""
     if kind == "dicts":
         return [{name: row[name] for name in names} for row in rows]
     if kind == "tuples":
@@ -168,22 +168,22 @@ class Changed(Loads):
                     if not self.connection.execute(there, [row["id"]]).fetchall():
                         self.connection.execute(insert, values)
         ways = set()
-        with pgsluice.Loader(
+        with pgsluice.Writer(
             "loaded", server(), flush_seconds=None, key=key, **changes, **columns, **options
-        ) as loader:
+        ) as writer:
             for count in (1, 1, 2, 30, 1, 80, 5):
                 rows = self.rows(count)
                 before = len(self.held("loaded"))
-                loader.write(batch(kind, rows, names))
-                receipt = loader.flush()
+                writer.write(batch(kind, rows, names))
+                receipt = writer.flush()
                 by_server.take_all(rows)
                 held = self.held("loaded")
                 self.assertEqual(held, self.held("copied"), (tree, changes, kind))
-                fate = vars(receipt.fate)
-                self.assertEqual(sum(fate.values()), count)
-                self.assertEqual(receipt.rows_inserted, fate["inserted"])
-                self.assertEqual(len(held) - before, fate["inserted"] - fate["deleted"], receipt)
-                ways.add(receipt.way)
+                counts = vars(receipt.counts)
+                self.assertEqual(sum(counts.values()), count)
+                self.assertEqual(receipt.rows_inserted, counts["inserted"])
+                self.assertEqual(len(held) - before, counts["inserted"] - counts["deleted"], receipt)
+                ways.add(receipt.method)
         return ways
 
     def test_each_tree_and_change(self):
@@ -202,28 +202,28 @@ class Changed(Loads):
     def test_rows_go_straight_in_while_none_is_there(self):
         self.make_tree("hash")
         ways = []
-        with pgsluice.Loader(
+        with pgsluice.Writer(
             "loaded", server(), flush_seconds=None, on_conflict="update"
-        ) as loader:
+        ) as writer:
             for start in (*range(0, 60, 20), 0, *range(60, 300, 20)):
-                loader.write(pa.table({"id": pa.array(range(start, start + 20), pa.int32())}))
-                ways.append(loader.flush().way)
+                writer.write(pa.table({"id": pa.array(range(start, start + 20), pa.int32())}))
+                ways.append(writer.flush().method)
         self.assertNotIn("stage", ways[:3])
         self.assertLessEqual(set(ways[3:11]), {"conflict", "stage"})
         self.assertFalse({"conflict", "stage"} & set(ways[12:]))
 
     def test_the_ledger_has_the_fates(self):
         self.make_tree("hash")
-        with pgsluice.Loader(
-            "loaded", server(), load_id="fates", flush_seconds=None, on_conflict="update"
-        ) as loader:
+        with pgsluice.Writer(
+            "loaded", server(), load_id="counts", flush_seconds=None, on_conflict="update"
+        ) as writer:
             for v in ("x", "x", "y"):
-                loader.write([{"id": row, "v": v} for row in (1, 2, 2)], position=v)
-                loader.flush()
-        details = pgsluice.ledger_show("fates", server())
-        fate = details.fate
+                writer.write([{"id": row, "v": v} for row in (1, 2, 2)], position=v)
+                writer.flush()
+        details = pgsluice.ledger_show("counts", server())
+        counts = details.counts
         self.assertEqual(
-            (fate.inserted, fate.unchanged, fate.updated, fate.duplicate), (2, 2, 2, 3)
+            (counts.inserted, counts.unchanged, counts.updated, counts.duplicate), (2, 2, 2, 3)
         )
 
     def test_a_partition_that_comes_and_a_column_that_changes(self):
@@ -241,13 +241,13 @@ class Changed(Loads):
                 self.check_changes_of_the_table()
 
     def check_changes_of_the_table(self):
-        with pgsluice.Loader(
+        with pgsluice.Writer(
             "loaded", server(), flush_seconds=None, on_conflict="update"
-        ) as loader:
+        ) as writer:
 
-            def put(v: str, day: str) -> pgsluice.Fate:
-                loader.write([{"id": 1, "day": day, "v": v}])
-                return loader.flush().fate
+            def put(v: str, day: str) -> pgsluice.RowCounts:
+                writer.write([{"id": 1, "day": day, "v": v}])
+                return writer.flush().counts
 
             self.assertEqual(put("1", "2026-01-02").inserted, 1)
             self.assertEqual(put("2", "2026-01-02").updated, 1)
@@ -265,22 +265,22 @@ class Changed(Loads):
     def test_what_is_refused_leaves_nothing_and_stays(self):
         self.make_tree("hash")
         self.connection.execute("ALTER TABLE loaded ADD CHECK (n < 10)")
-        with pgsluice.Loader(
+        with pgsluice.Writer(
             "loaded", server(), flush_seconds=None, on_conflict="update", duplicates="error"
-        ) as loader:
-            loader.write([{"id": 1, "n": 1}])
-            loader.flush()
+        ) as writer:
+            writer.write([{"id": 1, "n": 1}])
+            writer.flush()
             for rows, state in (
                 ([{"id": 1, "n": 2}, {"id": 2, "n": 10}], "23514"),
                 ([{"id": 1, "n": 2}, {"id": 1, "n": 3}], "21000"),
             ):
-                loader.write(rows)
+                writer.write(rows)
                 with self.assertRaises(pgsluice.DataError) as caught:
-                    loader.flush()
+                    writer.flush()
                 self.assertEqual(caught.exception.sqlstate, state)
-                self.assertEqual(loader.discard(), 2)
-            loader.write([{"id": 1, "n": 4}])
-            self.assertEqual(loader.flush().fate.updated, 1)
+                self.assertEqual(writer.discard(), 2)
+            writer.write([{"id": 1, "n": 4}])
+            self.assertEqual(writer.flush().counts.updated, 1)
         self.assertEqual(self.connection.execute("SELECT id, n FROM loaded").fetchall(), [(1, 4)])
 
     def make_groups(self, columns: str) -> None:
@@ -303,19 +303,19 @@ class Changed(Loads):
                 " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
             )
             ways, columns = set(), ["g", "id", "v"]
-            with pgsluice.Loader(
+            with pgsluice.Writer(
                 "loaded", server(), flush_seconds=None, on_conflict="update", columns=columns
-            ) as loader:
+            ) as writer:
                 for number in range(1, 16):
-                    loader.write([(g, 0, -number) for g in (0, 1)])
-                    loader.write(
+                    writer.write([(g, 0, -number) for g in (0, 1)])
+                    writer.write(
                         [(0, 7, 7), (0, 100 + number, number + 99), (1, 999 + number, number + 99)]
                     )
-                    receipt = loader.flush()
-                    fate = receipt.fate
-                    counts = (fate.inserted, fate.updated, fate.unchanged)
+                    receipt = writer.flush()
+                    counts = receipt.counts
+                    counts = (counts.inserted, counts.updated, counts.unchanged)
                     self.assertEqual(counts, (2, 2, 1), (action, receipt))
-                    ways.add(receipt.way)
+                    ways.add(receipt.method)
             self.assertLessEqual({"conflict", "stage"}, ways)
             query = "SELECT count(*) FROM loaded WHERE parent = -15"
             followed = self.connection.execute(query).fetchone()[0]
@@ -324,9 +324,9 @@ class Changed(Loads):
     def test_counts_do_not_need_track_counts(self):
         self.make_tree("hash")
         ways = []
-        with pgsluice.Loader(
+        with pgsluice.Writer(
             "loaded", server(), flush_seconds=None, on_conflict="update"
-        ) as loader:
+        ) as writer:
             for number in range(8):
                 if number == 4:
                     self.connection.execute("ALTER SYSTEM SET track_counts = off")
@@ -336,12 +336,12 @@ class Changed(Loads):
                     self.addCleanup(self.connection.execute, "ALTER SYSTEM RESET track_counts")
                     self.connection.execute("SELECT pg_reload_conf(), pg_sleep(0.1)")
                 size = 100 if number % 2 else 2000
-                loader.write([{"id": row, "v": str(number)} for row in range(size)])
-                receipt = loader.flush()
-                fate = receipt.fate
+                writer.write([{"id": row, "v": str(number)} for row in range(size)])
+                receipt = writer.flush()
+                counts = receipt.counts
                 wanted = (size, 0) if number == 0 else (0, size)
-                self.assertEqual((fate.inserted, fate.updated), wanted)
-                ways.append(receipt.way)
+                self.assertEqual((counts.inserted, counts.updated), wanted)
+                ways.append(receipt.method)
         # The first rows that exist go again.
         self.assertEqual(ways, ["copy", "stage", *["stage", "conflict"] * 3])
 
@@ -353,37 +353,37 @@ class Changed(Loads):
                 " FROM generate_series(0, 1) AS g, generate_series(0, 49) AS id"
             )
             columns = ["g", "id", "v"]
-            with pgsluice.Loader(
+            with pgsluice.Writer(
                 "loaded", server(), flush_seconds=None, on_conflict="update", columns=columns
-            ) as loader:
+            ) as writer:
                 for number in range(1, 12):
                     rows = [(g, row, number) for g in (0, 1) for row in range(50)]
-                    loader.write(rows[: 1 + number % 3 * 40])
-                    fate = loader.flush().fate
-                    self.assertEqual(fate.updated, 1 + number % 3 * 40, number)
-                    loader.write([(0, 1, -1), (1, 77, 1)])
+                    writer.write(rows[: 1 + number % 3 * 40])
+                    counts = writer.flush().counts
+                    self.assertEqual(counts.updated, 1 + number % 3 * 40, number)
+                    writer.write([(0, 1, -1), (1, 77, 1)])
                     with self.assertRaises(pgsluice.DataError) as caught:
-                        loader.flush()
+                        writer.flush()
                     self.assertIn(caught.exception.sqlstate, ("23502", "23514"))
-                    self.assertEqual(loader.discard(), 2)
+                    self.assertEqual(writer.discard(), 2)
             query = "SELECT count(*), count(*) FILTER (WHERE w = 'old' AND v >= 0) FROM loaded"
             self.assertEqual(self.connection.execute(query).fetchone(), (100, 100))
 
     def test_options_that_make_no_sense(self):
         self.make_tree("hash")
         with self.assertRaisesRegex(pgsluice.UsageError, "on_conflict=.update"):
-            pgsluice.Loader("loaded", server(), newer="n")
+            pgsluice.Writer("loaded", server(), newer="n")
         self.connection.execute("CREATE UNIQUE INDEX ON loaded_0 (v)")
-        with pgsluice.Loader("loaded", server(), on_conflict="skip") as loader:
-            loader.write([{"id": 1}])
+        with pgsluice.Writer("loaded", server(), on_conflict="skip") as writer:
+            writer.write([{"id": 1}])
             with self.assertRaisesRegex(pgsluice.UsageError, "Use key to list") as caught:
-                loader.flush()
+                writer.flush()
             self.assertEqual(caught.exception.sqlstate, "0A000")
-            loader.discard()
-        with pgsluice.Loader("loaded", server(), on_conflict="skip", key=["id"]) as loader:
-            loader.write([{"id": 1}])
+            writer.discard()
+        with pgsluice.Writer("loaded", server(), on_conflict="skip", key=["id"]) as writer:
+            writer.write([{"id": 1}])
 
-    def test_loaders_that_change_the_same_rows(self):
+    def test_writers_that_change_the_same_rows(self):
         self.make_tree("two levels")
         failures = []
 
@@ -392,15 +392,15 @@ class Changed(Loads):
             try:
                 # Rows as text pass the stage, the others go as arrays.
                 wire = "text" if name == "r" else None
-                with pgsluice.Loader(
+                with pgsluice.Writer(
                     "loaded", server(), flush_seconds=None, on_conflict="update", wire=wire
-                ) as loader:
+                ) as writer:
                     for _ in range(30):
                         drawn = [pick.randrange(60) for _ in range(40)]
-                        loader.write(
+                        writer.write(
                             [{"id": row, "kind": KINDS[row % 3], "v": name} for row in drawn]
                         )
-                        loader.flush()
+                        writer.flush()
             except BaseException as failure:
                 failures.append(failure)
 

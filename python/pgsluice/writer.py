@@ -1,4 +1,4 @@
-"""`Loader`: rows that come a few at a time, from a program that runs long.
+"""`Writer`: rows that come a few at a time, from a program that runs long.
 
 What was written waits until there is enough of it, or until it has waited long enough; then all of
 it goes in one transaction. One thread speaks to the server. The locks here decide which rows go
@@ -20,9 +20,9 @@ from weakref import ReferenceType, WeakSet, ref
 
 from pgsluice._native import Doing
 from pgsluice.batches import Batch, Kind, Waiting, check
-from pgsluice.errors import DataError, LoadError
-from pgsluice.options import LoaderOptions, PlaceOptions, spec
-from pgsluice.result import Fate
+from pgsluice.errors import DataError, Error
+from pgsluice.options import WriterOptions, PlaceOptions, spec
+from pgsluice.result import RowCounts
 from pgsluice.session import Outcome, Session
 
 
@@ -31,22 +31,22 @@ class Receipt:
     """Rows that were sent, and are in the table, but for those that were rejected."""
 
     rows: int
-    """Rows that were sent, or rejected; `fate` says how many."""
+    """Rows that were sent, or rejected; `counts` says how many."""
     rows_inserted: int
     """Rows that are new: all, unless a trigger drops some, or some were there already."""
-    fate: Fate
+    counts: RowCounts
     """What became of the rows."""
     position: Any
-    """The position behind them, if the loader keeps one."""
-    way: str | None
+    """The position behind them, if the writer keeps one."""
+    method: str | None
     """The statement that sent them: `arrays` or `copy`, or `conflict` or `stage` if some exist
     already; None if no row was sent."""
 
 
-_open: "WeakSet[Loader]" = WeakSet()
+_open: "WeakSet[Writer]" = WeakSet()
 
 
-class Loader:
+class Writer:
     """Writes rows into a table, a few at a time.
 
     `table`, `conninfo` and the options are as `load` has them. What was written goes when it has
@@ -60,7 +60,7 @@ class Loader:
 
     With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
     `position` is the last one: a program that goes on from there writes each row once. Of several
-    loaders of one name the last one that was opened works, and the others fail. A loader is opened
+    writers of one name the last one that was opened works, and the others fail. A writer is opened
     again with the same `on_conflict` and its options, and under the same session settings.
 
     `on_reject` is called with each row that the server refuses, as it was given, and the error.
@@ -71,7 +71,7 @@ class Loader:
     `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
     flush.
 
-    Several threads may use it. Raises `LoadError`, by its kinds.
+    Several threads may use it. Raises `Error`, by its kinds.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Loader:
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
         on_reject: Callable[[Any, DataError], object] | None = None,
-        **options: Unpack[LoaderOptions],
+        **options: Unpack[WriterOptions],
     ) -> None:
         if durability not in ("commit", "flush"):
             raise ValueError(f'durability must be "commit" or "flush", not {durability!r}')
@@ -94,7 +94,7 @@ class Loader:
         self._on_reject = on_reject
         self._is_update = options.get("on_conflict") == "update"
         self._limits = (flush_rows, flush_bytes, flush_seconds)
-        given = spec("Loader", LoaderOptions, options, conninfo, table)
+        given = spec("Writer", WriterOptions, options, conninfo, table)
         self._reading = json.dumps(given)
         place = {name: given[name] for name in _OF_PLACE & given.keys()}
         self._pid = os.getpid()
@@ -112,7 +112,7 @@ class Loader:
         opening = json.dumps(place)
         outcome = self._session.wait(lambda: self._writer.open(opening, self._is_lazy))
         self.load_id: str | None = outcome[0]
-        """The name by which the ledger knows the loader, if it does."""
+        """The name by which the ledger knows the writer, if it does."""
         _open.add(self)
         if flush_seconds is not None:
             threading.Thread(
@@ -151,7 +151,7 @@ class Loader:
         with self._filling:
             self._check()
             if said is not None and self.load_id is None:
-                raise ValueError("a position is stored under the loader's load_id: set load_id")
+                raise ValueError("a position is stored under the writer's load_id: set load_id")
             self._kind = check(self._kind, taken)
             self._waiting.add(taken, said, time.monotonic())
             self._has_position = self._has_position or said is not None
@@ -202,7 +202,7 @@ class Loader:
         return dropped
 
     def close(self) -> None:
-        """Send what waits, and close the loader. It stays open if that fails."""
+        """Send what waits, and close the writer. It stays open if that fails."""
         if self._is_closed:
             return
         with self._filling:
@@ -229,7 +229,7 @@ class Loader:
             if not self._is_closed and os.getpid() == self._pid:
                 try:
                     self._end()
-                except LoadError as lost:
+                except Error as lost:
                     if lost.rows_in_doubt and isinstance(error, BaseException):
                         error.add_note(str(lost))
 
@@ -262,9 +262,9 @@ class Loader:
 
     def _check_open(self) -> None:
         if os.getpid() != self._pid:
-            raise RuntimeError("the loader belongs to another process: open one after the fork")
+            raise RuntimeError("the Writer belongs to another process: open one after the fork")
         if self._is_closed:
-            raise ValueError("the loader is closed")
+            raise ValueError("the Writer is closed")
 
     def _is_enough(self) -> bool:
         rows, size, _ = self._limits
@@ -274,7 +274,7 @@ class Loader:
 
     def _send_if(self, is_due: Callable[[], bool]) -> Receipt:
         """Send what waits, if that is due when all before it is sent."""
-        rows, fates, way = 0, dict.fromkeys(_FATES, 0), None
+        rows, counts, method = 0, dict.fromkeys(_COUNTED, 0), None
         with self._sending:
             while True:
                 with self._filling:
@@ -282,17 +282,17 @@ class Loader:
                         if not (self._waiting and is_due()):
                             return Receipt(
                                 rows=rows,
-                                rows_inserted=fates["inserted"],
-                                fate=Fate(**fates),
+                                rows_inserted=counts["inserted"],
+                                counts=RowCounts(**counts),
                                 position=self.position,
-                                way=way,
+                                method=method,
                             )
                         self._returned, self._waiting = self._due()
                     going = self._returned
-                _, _, more, fate, way = self._send(going)
+                _, _, more, counts, method = self._send(going)
                 rows += more
-                for name, of_it in fate:
-                    fates[name] += of_it
+                for name, of_it in counts:
+                    counts[name] += of_it
 
     def _due(self) -> tuple[Waiting, Waiting]:
         """Return what goes in one transaction, and what waits on.
@@ -345,26 +345,26 @@ class Loader:
 @atexit.register
 def _warn() -> None:
     """Say which rows a program has left behind."""
-    for loader in list(_open):
-        if (rows := loader.rows_waiting) and loader._pid == os.getpid():
+    for writer in list(_open):
+        if (rows := writer.rows_waiting) and writer._pid == os.getpid():
             warnings.warn(
-                f"{rows} rows were written but not sent: the loader was not closed",
+                f"{rows} rows were written but not sent: the Writer was not closed",
                 RuntimeWarning,
                 stacklevel=1,
             )
 
 
 _OF_PLACE = {"table", "conninfo", *PlaceOptions.__annotations__}
-_FATES = Fate.__annotations__
+_COUNTED = RowCounts.__annotations__
 
 
-def _flush_in_time(loader: "ReferenceType[Loader]", seconds: float) -> None:
-    """Send what has waited long enough, as long as the loader is there."""
+def _flush_in_time(writer: "ReferenceType[Writer]", seconds: float) -> None:
+    """Send what has waited long enough, as long as the writer is there."""
     pause = min(seconds / 4, 0.25)
-    while (here := loader()) is not None and not here._is_closed:
+    while (here := writer()) is not None and not here._is_closed:
         due = time.monotonic() - seconds
 
-        def is_due(here: Loader = here, due: float = due) -> bool:
+        def is_due(here: Writer = here, due: float = due) -> bool:
             return here._waiting.since <= due
 
         with here._filling:

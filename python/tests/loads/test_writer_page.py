@@ -1,4 +1,4 @@
-"""The examples of the page on `Loader` and `copy` run, one after the other."""
+"""The examples of the page on `Writer` and `copy` run, one after the other."""
 
 import unittest
 from unittest.mock import patch
@@ -7,9 +7,9 @@ from .test_coming_from import InShop, python
 from .test_manual import EXAMPLE, MANUAL
 
 
-class LoaderPage(InShop):
+class WriterPage(InShop):
     def test_examples_run(self):
-        examples = EXAMPLE.findall((MANUAL / "loader.md").read_text())
+        examples = EXAMPLE.findall((MANUAL / "writer.md").read_text())
         self.assertGreater(len(examples), 3)
         names: dict[str, object] = {}
         with patch("builtins.print"):

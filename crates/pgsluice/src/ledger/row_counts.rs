@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value};
 
-use crate::fate::Fate;
+use crate::row_counts::RowCounts;
 
 /// None for rows that were only inserted or rejected: so many as the receipt has.
-pub(super) fn written(fate: Fate) -> Option<String> {
-    let known = fate.by_name().into_iter().filter(|(_, rows)| *rows > 0);
+pub(super) fn written(counts: RowCounts) -> Option<String> {
+    let known = counts.by_name().into_iter().filter(|(_, rows)| *rows > 0);
     let known: Map<String, Value> =
         known.map(|(name, rows)| (name.to_owned(), Value::from(rows))).collect();
     (!known.is_empty()).then(|| Value::Object(known).to_string())
 }
 
 /// Reads what [`written`] has written.
-pub(super) fn read(text: &str) -> Fate {
+pub(super) fn read(text: &str) -> RowCounts {
     let known: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
     let number = |name: &str| known.get(name).and_then(Value::as_u64).unwrap_or_default();
-    Fate::of(0, Fate::default().by_name().map(|(name, _)| number(name)))
+    RowCounts::of(0, RowCounts::default().by_name().map(|(name, _)| number(name)))
 }

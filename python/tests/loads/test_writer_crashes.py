@@ -1,4 +1,4 @@
-"""Loaders with durability="flush" whose server crashes: no row is lost without an error."""
+"""Writers with durability="flush" whose server crashes: no row is lost without an error."""
 
 import random
 import subprocess
@@ -14,9 +14,9 @@ import pgsluice
 
 from .own_server import OwnServer
 from .place import LIMIT
-from .test_loader_kills import VIOLENCE, times
+from .test_writer_kills import VIOLENCE, times
 
-# Keywords of a loader; whether it has positions.
+# Keywords of a writer; whether it has positions.
 PLAIN = ({}, False)
 NAMED = ({"load_id": "named"}, False)
 WAITING = ({"wait": "20s"}, False)
@@ -26,14 +26,14 @@ ROWS = 10
 
 
 class Producer:
-    """A loader that has written rows that are not durable."""
+    """A writer that has written rows that are not durable."""
 
     def __init__(self, test: OwnServer, options: dict[str, Any], has_positions: bool):
         test.make()
         if "load_id" in options:
             options = {**options, "load_id": f"{options['load_id']}-{time.time()}"}
         self.test, self.has_positions = test, has_positions
-        self.loader = pgsluice.Loader(
+        self.writer = pgsluice.Writer(
             "loaded",
             test.url,
             durability="flush",
@@ -43,7 +43,7 @@ class Producer:
         )
         self.at = 0
         self.write()
-        self.loader.flush()
+        self.writer.flush()
         self.durable = self.at
         for _ in range(5):
             self.write()
@@ -51,18 +51,18 @@ class Producer:
     def write(self) -> None:
         numbers = [(number,) for number in range(self.at, self.at + ROWS)]
         position = {"position": self.at + ROWS} if self.has_positions else {}
-        assert self.loader.write(numbers, **position).rows == ROWS
+        assert self.writer.write(numbers, **position).rows == ROWS
         self.at += ROWS
 
     def call(self, name: str) -> None:
-        self.write() if name == "write" else getattr(self.loader, name)()
+        self.write() if name == "write" else getattr(self.writer, name)()
 
     def check_end(self) -> None:
         """Go on from the position, close, and find each row once."""
-        self.at = self.loader.position or 0
+        self.at = self.writer.position or 0
         for _ in range(3):
             self.write()
-        self.loader.close()
+        self.writer.close()
         counted = "SELECT count(*), count(DISTINCT id), max(id) FROM loaded"
         self.test.assertEqual(self.test.ask(counted), (self.at, self.at, self.at - 1))
 
@@ -71,40 +71,40 @@ class Crashed(OwnServer):
     limit = 3 * LIMIT
 
     def lose(
-        self, crash: Callable[[], None], of_loader: tuple[dict[str, Any], bool], call: str
+        self, crash: Callable[[], None], of_writer: tuple[dict[str, Any], bool], call: str
     ) -> None:
         """Crash the server behind rows that are not durable: the next call says how many."""
-        with self.subTest(crash.__name__, options=of_loader, call=call):
-            producer = Producer(self, *of_loader)
-            loader = producer.loader
+        with self.subTest(crash.__name__, options=of_writer, call=call):
+            producer = Producer(self, *of_writer)
+            writer = producer.writer
             crash()
             (rows,) = self.ask("SELECT count(*) FROM loaded")
             self.assertLess(rows, producer.at)
             self.assertGreaterEqual(rows, producer.durable)
             with self.assertRaises(pgsluice.ConnectError) as caught:
                 producer.call(call)
-            in_doubt = producer.at - (rows if loader.load_id else producer.durable)
+            in_doubt = producer.at - (rows if writer.load_id else producer.durable)
             self.assertEqual(caught.exception.rows_in_doubt, in_doubt)
             if producer.has_positions:
-                self.assertEqual((loader.position, loader.rows_waiting), (rows, 0))
+                self.assertEqual((writer.position, writer.rows_waiting), (rows, 0))
                 producer.check_end()
                 return
             # Rows that were not lost wait still; nothing else is in doubt.
-            self.assertEqual(loader.rows_waiting, ROWS if call == "write" else 0)
-            loader.close()
+            self.assertEqual(writer.rows_waiting, ROWS if call == "write" else 0)
+            writer.close()
             waiting = ROWS if call == "write" else 0
             self.assertEqual(self.ask("SELECT count(*) FROM loaded"), (rows + waiting,))
 
     def test_a_server_that_is_stopped_at_once(self):
-        for of_loader in (PLAIN, NAMED, WAITING, PLACED, BOTH):
+        for of_writer in (PLAIN, NAMED, WAITING, PLACED, BOTH):
             for call in ("write", "flush", "close"):
-                self.lose(self.crash, of_loader, call)
+                self.lose(self.crash, of_writer, call)
 
     def test_a_process_that_is_killed(self):
         """The postmaster's start time does not change then."""
-        for of_loader in (PLAIN, PLACED):
+        for of_writer in (PLAIN, PLACED):
             for call in ("write", "flush"):
-                self.lose(self.kill_process, of_loader, call)
+                self.lose(self.kill_process, of_writer, call)
 
     def test_a_write_that_is_sent_again(self):
         """A crash in the middle of a write that waits for the server to come back."""
@@ -120,7 +120,7 @@ class Crashed(OwnServer):
         (rows,) = self.ask("SELECT count(*) FROM loaded")
         self.assertEqual(caught.exception.rows_in_doubt, producer.at - rows)
         self.assertGreater(producer.at, rows)
-        self.assertEqual(producer.loader.position, rows)
+        self.assertEqual(producer.writer.position, rows)
         producer.check_end()
 
     def crash_behind_a_lock(self) -> None:
@@ -130,13 +130,13 @@ class Crashed(OwnServer):
         self.crash()
 
     def test_the_end_of_with(self):
-        loader = Producer(self, *PLACED).loader
-        with self.assertRaises(pgsluice.ConnectError) as caught, loader:
+        writer = Producer(self, *PLACED).writer
+        with self.assertRaises(pgsluice.ConnectError) as caught, writer:
             self.crash()
         self.assertGreater(caught.exception.rows_in_doubt, 0)
-        self.assertEqual((loader.position,), self.ask("SELECT count(*) FROM loaded"))
+        self.assertEqual((writer.position,), self.ask("SELECT count(*) FROM loaded"))
         # Another error is not replaced, but has it as a note.
-        with self.assertRaises(KeyError) as other, Producer(self, *PLAIN).loader:
+        with self.assertRaises(KeyError) as other, Producer(self, *PLAIN).writer:
             self.crash()
             raise KeyError
         self.assertIn("may have lost", other.exception.__notes__[0])
@@ -144,7 +144,7 @@ class Crashed(OwnServer):
 
 class Kept(OwnServer):
     def end_session(self) -> None:
-        """End the loader's session, and wait until it is gone: until then it takes statements."""
+        """End the writer's session, and wait until it is gone: until then it takes statements."""
         others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
         end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
         while self.ask(end) != (0,):
@@ -152,10 +152,10 @@ class Kept(OwnServer):
 
     def test_a_session_that_ends_alone(self):
         """The server proves that it has all rows: the next call succeeds, and all are durable."""
-        for of_loader in (PLAIN, NAMED, WAITING, PLACED):
+        for of_writer in (PLAIN, NAMED, WAITING, PLACED):
             for call in ("write", "flush", "close"):
-                with self.subTest(options=of_loader, call=call):
-                    producer = Producer(self, *of_loader)
+                with self.subTest(options=of_writer, call=call):
+                    producer = Producer(self, *of_writer)
                     self.end_session()
                     producer.call(call)
                     if call != "close":
@@ -165,26 +165,26 @@ class Kept(OwnServer):
                     self.assertEqual(self.ask(counted), (producer.at, producer.at))
 
     def test_a_restart_in_order(self):
-        for of_loader in (NAMED, PLACED):
-            producer = Producer(self, *of_loader)
+        for of_writer in (NAMED, PLACED):
+            producer = Producer(self, *of_writer)
             self.restart()
             producer.write()
-            producer.loader.close()
+            producer.writer.close()
             self.assertEqual(self.ask("SELECT count(*) FROM loaded"), (producer.at,))
         # Without a ledger nothing tells it from a crash.
         producer = Producer(self, *PLAIN)
         self.restart()
         with self.assertRaises(pgsluice.ConnectError) as caught:
-            producer.loader.flush()
+            producer.writer.flush()
         self.assertEqual(caught.exception.rows_in_doubt, producer.at - producer.durable)
         self.assertIn("load_id", caught.exception.hint)
 
     def test_what_was_flushed_is_on_disk(self):
         flushed = "SELECT pg_current_wal_flush_lsn() >= %s::pg_lsn"
-        for of_loader in (PLAIN, NAMED):
+        for of_writer in (PLAIN, NAMED):
             for call in ("flush", "close"):
-                with self.subTest(options=of_loader, call=call):
-                    producer = Producer(self, *of_loader)
+                with self.subTest(options=of_writer, call=call):
+                    producer = Producer(self, *of_writer)
                     with self.connect() as connection:
                         query = "SELECT pg_current_wal_insert_lsn()"
                         (written,) = connection.execute(query).fetchone()
@@ -198,10 +198,10 @@ class Kept(OwnServer):
 
     def test_commits_wait_for_the_disk(self):
         self.make()
-        with pgsluice.Loader("loaded", self.url, flush_seconds=None) as loader:
-            loader.write([(number,) for number in range(ROWS)])
+        with pgsluice.Writer("loaded", self.url, flush_seconds=None) as writer:
+            writer.write([(number,) for number in range(ROWS)])
             # Its flush is no other one than that of the commit.
-            loader._send_if(lambda: True)
+            writer._send_if(lambda: True)
             self.crash()
             self.assertEqual(self.ask("SELECT count(*) FROM loaded"), (ROWS,))
 
@@ -211,26 +211,26 @@ PRODUCER = """
     import pgsluice
     url, number, most = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     draw = random.Random()
-    loader = pgsluice.Loader(
+    writer = pgsluice.Writer(
         "loaded", url, load_id=f"producer {number}", flush_rows=60, flush_seconds=0.05,
         durability=("commit", "flush")[number % 2], wait=draw.choice((None, "20s")),
     )
-    print(loader.position, flush=True)
-    at = loader.position or 0
+    print(writer.position, flush=True)
+    at = writer.position or 0
     while True:
         try:
             while at < most:
                 rows = range(at, min(at + draw.choice((1, 1, 5, 40, 1200)), most))
-                loader.write([(row * 4 + number,) for row in rows], position=rows.stop)
+                writer.write([(row * 4 + number,) for row in rows], position=rows.stop)
                 at = rows.stop
                 if draw.random() < 0.02:
-                    loader.flush()
-            loader.close()
+                    writer.flush()
+            writer.close()
             break
-        except pgsluice.LoadError as error:
+        except pgsluice.Error as error:
             print(error.message, flush=True)
-            loader.discard()
-            at = loader.position or 0
+            writer.discard()
+            at = writer.position or 0
     print("done", flush=True)
 """
 

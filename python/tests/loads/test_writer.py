@@ -33,19 +33,19 @@ class Written(Loads):
         self.make(**SCALARS, positive="positive")
         self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
 
-    def open(self, **options) -> pgsluice.Loader:
-        loader = pgsluice.Loader("loaded", server(), **options)
-        self.addCleanup(loader.__exit__, ValueError, None, None)
-        return loader
+    def open(self, **options) -> pgsluice.Writer:
+        writer = pgsluice.Writer("loaded", server(), **options)
+        self.addCleanup(writer.__exit__, ValueError, None, None)
+        return writer
 
     def test_each_way_stores_what_copy_does(self):
         rows, start = scalars(9000), 0
-        with self.open(flush_seconds=None) as loader:
+        with self.open(flush_seconds=None) as writer:
             for size in (1, 3, 1000, 1001, 2, 3000):
-                loader.write(rows.slice(start, size))
-                receipt = loader.flush()
+                writer.write(rows.slice(start, size))
+                receipt = writer.flush()
                 self.assertEqual((receipt.rows, receipt.rows_inserted), (size, size))
-                self.assertEqual(receipt.way, "arrays" if size <= 1000 else "copy")
+                self.assertEqual(receipt.method, "arrays" if size <= 1000 else "copy")
                 start += size
         query = "COPY copied (id, n, t, at, u, day, mood) FROM STDIN"
         with self.connection.cursor().copy(query) as copy:
@@ -55,20 +55,20 @@ class Written(Loads):
         self.assert_same()
 
     def test_many_bytes_go_by_copy(self):
-        with self.open(flush_bytes=None, flush_seconds=None) as loader:
+        with self.open(flush_bytes=None, flush_seconds=None) as writer:
             for length, way in ((900_000, "arrays"), (1_200_000, "copy")):
                 self.empty("loaded")
-                loader.write([{"id": number, "t": "x" * length} for number in range(2)])
-                self.assertEqual(loader.flush().way, way)
+                writer.write([{"id": number, "t": "x" * length} for number in range(2)])
+                self.assertEqual(writer.flush().method, way)
                 query = "SELECT count(*) FROM loaded WHERE length(t) = %s"
                 self.assertEqual(self.connection.execute(query, [length]).fetchone(), (2,))
 
     def test_arrays_and_composites(self):
         self.make(**COLUMNS)
-        with self.open() as loader:
+        with self.open() as writer:
             for start in range(0, 60, 20):
-                loader.write(table(20, start))
-                self.assertEqual(loader.flush().way, "copy")
+                writer.write(table(20, start))
+                self.assertEqual(writer.flush().method, "copy")
         self.copy(as_text(row) for row in table(60).to_pylist())
         self.assert_same()
 
@@ -77,15 +77,15 @@ class Written(Loads):
             DROP TABLE IF EXISTS loaded;
             CREATE TABLE loaded (id bigint GENERATED ALWAYS AS IDENTITY, a int,
                 b int DEFAULT 7, c int GENERATED ALWAYS AS (a + 1) STORED)""")
-        with self.open() as loader:
+        with self.open() as writer:
             for size in (1, 3, 2000):
-                loader.write(pa.table({"id": range(size), "a": [size] * size}))
-                loader.flush()
+                writer.write(pa.table({"id": range(size), "a": [size] * size}))
+                writer.flush()
         counted = self.connection.execute("SELECT count(*), sum(b), sum(c) FROM loaded").fetchone()
         self.assertEqual(counted, (2004, 7 * 2004, 2 + 3 * 4 + 2000 * 2001))
         self.empty("loaded")
-        with self.open() as loader:
-            loader.write([{"id": 10, "a": 1}, {"a": 2, "id": 11}])
+        with self.open() as writer:
+            writer.write([{"id": 10, "a": 1}, {"a": 2, "id": 11}])
         rows = self.connection.execute("SELECT id, b FROM loaded ORDER BY id")
         self.assertEqual(rows.fetchall(), [(10, 7), (11, 7)])
 
@@ -99,84 +99,84 @@ class Written(Loads):
             self.empty("loaded")
             # The columns of tuples are those that are named.
             is_named = not isinstance(batches[0], list) or isinstance(batches[0][0], dict)
-            with self.open(**({} if is_named else {"columns": ["id", "n", "t"]})) as loader:
+            with self.open(**({} if is_named else {"columns": ["id", "n", "t"]})) as writer:
                 for batch in batches:
-                    loader.write(batch)
+                    writer.write(batch)
             rows = self.connection.execute("SELECT id, t FROM loaded ORDER BY id").fetchall()
             self.assertEqual(rows, [(1, "x"), (2, None)])
 
     def test_a_frame_that_is_changed_afterwards(self):
         frame = pd.DataFrame({"id": [1, 2]})
-        with self.open() as loader:
-            loader.write(frame)
+        with self.open() as writer:
+            writer.write(frame)
             frame.loc[:, "id"] = 9
         rows = self.connection.execute("SELECT id FROM loaded ORDER BY id").fetchall()
         self.assertEqual(rows, [(1,), (2,)])
 
     def test_limits(self):
-        with self.open(flush_rows=100, flush_seconds=None) as loader:
-            self.assertIsNone(loader.write(scalars(99)))
-            self.assertEqual((loader.rows_waiting, self.count()), (99, 0))
-            self.assertEqual(loader.write(scalars(1, 99)).rows, 100)
-            self.assertEqual((loader.rows_waiting, self.count()), (0, 100))
-        with self.open(flush_bytes=1000, flush_seconds=None) as loader:
-            self.assertIsNotNone(loader.write(scalars(100)))
-        with self.open(flush_seconds=0.1) as loader:
-            loader.write(scalars(5, 1000))
+        with self.open(flush_rows=100, flush_seconds=None) as writer:
+            self.assertIsNone(writer.write(scalars(99)))
+            self.assertEqual((writer.rows_waiting, self.count()), (99, 0))
+            self.assertEqual(writer.write(scalars(1, 99)).rows, 100)
+            self.assertEqual((writer.rows_waiting, self.count()), (0, 100))
+        with self.open(flush_bytes=1000, flush_seconds=None) as writer:
+            self.assertIsNotNone(writer.write(scalars(100)))
+        with self.open(flush_seconds=0.1) as writer:
+            writer.write(scalars(5, 1000))
             deadline = time.monotonic() + 10
             while self.count() < 205 and time.monotonic() < deadline:
                 time.sleep(0.02)
-            self.assertEqual((loader.rows_waiting, self.count()), (0, 205))
+            self.assertEqual((writer.rows_waiting, self.count()), (0, 205))
 
     def test_a_refused_row_is_named_and_the_rows_stay(self):
-        with self.open(flush_seconds=None) as loader:
+        with self.open(flush_seconds=None) as writer:
             for size in (3, 2000):
-                loader.write(
+                writer.write(
                     pa.table({"id": range(size), "positive": pa.array([1] * size, "int32")})
                 )
-                loader.flush()
+                writer.flush()
                 bad = pa.array([1] * (size - 1) + [-1], pa.int32())
-                loader.write(pa.table({"id": range(size), "positive": bad}))
+                writer.write(pa.table({"id": range(size), "positive": bad}))
                 with self.assertRaises(pgsluice.DataError) as caught:
-                    loader.flush()
+                    writer.flush()
                 self.assertEqual(
                     (caught.exception.sqlstate, caught.exception.row), ("23514", size - 1)
                 )
-                self.assertEqual(loader.rows_waiting, size)
+                self.assertEqual(writer.rows_waiting, size)
                 with self.assertRaises(pgsluice.DataError):
-                    loader.flush()
-                self.assertEqual(loader.discard(), size)
-                self.assertEqual(loader.flush().rows, 0)
+                    writer.flush()
+                self.assertEqual(writer.discard(), size)
+                self.assertEqual(writer.flush().rows, 0)
         self.assertEqual(self.count(), 2003)
 
     def test_rows_stay_until_they_can_go(self):
         self.connection.execute("ALTER TABLE loaded DETACH PARTITION loaded_1")
-        with self.open(flush_seconds=None) as loader:
-            loader.write(scalars(100))
+        with self.open(flush_seconds=None) as writer:
+            writer.write(scalars(100))
             with self.assertRaises(pgsluice.DataError) as caught:
-                loader.flush()
+                writer.flush()
             self.assertEqual((caught.exception.sqlstate, self.count()), ("23514", 0))
             self.connection.execute(
                 "ALTER TABLE loaded ATTACH PARTITION loaded_1"
                 " FOR VALUES WITH (MODULUS 3, REMAINDER 1)"
             )
-            loader.write(scalars(1, 100))
-            self.assertEqual(loader.flush().rows, 101)
+            writer.write(scalars(1, 100))
+            self.assertEqual(writer.flush().rows, 101)
         self.assertEqual(self.count(), 101)
 
     def test_a_table_that_is_altered(self):
         """Bytes of the type before would be taken for those of another."""
         self.connection.execute("DROP TABLE loaded; CREATE TABLE loaded (id bigint, a int4)")
         for size in (1, 30, 2000):
-            with self.open(flush_seconds=None) as loader:
+            with self.open(flush_seconds=None) as writer:
                 for ty in ("int4", "float4", "text", "int4"):
                     using = f"USING round(a::numeric)::{ty}"
                     self.connection.execute(f"ALTER TABLE loaded ALTER a TYPE {ty} {using}")
                     for _ in range(4):
-                        loader.write(
+                        writer.write(
                             pa.table({"id": range(size), "a": pa.array([5] * size, "int32")})
                         )
-                        loader.flush()
+                        writer.flush()
             counted = self.connection.execute(
                 "SELECT count(*), min(a), max(a) FROM loaded"
             ).fetchone()
@@ -188,30 +188,30 @@ class Written(Loads):
             CREATE OR REPLACE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS
                 'BEGIN RETURN CASE WHEN new.id % 2 = 1 THEN new END; END';
             CREATE TRIGGER odd BEFORE INSERT ON loaded FOR EACH ROW EXECUTE FUNCTION odd()""")
-        with self.open(load_id="odd", flush_seconds=None) as loader:
+        with self.open(load_id="odd", flush_seconds=None) as writer:
             for size in (1, 10, 200):
-                loader.write(pa.table({"id": range(size)}))
-                receipt = loader.flush()
+                writer.write(pa.table({"id": range(size)}))
+                receipt = writer.flush()
                 self.assertEqual((receipt.rows, receipt.rows_inserted), (size, size // 2))
         kept = "SELECT rows_read, rows_inserted, rows_dropped FROM pgsluice.load WHERE id = 'odd'"
         self.assertEqual(self.connection.execute(kept).fetchone(), (211, 105, 106))
 
     def test_positions(self):
-        with self.open(load_id="events") as loader:
-            self.assertIsNone(loader.position)
-            loader.write(scalars(2), position={"offset": 2})
-            self.assertIsNone(loader.position)
-            self.assertEqual(loader.flush().position, {"offset": 2})
+        with self.open(load_id="events") as writer:
+            self.assertIsNone(writer.position)
+            writer.write(scalars(2), position={"offset": 2})
+            self.assertIsNone(writer.position)
+            self.assertEqual(writer.flush().position, {"offset": 2})
             shown = pgsluice.ledger_show("events", server())
             self.assertEqual((shown.state, shown.position), ("running", {"offset": 2}))
-            self.assertEqual((shown.rows, shown.fate.inserted), (2, 2))
-            loader.write(scalars(1, 2))
-            loader.write(scalars(0), position=[3, "x"])
+            self.assertEqual((shown.rows, shown.counts.inserted), (2, 2))
+            writer.write(scalars(1, 2))
+            writer.write(scalars(0), position=[3, "x"])
         self.assertEqual(pgsluice.ledger_show("events", server()).position, [3, "x"])
-        with self.open(load_id="events") as loader:
-            self.assertEqual(loader.position, [3, "x"])
-            loader.write([], position=4)
-            self.assertEqual((loader.flush().rows, loader.position), (0, 4))
+        with self.open(load_id="events") as writer:
+            self.assertEqual(writer.position, [3, "x"])
+            writer.write([], position=4)
+            self.assertEqual((writer.flush().rows, writer.position), (0, 4))
         with self.assertRaisesRegex(ValueError, "set load_id"):
             self.open().write(scalars(1), position=1)
 
@@ -230,15 +230,28 @@ class Written(Loads):
         second.close()
         self.assertEqual(self.count(), 2)
 
+    def test_a_copy_that_cannot_begin(self):
+        """Its connection is not used again, and the rows go when the table is there again."""
+        with self.open(flush_rows=None, flush_seconds=None) as writer:
+            for number in range(3):
+                writer.write(scalars(20_000, number * 20_000))
+                self.connection.execute("ALTER TABLE loaded RENAME TO away")
+                with self.assertRaises(pgsluice.ServerError) as caught:
+                    writer.flush()
+                self.assertEqual(caught.exception.sqlstate, "42P01")
+                self.connection.execute("ALTER TABLE away RENAME TO loaded")
+                self.assertEqual(writer.flush().rows_inserted, 20_000)
+        self.assertEqual(self.count(), 60_000)
+
     def test_names_of_others(self):
         pgsluice.load(scalars(1), "loaded", server(), load_id="a load")
-        with self.assertRaisesRegex(pgsluice.ServerError, "load a load was not opened by a loader"):
+        with self.assertRaisesRegex(pgsluice.ServerError, "load a load was not opened by a Writer"):
             self.open(load_id="a load")
-        self.open(load_id="a loader").close()
+        self.open(load_id="a writer").close()
         with self.assertRaisesRegex(pgsluice.ServerError, "belongs to table public.loaded"):
-            pgsluice.Loader("copied", server(), load_id="a loader")
-        with self.assertRaises(pgsluice.LoadError):
-            pgsluice.load(scalars(1), "loaded", server(), load_id="a loader")
+            pgsluice.Writer("copied", server(), load_id="a writer")
+        with self.assertRaises(pgsluice.Error):
+            pgsluice.load(scalars(1), "loaded", server(), load_id="a writer")
 
     def test_a_name_is_opened_again_as_before(self):
         """Rows behind the position would be changed in another way than those before it."""
@@ -255,8 +268,8 @@ class Written(Loads):
             [(before, other) for other in others] + [(other, before) for other in others]
         ):
             load_id = f"again {number}"
-            with self.open(load_id=load_id, flush_seconds=None, **first) as loader:
-                loader.write([(number,)], position=[number])
+            with self.open(load_id=load_id, flush_seconds=None, **first) as writer:
+                writer.write([(number,)], position=[number])
             with self.assertRaises(pgsluice.ServerError) as caught:
                 self.open(load_id=load_id, **then)
             error = caught.exception
@@ -264,61 +277,61 @@ class Written(Loads):
             self.assertIn(f"load {load_id} was opened with", error.message)
             self.assertIn(f"start after position [{number}]", error.hint)
             self.open(load_id=load_id, **first).close()
-        with self.open(load_id="style") as loader:
-            loader.write([(100,)])
+        with self.open(load_id="style") as writer:
+            writer.write([(100,)])
         styled = f"{server()}?options=-c%20datestyle%3DSQL"
         with self.assertRaisesRegex(pgsluice.ServerError, "and is opened again with DateStyle"):
-            pgsluice.Loader("loaded", styled, load_id="style")
+            pgsluice.Writer("loaded", styled, load_id="style")
 
     def test_what_makes_no_sense(self):
-        with self.assertRaisesRegex(pgsluice.LoadError, '"nowhere" does not exist'):
-            pgsluice.Loader("nowhere", server(), load_id="x")
+        with self.assertRaisesRegex(pgsluice.Error, '"nowhere" does not exist'):
+            pgsluice.Writer("nowhere", server(), load_id="x")
         with self.assertRaises(pgsluice.ConnectError):
-            pgsluice.Loader("loaded", "host=127.0.0.1 port=1")
+            pgsluice.Writer("loaded", "host=127.0.0.1 port=1")
         with self.assertRaisesRegex(ValueError, "durability must be"):
             self.open(durability="never")
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'atomic'"):
             self.open(atomic=True)
-        loader = self.open()
+        writer = self.open()
         for batch in (5, "x", [1], iter([scalars(1)]), [(1,), {"id": 1}]):
             with self.assertRaises(TypeError):
-                loader.write(batch)
-        loader.write(scalars(1))
+                writer.write(batch)
+        writer.write(scalars(1))
         with self.assertRaisesRegex(TypeError, "and cannot take lists of dicts"):
-            loader.write([{"id": 1}])
-        loader.flush()
-        loader.write(pa.table({"id": [2], "other": [3]}))
-        with self.assertRaises(pgsluice.LoadError):
-            loader.flush()
-        loader.discard()
-        loader.close()
-        loader.close()
-        for call in (loader.flush, lambda: loader.write(scalars(1))):
-            with self.assertRaisesRegex(ValueError, "the loader is closed"):
+            writer.write([{"id": 1}])
+        writer.flush()
+        writer.write(pa.table({"id": [2], "other": [3]}))
+        with self.assertRaises(pgsluice.Error):
+            writer.flush()
+        writer.discard()
+        writer.close()
+        writer.close()
+        for call in (writer.flush, lambda: writer.write(scalars(1))):
+            with self.assertRaisesRegex(ValueError, "the Writer is closed"):
                 call()
         self.assertEqual(self.count(), 1)
 
     def test_a_program_that_fails(self):
-        with self.assertRaises(ZeroDivisionError), self.open(flush_seconds=None) as loader:
-            loader.write(scalars(10))
-            loader.flush()
-            loader.write(scalars(10, 10))
+        with self.assertRaises(ZeroDivisionError), self.open(flush_seconds=None) as writer:
+            writer.write(scalars(10))
+            writer.flush()
+            writer.write(scalars(10, 10))
             raise ZeroDivisionError
         self.assertEqual(self.count(), 10)
 
     def test_durability_by_flush(self):
-        with self.open(durability="flush", flush_rows=10) as loader:
+        with self.open(durability="flush", flush_rows=10) as writer:
             for start in range(0, 100, 10):
-                loader.write(scalars(10, start))
-            loader.flush()
+                writer.write(scalars(10, start))
+            writer.flush()
         self.assertEqual(self.count(), 100)
 
     def test_several_threads(self):
-        with self.open(flush_rows=50) as loader:
+        with self.open(flush_rows=50) as writer:
 
             def work(number: int) -> None:
                 for batch in range(40):
-                    loader.write(scalars(5, 1000 * number + 5 * batch))
+                    writer.write(scalars(5, 1000 * number + 5 * batch))
 
             threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
             for thread in threads:
@@ -332,34 +345,34 @@ class Written(Loads):
 
     def test_asyncio(self):
         async def work():
-            opened = pgsluice.AsyncLoader("loaded", server(), load_id="a", flush_rows=50)
-            async with opened as loader:
+            opened = pgsluice.AsyncWriter("loaded", server(), load_id="a", flush_rows=50)
+            async with opened as writer:
 
                 async def one(number):
                     for batch in range(20):
-                        await loader.write(scalars(5, 1000 * number + 5 * batch))
+                        await writer.write(scalars(5, 1000 * number + 5 * batch))
 
                 await asyncio.gather(*map(one, range(4)))
-                receipt = await loader.flush()
+                receipt = await writer.flush()
             with self.assertRaisesRegex(ValueError, "closed"):
-                await loader.write(scalars(1))
-            return loader.load_id, receipt.rows
+                await writer.write(scalars(1))
+            return writer.load_id, receipt.rows
 
         load_id, _ = asyncio.run(work())
         self.assertEqual((load_id, self.count()), ("a", 400))
 
     def test_a_task_that_is_cancelled(self):
         async def work():
-            async with pgsluice.AsyncLoader("loaded", server(), flush_seconds=None) as loader:
-                await loader.write(scalars(10))
+            async with pgsluice.AsyncWriter("loaded", server(), flush_seconds=None) as writer:
+                await writer.write(scalars(10))
                 with self.connection.transaction():
                     self.connection.execute("LOCK TABLE loaded")
-                    task = asyncio.create_task(loader.flush())
+                    task = asyncio.create_task(writer.flush())
                     await asyncio.sleep(0.3)
                     task.cancel()
                     with self.assertRaises(asyncio.CancelledError):
                         await task
-                self.assertEqual(loader.rows_waiting, 10)
+                self.assertEqual(writer.rows_waiting, 10)
 
         asyncio.run(work())
         self.assertEqual(self.count(), 10)
@@ -368,36 +381,36 @@ class Written(Loads):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         for start, size in enumerate((1, 30, 400)):
-            with self.open(flush_seconds=None) as loader:
-                loader.write(scalars(size, 1000 * start))
+            with self.open(flush_seconds=None) as writer:
+                writer.write(scalars(size, 1000 * start))
                 with self.connection.transaction():
                     self.connection.execute("LOCK TABLE loaded")
                     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
                     timer.start()
                     with self.assertRaises(KeyboardInterrupt):
-                        loader.flush()
+                        writer.flush()
                     timer.join()
-                self.assertEqual(loader.rows_waiting, size)
+                self.assertEqual(writer.rows_waiting, size)
         self.assertEqual(self.count(), 431)
 
     def test_a_fork(self):
         done = run_alone(
             f"""
             import os
-            loader = pgsluice.Loader("loaded", {server()!r}, flush_seconds=None)
-            loader.write(TABLE.slice(0, 10))
-            loader.flush()
+            writer = pgsluice.Writer("loaded", {server()!r}, flush_seconds=None)
+            writer.write(TABLE.slice(0, 10))
+            writer.flush()
             child = os.fork()
             if child == 0:
                 try:
-                    loader.write(TABLE)
+                    writer.write(TABLE)
                 except RuntimeError:
-                    del loader
+                    del writer
                     os._exit(0)
                 os._exit(1)
             assert os.waitpid(child, 0)[1] == 0
-            loader.write(TABLE.slice(10, 10))
-            loader.close()
+            writer.write(TABLE.slice(10, 10))
+            writer.close()
             """
         )
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -406,10 +419,10 @@ class Written(Loads):
     def test_the_interpreter_ends(self):
         done = run_alone(
             f"""
-            loader = pgsluice.Loader("loaded", {server()!r}, flush_seconds=0.05)
-            loader.write(TABLE.slice(0, 10))
+            writer = pgsluice.Writer("loaded", {server()!r}, flush_seconds=0.05)
+            writer.write(TABLE.slice(0, 10))
             time.sleep(0.5)
-            other = pgsluice.Loader("loaded", {server()!r}, flush_seconds=None)
+            other = pgsluice.Writer("loaded", {server()!r}, flush_seconds=None)
             other.write(TABLE)
             """
         )
@@ -425,12 +438,12 @@ class Written(Loads):
             gc.collect()
             return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-        with self.open(flush_rows=1, flush_seconds=None, durability="flush") as loader:
+        with self.open(flush_rows=1, flush_seconds=None, durability="flush") as writer:
             for _ in range(1000):
-                loader.write(rows)
+                writer.write(rows)
             before = resident()
             for _ in range(9000):
-                loader.write(rows)
+                writer.write(rows)
             grown = resident() - before
         self.assertEqual(self.count(), 10_000)
         self.assertLess(grown, 4 << 20)

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The numbers of what became of the rows of a load, or of some of them. Each row counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Fate {
+pub struct RowCounts {
     /// Rows of the inputs.
     #[serde(skip)]
     pub read: u64,
@@ -17,9 +17,9 @@ pub struct Fate {
     /// Rows that would have changed nothing.
     pub unchanged: u64,
     /// Rows that are not newer than the one that was there.
-    pub stale: u64,
+    pub not_newer: u64,
     /// Rows whose key was not there, where only those that are there are changed.
-    pub absent: u64,
+    pub not_found: u64,
     /// Rows that do not count, because another row of the input has their key.
     pub duplicate: u64,
     /// Rows that were left out, because their key was there.
@@ -30,8 +30,8 @@ pub struct Fate {
     pub rejected: u64,
 }
 
-impl Fate {
-    /// Returns the fate of `read` rows of which COPY stored `inserted` and refused none.
+impl RowCounts {
+    /// Returns the counts of `read` rows of which COPY stored `inserted` and refused none.
     pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
         let dropped = read.saturating_sub(inserted);
         Self { read, inserted, dropped, ..Self::default() }
@@ -54,8 +54,8 @@ impl Fate {
             ("updated", self.updated),
             ("deleted", self.deleted),
             ("unchanged", self.unchanged),
-            ("stale", self.stale),
-            ("absent", self.absent),
+            ("not_newer", self.not_newer),
+            ("not_found", self.not_found),
             ("duplicate", self.duplicate),
             ("skipped", self.skipped),
             ("dropped", self.dropped),
@@ -63,15 +63,15 @@ impl Fate {
         ]
     }
 
-    /// Returns the fate with the numbers of [`Self::by_name`] in their order.
+    /// Returns the counts with the numbers of [`Self::by_name`] in their order.
     pub(crate) fn of(read: u64, numbers: [u64; 10]) -> Self {
         let [
             inserted,
             updated,
             deleted,
             unchanged,
-            stale,
-            absent,
+            not_newer,
+            not_found,
             duplicate,
             skipped,
             dropped,
@@ -83,8 +83,8 @@ impl Fate {
             updated,
             deleted,
             unchanged,
-            stale,
-            absent,
+            not_newer,
+            not_found,
             duplicate,
             skipped,
             dropped,
@@ -125,13 +125,14 @@ mod tests {
 
     #[test]
     fn a_number_that_shrinks_is_no_increase() {
-        let before = Fate { read: 10, inserted: 7, updated: 3, ..Fate::default() };
-        let now = Fate { read: 12, inserted: 9, ..before };
-        let added = Fate { read: 2, inserted: 2, ..Fate::default() };
+        let before = RowCounts { read: 10, inserted: 7, updated: 3, ..RowCounts::default() };
+        let now = RowCounts { read: 12, inserted: 9, ..before };
+        let added = RowCounts { read: 2, inserted: 2, ..RowCounts::default() };
         assert_eq!(now.since(&before), Ok(added));
-        assert_eq!(before.since(&before), Ok(Fate::default()));
+        assert_eq!(before.since(&before), Ok(RowCounts::default()));
         assert_eq!(before.since(&now), Err(2));
-        let contradiction = Fate { read: 12, updated: 0, inserted: 12, ..Fate::default() };
+        let contradiction =
+            RowCounts { read: 12, updated: 0, inserted: 12, ..RowCounts::default() };
         assert_eq!(contradiction.since(&before), Err(3));
     }
 }

@@ -1,4 +1,4 @@
-"""`AsyncLoader`: a `Loader` for asyncio. Its waits are those of threads, one at a time.
+"""`AsyncWriter`: a `Writer` for asyncio. Its waits are those of threads, one at a time.
 
 `import pgsluice` takes most of its time for asyncio, so that is imported where it is needed.
 """
@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from pgsluice.errors import DataError
-from pgsluice.loader import Loader, Receipt
-from pgsluice.options import LoaderOptions
+from pgsluice.writer import Writer, Receipt
+from pgsluice.options import WriterOptions
 
 # Seconds after which what is to stop is asked again to.
 _PAUSE = 0.1
@@ -18,8 +18,8 @@ _PAUSE = 0.1
 T = TypeVar("T")
 
 
-class AsyncLoader:
-    """Does what `Loader` does, while other tasks go on.
+class AsyncWriter:
+    """Does what `Writer` does, while other tasks go on.
 
     It opens with `async with`, and calls `on_reject` in a thread of its own. A task that is
     cancelled while its rows are sent stops that in order, and waits for its end.
@@ -35,11 +35,11 @@ class AsyncLoader:
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
         on_reject: Callable[[Any, DataError], object] | None = None,
-        **options: Unpack[LoaderOptions],
+        **options: Unpack[WriterOptions],
     ) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
-        self._open = lambda: Loader(
+        self._open = lambda: Writer(
             table,
             conninfo,
             flush_rows=flush_rows,
@@ -49,13 +49,13 @@ class AsyncLoader:
             on_reject=on_reject,
             **options,
         )
-        self._loader: Loader | None = None
+        self._writer: Writer | None = None
         self._is_over = False
         self._thread = ThreadPoolExecutor(1, "pgsluice")
 
     @property
     def load_id(self) -> str | None:
-        """The name by which the ledger knows the loader, if it does."""
+        """The name by which the ledger knows the writer, if it does."""
         return self._opened().load_id
 
     @property
@@ -70,8 +70,8 @@ class AsyncLoader:
 
     async def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
         """Add rows; return what was sent, if there was enough of it."""
-        loader = self._opened()
-        return await self._run(lambda: loader.write(batch, position=position))
+        writer = self._opened()
+        return await self._run(lambda: writer.write(batch, position=position))
 
     async def flush(self) -> Receipt:
         """Send what waits, and return when it is in the table, and durable."""
@@ -79,48 +79,48 @@ class AsyncLoader:
 
     async def discard(self, *, bad_only: bool = False) -> int:
         """Drop the rows that wait, or those that the server refuses; return how many they were."""
-        loader = self._opened()
-        return await self._run(lambda: loader.discard(bad_only=bad_only))
+        writer = self._opened()
+        return await self._run(lambda: writer.discard(bad_only=bad_only))
 
     async def close(self) -> None:
-        """Send what waits, and close the loader. It stays open if that fails."""
+        """Send what waits, and close the writer. It stays open if that fails."""
         await self._run(self._opened().close)
 
     async def __aenter__(self) -> Self:
-        self._loader = await self._run(self._open)
+        self._writer = await self._run(self._open)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
     ) -> None:
-        loader = self._opened()
+        writer = self._opened()
         try:
-            await self._run(lambda: loader.__exit__(kind, error, traceback))
+            await self._run(lambda: writer.__exit__(kind, error, traceback))
         finally:
             self._is_over = True
             self._thread.shutdown(wait=False)
 
-    def _opened(self) -> Loader:
-        if self._loader is None:
-            raise ValueError("the loader is not open: use async with pgsluice.AsyncLoader(...)")
-        return self._loader
+    def _opened(self) -> Writer:
+        if self._writer is None:
+            raise ValueError("the Writer is not open: use async with pgsluice.AsyncWriter(...)")
+        return self._writer
 
     async def _run(self, work: Callable[[], T]) -> T:
         import asyncio
 
         if self._is_over:
-            raise ValueError("the loader is closed")
+            raise ValueError("the Writer is closed")
         future = self._thread.submit(work)
         running = asyncio.wrap_future(future)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             while not future.cancel() and not future.done():
-                if self._loader is not None:
-                    self._loader.stop()
+                if self._writer is not None:
+                    self._writer.stop()
                 await asyncio.wait([running], timeout=_PAUSE)
             await asyncio.wait([running])
             if not running.cancelled():
-                # It is told by the loader, whose rows stay.
+                # It is told by the writer, whose rows stay.
                 running.exception()
             raise

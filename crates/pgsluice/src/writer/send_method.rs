@@ -2,7 +2,7 @@
 
 /// How rows are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SendMethod {
     /// One INSERT, with an array for each column.
     Arrays,
     /// COPY through the root, the rows of several leaves in turns.

@@ -1,4 +1,4 @@
-"""Rows that the server refuses: a loader names them, drops them, or hands them to `on_reject`."""
+"""Rows that the server refuses: a writer names them, drops them, or hands them to `on_reject`."""
 
 import asyncio
 import unittest
@@ -46,9 +46,9 @@ class Rejects(Loads):
     def found(self) -> list[tuple]:
         return self.connection.execute("SELECT id, v FROM loaded ORDER BY id").fetchall()
 
-    def loader(self, **options) -> pgsluice.Loader:
+    def writer(self, **options) -> pgsluice.Writer:
         self.connection.execute("DELETE FROM loaded; DROP SCHEMA IF EXISTS pgsluice CASCADE")
-        return pgsluice.Loader("loaded", server(), flush_seconds=None, **options)
+        return pgsluice.Writer("loaded", server(), flush_seconds=None, **options)
 
     def test_each_bad_row_is_handed_over_once(self):
         bad = {3: (20, "bad"), 7: (21, "bad"), 11: (22, "bad")}
@@ -60,20 +60,20 @@ class Rejects(Loads):
                 with self.subTest(form=form.__name__, options=options):
                     self.rejected.clear()
                     position = {"position": 1} if "load_id" in options else {}
-                    with self.loader(on_reject=self.keep, **options) as loader:
-                        loader.write(form(rows[:5]))
-                        loader.write(form(rows[5:]), **position)
-                        self.assertEqual(loader.rows_waiting, len(rows))
-                        receipt = loader.flush()
-                        self.assertEqual(loader.rows_waiting, 0)
-                        self.assertEqual(loader.flush().rows, 0)
+                    with self.writer(on_reject=self.keep, **options) as writer:
+                        writer.write(form(rows[:5]))
+                        writer.write(form(rows[5:]), **position)
+                        self.assertEqual(writer.rows_waiting, len(rows))
+                        receipt = writer.flush()
+                        self.assertEqual(writer.rows_waiting, 0)
+                        self.assertEqual(writer.flush().rows, 0)
                         if position:
-                            self.assertEqual(loader.position, 1)
+                            self.assertEqual(writer.position, 1)
                             shown = pgsluice.ledger_show("rejects", server())
-                            self.assertEqual(shown.fate, receipt.fate)
+                            self.assertEqual(shown.counts, receipt.counts)
                     self.assertEqual(self.found(), GOOD)
-                    fate = receipt.fate
-                    self.assertEqual((receipt.rows, fate.inserted, fate.rejected), (13, 10, 3))
+                    counts = receipt.counts
+                    self.assertEqual((receipt.rows, counts.inserted, counts.rejected), (13, 10, 3))
                     # COPY meets the rows in the order of the leaves.
                     found = {error.row: row for row, error in self.rejected}
                     self.assertEqual(len(self.rejected), 3)
@@ -88,18 +88,18 @@ class Rejects(Loads):
         for form in FORMS:
             for options in WAYS:
                 with self.subTest(form=form.__name__, options=options):
-                    with self.loader(**options) as loader:
-                        loader.write(form(GOOD[:5]))
-                        loader.write(form([GOOD[5], (20, "bad"), *GOOD[6:], (21, "bad")]))
+                    with self.writer(**options) as writer:
+                        writer.write(form(GOOD[:5]))
+                        writer.write(form([GOOD[5], (20, "bad"), *GOOD[6:], (21, "bad")]))
                         with self.assertRaises(pgsluice.DataError) as caught:
-                            loader.flush()
+                            writer.flush()
                         self.assertEqual(caught.exception.sqlstate, "23514")
                         self.assertIn(caught.exception.row, (6, 11))
                         self.assertEqual(caught.exception.batch, 1)
                         self.assertEqual(self.found(), [])
-                        self.assertEqual(loader.discard(bad_only=True), 2)
-                        self.assertEqual((loader.rows_waiting, self.found()), (10, []))
-                        self.assertEqual(loader.flush().rows, 10)
+                        self.assertEqual(writer.discard(bad_only=True), 2)
+                        self.assertEqual((writer.rows_waiting, self.found()), (10, []))
+                        self.assertEqual(writer.flush().rows, 10)
                     self.assertEqual(self.found(), GOOD)
 
     def test_what_is_no_value_of_the_column(self):
@@ -107,8 +107,8 @@ class Rejects(Loads):
         for form in (as_tuples, as_dicts):
             for options in WAYS:
                 self.rejected.clear()
-                with self.loader(on_reject=self.keep, **options) as loader:
-                    loader.write(form(rows))
+                with self.writer(on_reject=self.keep, **options) as writer:
+                    writer.write(form(rows))
                 self.assertEqual(self.found(), GOOD)
                 self.assertEqual([error.row for _, error in self.rejected], [4])
 
@@ -118,8 +118,8 @@ class Rejects(Loads):
         rows = [(1, "child", 2), (2, "parent", None), (3, "orphan", 99), (4, "bad", None)]
         for options in WAYS:
             self.rejected.clear()
-            with self.loader(on_reject=self.keep, **options) as loader:
-                loader.write(rows)
+            with self.writer(on_reject=self.keep, **options) as writer:
+                writer.write(rows)
             self.assertEqual([key for key, _ in self.found()], [1, 2])
             self.assertEqual({row[0] for row, _ in self.rejected}, {3, 4})
 
@@ -133,9 +133,9 @@ class Rejects(Loads):
             CREATE CONSTRAINT TRIGGER late AFTER INSERT ON loaded
                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_late()""")
         rows = [*GOOD[:6], (20, "late 1"), *GOOD[6:], (21, "late 2")]
-        with self.loader(on_reject=self.keep) as loader:
-            loader.write(rows)
-            self.assertEqual(loader.flush().fate.rejected, 2)
+        with self.writer(on_reject=self.keep) as writer:
+            writer.write(rows)
+            self.assertEqual(writer.flush().counts.rejected, 2)
         self.assertEqual(self.found(), GOOD)
 
     def test_what_no_row_is_to_blame_for(self):
@@ -143,13 +143,13 @@ class Rejects(Loads):
             CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN RAISE EXCEPTION 'closed'; END $$;
             CREATE TRIGGER closed BEFORE INSERT ON loaded EXECUTE FUNCTION refuse()""")
-        loader = self.loader(on_reject=self.keep)
-        loader.write(GOOD)
+        writer = self.writer(on_reject=self.keep)
+        writer.write(GOOD)
         with self.assertRaises(pgsluice.DataError) as caught:
-            loader.flush()
+            writer.flush()
         self.assertEqual((caught.exception.row, self.rejected), (None, []))
-        self.assertEqual(loader.discard(), 10)
-        loader.close()
+        self.assertEqual(writer.discard(), 10)
+        writer.close()
 
     def test_a_row_that_imitates_the_server(self):
         """Its text looks like a line of COPY, and so another row would be blamed."""
@@ -165,19 +165,19 @@ class Rejects(Loads):
         rows = [*GOOD[:6], (20, "evil\nCOPY loaded, line 2"), *GOOD[6:]]
         for options in WAYS[:2]:
             self.rejected.clear()
-            with self.loader(on_reject=self.keep, **options) as loader:
-                loader.write(rows)
+            with self.writer(on_reject=self.keep, **options) as writer:
+                writer.write(rows)
             self.assertEqual(self.found(), GOOD)
             self.assertEqual([row for row, _ in self.rejected], [rows[6]])
 
     def test_all_rows_are_bad(self):
         for form in FORMS:
             self.rejected.clear()
-            with self.loader(on_reject=self.keep, load_id="rejects") as loader:
-                loader.write(form([(1, "bad"), (2, "bad")]), position=7)
-                self.assertEqual(loader.flush().fate.rejected, 2)
-                self.assertEqual(loader.position, 7)
-                loader.write(form(GOOD))
+            with self.writer(on_reject=self.keep, load_id="rejects") as writer:
+                writer.write(form([(1, "bad"), (2, "bad")]), position=7)
+                self.assertEqual(writer.flush().counts.rejected, 2)
+                self.assertEqual(writer.position, 7)
+                writer.write(form(GOOD))
             self.assertEqual((self.found(), len(self.rejected)), (GOOD, 2))
 
     def test_a_callback_that_raises(self):
@@ -186,29 +186,29 @@ class Rejects(Loads):
             if len(self.rejected) == 2:
                 raise KeyError
 
-        with self.loader(on_reject=refuse) as loader:
-            loader.write([(20, "bad"), *GOOD, (21, "bad")])
+        with self.writer(on_reject=refuse) as writer:
+            writer.write([(20, "bad"), *GOOD, (21, "bad")])
             with self.assertRaises(KeyError):
-                loader.flush()
-            self.assertEqual((self.found(), loader.rows_waiting), ([], 11))
-            self.assertEqual(loader.flush().fate.rejected, 2)
+                writer.flush()
+            self.assertEqual((self.found(), writer.rows_waiting), ([], 11))
+            self.assertEqual(writer.flush().counts.rejected, 2)
         # The row of which it has raised comes again, and no other one.
         self.assertEqual(len(self.rejected), 3)
         self.assertEqual(self.found(), GOOD)
 
     def test_a_later_row_of_the_key_is_bad(self):
         rows = [(1, "first"), (1, "bad"), (2, "only")]
-        with self.loader(on_reject=self.keep, on_conflict="update") as loader:
-            loader.write(rows)
-            self.assertEqual(loader.flush().fate.rejected, 1)
+        with self.writer(on_reject=self.keep, on_conflict="update") as writer:
+            writer.write(rows)
+            self.assertEqual(writer.flush().counts.rejected, 1)
         self.assertEqual(self.found(), [(1, "first"), (2, "only")])
 
     def test_batches_of_several_kinds_of_columns(self):
         small = pa.table({"id": pa.array([1, 2], pa.int32()), "v": ["a", "b"]})
         wide = pa.table({"id": pa.array([3, 20, 4], pa.int64()), "v": ["c", "bad", "d"]})
-        with self.loader(on_reject=self.keep) as loader:
-            loader.write(small)
-            loader.write(wide)
+        with self.writer(on_reject=self.keep) as writer:
+            writer.write(small)
+            writer.write(wide)
         self.assertEqual([key for key, _ in self.found()], [1, 2, 3, 4])
         ((row, error),) = self.rejected
         self.assertEqual(row.to_pylist(), [{"id": 20, "v": "bad"}])
@@ -216,23 +216,23 @@ class Rejects(Loads):
 
     def test_frames(self):
         frame = pl.DataFrame({"id": [1, 20, 2], "v": ["a", "bad", "b"]})
-        with self.loader(on_reject=self.keep) as loader:
-            loader.write(frame)
-            loader.write(frame.to_pandas().assign(id=[3, 21, 4]))
+        with self.writer(on_reject=self.keep) as writer:
+            writer.write(frame)
+            writer.write(frame.to_pandas().assign(id=[3, 21, 4]))
         self.assertEqual([key for key, _ in self.found()], [1, 2, 3, 4])
         self.assertEqual([len(row) for row, _ in self.rejected], [1, 1])
 
     def test_in_asyncio(self):
         async def main():
             options = {"flush_seconds": None, "on_reject": self.keep}
-            async with pgsluice.AsyncLoader("loaded", server(), **options) as loader:
-                await loader.write([*GOOD, (20, "bad")])
-                self.assertEqual((await loader.flush()).fate.rejected, 1)
-            async with pgsluice.AsyncLoader("loaded", server(), flush_seconds=None) as loader:
-                await loader.write([(11, "good"), (20, "bad")])
+            async with pgsluice.AsyncWriter("loaded", server(), **options) as writer:
+                await writer.write([*GOOD, (20, "bad")])
+                self.assertEqual((await writer.flush()).counts.rejected, 1)
+            async with pgsluice.AsyncWriter("loaded", server(), flush_seconds=None) as writer:
+                await writer.write([(11, "good"), (20, "bad")])
                 with self.assertRaises(pgsluice.DataError):
-                    await loader.flush()
-                self.assertEqual(await loader.discard(bad_only=True), 1)
+                    await writer.flush()
+                self.assertEqual(await writer.discard(bad_only=True), 1)
 
         self.connection.execute("DELETE FROM loaded")
         asyncio.run(main())
