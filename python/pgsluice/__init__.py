@@ -23,18 +23,17 @@ from pgsluice.errors import (
     UsageError,
 )
 from pgsluice.inspecting import leaf, ledger, ledger_show, plan, tree, verify
-from pgsluice.writer import Writer, Receipt
 from pgsluice.loading import aload, load
 from pgsluice.options import (
     ConnectionOptions,
     CopyOptions,
     LeafOptions,
     LedgerOptions,
-    WriterOptions,
     Options,
     PlanOptions,
     TreeOptions,
     VerifyOptions,
+    WriterOptions,
 )
 from pgsluice.progress import Progress
 from pgsluice.reports import (
@@ -51,7 +50,8 @@ from pgsluice.reports import (
     VerifiedLeaf,
     VerifyResult,
 )
-from pgsluice.result import Fallback, RowCounts, FirstRow, Lanes, LoadResult, OfLeaf
+from pgsluice.result import Fallback, FirstRow, Lanes, LoadResult, OfLeaf, RowCounts
+from pgsluice.writer import Receipt, Writer
 
 __all__ = [
     "AsyncWriter",
@@ -62,7 +62,6 @@ __all__ = [
     "DataError",
     "Error",
     "Fallback",
-    "RowCounts",
     "FirstRow",
     "InputError",
     "InternalError",
@@ -75,8 +74,6 @@ __all__ = [
     "LedgerRun",
     "LoadError",
     "LoadResult",
-    "Writer",
-    "WriterOptions",
     "MissingPartition",
     "OfLeaf",
     "OfTable",
@@ -85,6 +82,7 @@ __all__ = [
     "PlanResult",
     "Progress",
     "Receipt",
+    "RowCounts",
     "SelfTest",
     "ServerError",
     "StoppedError",
@@ -95,6 +93,8 @@ __all__ = [
     "VerifiedLeaf",
     "VerifyOptions",
     "VerifyResult",
+    "Writer",
+    "WriterOptions",
     "__version__",
     "acopy",
     "aload",

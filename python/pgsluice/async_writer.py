@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from pgsluice.errors import DataError
-from pgsluice.writer import Writer, Receipt
 from pgsluice.options import WriterOptions
+from pgsluice.writer import Receipt, Writer
 
 # Seconds after which what is to stop is asked again to.
 _PAUSE = 0.1

@@ -108,7 +108,7 @@ _KINDS: dict[str, type[Error]] = {
 }
 # Each kind as a `LoadError` too, under the name of the kind.
 _OF_LOADS: dict[str, type[Error]] = {
-    name: type(kind.__name__, (kind, LoadError), {"__doc__": kind.__doc__, "__module__": __name__})
+    name: type(kind.__name__, (LoadError, kind), {"__doc__": kind.__doc__, "__module__": __name__})
     for name, kind in _KINDS.items()
 }
 

@@ -9,7 +9,7 @@ from pgsluice.errors import DataError, raised
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
 
-# The name and the position of the writer; rows that were sent, and their counts; how they were sent.
+# The name and the position of the writer; the rows sent, their counts, and the method.
 Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
 
 

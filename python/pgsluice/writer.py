@@ -21,7 +21,7 @@ from weakref import ReferenceType, WeakSet, ref
 from pgsluice._native import Doing
 from pgsluice.batches import Batch, Kind, Waiting, check
 from pgsluice.errors import DataError, Error
-from pgsluice.options import WriterOptions, PlaceOptions, spec
+from pgsluice.options import PlaceOptions, WriterOptions, spec
 from pgsluice.result import RowCounts
 from pgsluice.session import Outcome, Session
 
@@ -289,9 +289,9 @@ class Writer:
                             )
                         self._returned, self._waiting = self._due()
                     going = self._returned
-                _, _, more, counts, method = self._send(going)
+                _, _, more, sent, method = self._send(going)
                 rows += more
-                for name, of_it in counts:
+                for name, of_it in sent:
                     counts[name] += of_it
 
     def _due(self) -> tuple[Waiting, Waiting]:

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pgsluice_core::expr::{Expr, Field, Unit};
+use pgsluice_core::expr::{Expr, ExtractField, TruncUnit};
 use pgsluice_core::types::KeyType;
 
 const PLAIN: [&str; 49] = [
@@ -80,10 +80,10 @@ const FROM_14: [&str; 4] = [
 pub(crate) fn expressions(major: u32) -> Vec<String> {
     let mut all: Vec<String> = PLAIN.iter().chain(&TIMES).map(ToString::to_string).collect();
     all.extend(casts());
-    for (unit, _) in Unit::ALL {
+    for (unit, _) in TruncUnit::ALL {
         all.push(format!("date_trunc('{unit}', ts)"));
     }
-    for (field, _) in Field::ALL {
+    for (field, _) in ExtractField::ALL {
         for column in columns_with(field) {
             // Before 14 EXTRACT was date_part.
             all.push(format!("date_part('{field}', {column})"));
@@ -109,8 +109,8 @@ fn columns_with(field: &str) -> Vec<&'static str> {
     columns.into_iter().filter(known).map(|(name, _)| name).collect()
 }
 
-fn named(field: &str) -> Field {
-    Field::named(field).expect("a field")
+fn named(field: &str) -> ExtractField {
+    ExtractField::named(field).expect("a field")
 }
 
 fn column(ty: KeyType) -> Expr {

@@ -11,28 +11,32 @@ use crate::array::{ArrayOf, MOST_DIMENSIONS};
 use crate::codec::{codec, element_of, interval_precision, numeric_scale, precision};
 use crate::composite::{ColumnOf, CompositeOf};
 use crate::extension::Extension;
-use crate::inexact::{Inexact, Precision, Scale};
+use crate::inexact::{DeclaredScale, Inexact, Precision};
 use crate::oid;
-use crate::writer::{Spelled, Writer};
+use crate::writer::{ColumnWriter, SpelledType};
 
 /// What writes the values of a field into a column of the type `ty`.
-pub(crate) fn writer(field: &Field, ty: &ColumnType, inexact: Inexact) -> Result<Writer, String> {
+pub(crate) fn writer(
+    field: &Field,
+    ty: &ColumnType,
+    inexact: Inexact,
+) -> Result<ColumnWriter, String> {
     Extension::check(field)?;
     let base = ty.base();
     let source = plain(field.data_type());
     let is_json = matches!(base.oid, oid::JSON | oid::JSONB);
     match source {
-        DataType::Null => Ok(Writer::Null),
+        DataType::Null => Ok(ColumnWriter::Null),
         DataType::Union(..) => Err("unions are not supported".to_owned()),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            Ok(Writer::Spelled(spelled(base)))
+            Ok(ColumnWriter::Spelled(spelled(base)))
         }
         ty if is_binary(ty) && is_json && Extension::of(field) != Extension::Uuid => {
-            Ok(Writer::Utf8(spelled(base)))
+            Ok(ColumnWriter::Utf8(spelled(base)))
         }
         _ if is_json => {
             as_json(field)?;
-            Ok(Writer::Json(base.oid == oid::JSONB))
+            Ok(ColumnWriter::Json(base.oid == oid::JSONB))
         }
         source if source.is_nested() => nested(source, base, inexact),
         _ => scalar(field, source, base, inexact),
@@ -48,17 +52,17 @@ fn plain(ty: &DataType) -> &DataType {
     }
 }
 
-fn spelled(base: &ColumnType) -> Spelled {
+fn spelled(base: &ColumnType) -> SpelledType {
     let most = match base.oid {
         // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the zero at the end.
         oid::NAME => 63,
         oid::CHAR => 1,
         _ => usize::MAX,
     };
-    Spelled { codec: codec(base), most, name: base.name.clone() }
+    SpelledType { codec: codec(base), most, name: base.name.clone() }
 }
 
-fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<Writer, String> {
+fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<ColumnWriter, String> {
     match (source, &base.made) {
         (DataType::Struct(fields), Made::Composite(columns)) => composite(fields, columns, inexact),
         (DataType::Struct(_), _) => Err("a struct needs a composite type or jsonb".to_owned()),
@@ -88,7 +92,7 @@ fn array(
     delimiter: u8,
     element: &ColumnType,
     inexact: Inexact,
-) -> Result<Writer, String> {
+) -> Result<ColumnWriter, String> {
     let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)
         || matches!(element.base().made, Made::Array { .. });
     let mut dimensions = 1;
@@ -103,7 +107,7 @@ fn array(
         return Err(format!("an array has at most {MOST_DIMENSIONS} dimensions"));
     }
     let writer = writer(field, element, inexact).map_err(|why| format!("its elements: {why}"))?;
-    Ok(Writer::Array(Box::new(ArrayOf {
+    Ok(ColumnWriter::Array(Box::new(ArrayOf {
         oid: element.oid,
         delimiter,
         dimensions,
@@ -111,7 +115,11 @@ fn array(
     })))
 }
 
-fn composite(fields: &[FieldRef], columns: &[Column], inexact: Inexact) -> Result<Writer, String> {
+fn composite(
+    fields: &[FieldRef],
+    columns: &[Column],
+    inexact: Inexact,
+) -> Result<ColumnWriter, String> {
     let names = named(fields)?;
     if let Some(name) = names.iter().find(|name| columns.iter().all(|it| it.name != **name)) {
         return Err(format!("the composite type has no column {name:?}"));
@@ -125,7 +133,7 @@ fn composite(fields: &[FieldRef], columns: &[Column], inexact: Inexact) -> Resul
         Ok(ColumnOf { oid: column.ty.oid, field, writer })
     });
     let columns = columns.collect::<Result<_, String>>()?;
-    Ok(Writer::Composite(Box::new(CompositeOf { columns })))
+    Ok(ColumnWriter::Composite(Box::new(CompositeOf { columns })))
 }
 
 /// The names of fields, each of which is there once.
@@ -174,22 +182,22 @@ fn scalar(
     source: &DataType,
     base: &ColumnType,
     inexact: Inexact,
-) -> Result<Writer, String> {
+) -> Result<ColumnWriter, String> {
     use DataType as D;
     let modifier = base.modifier;
     let is_text = matches!(base.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR);
     let is_uuid = Extension::of(field) == Extension::Uuid;
     if is_binary(source) {
         return match base.oid {
-            oid::BYTEA => Ok(Writer::Bytea),
-            oid::UUID if *source == D::FixedSizeBinary(16) => Ok(Writer::Uuid),
-            _ if is_text && is_uuid => Ok(Writer::Text),
-            _ if is_text => Ok(Writer::Utf8(spelled(base))),
+            oid::BYTEA => Ok(ColumnWriter::Bytea),
+            oid::UUID if *source == D::FixedSizeBinary(16) => Ok(ColumnWriter::Uuid),
+            _ if is_text && is_uuid => Ok(ColumnWriter::Text),
+            _ if is_text => Ok(ColumnWriter::Utf8(spelled(base))),
             _ => Err("bytes need bytea, or text if they are valid UTF-8".to_owned()),
         };
     }
     if is_text {
-        return Ok(Writer::Text);
+        return Ok(ColumnWriter::Text);
     }
     let is_bool = *source == D::Boolean || Extension::of(field) == Extension::Bool8;
     let is_number = source.is_numeric() && !is_bool;
@@ -197,27 +205,29 @@ fn scalar(
     let is_float = source.is_integer() || source.is_floating() || is_number && inexact.rounds();
     let of_second = |digits| Precision { digits, inexact };
     Ok(match (source, base.oid) {
-        (_, oid::BOOL) if is_bool => Writer::Bool,
+        (_, oid::BOOL) if is_bool => ColumnWriter::Bool,
         _ if is_bool => return Err("a boolean needs boolean or text".to_owned()),
-        (_, oid::INT2) if is_number => Writer::Int2,
-        (_, oid::INT4) if is_number => Writer::Int4,
-        (_, oid::INT8) if is_number => Writer::Int8,
-        (_, oid::OID) if source.is_integer() => Writer::Oid,
-        (_, oid::NUMERIC) if is_number => {
-            Writer::Numeric { scale: Scale { digits: numeric_scale(modifier), inexact } }
-        }
-        (_, oid::FLOAT4) if is_float => Writer::Float4(inexact),
-        (_, oid::FLOAT8) if is_float => Writer::Float8(inexact),
-        (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::DATE) => Writer::Date,
+        (_, oid::INT2) if is_number => ColumnWriter::Int2,
+        (_, oid::INT4) if is_number => ColumnWriter::Int4,
+        (_, oid::INT8) if is_number => ColumnWriter::Int8,
+        (_, oid::OID) if source.is_integer() => ColumnWriter::Oid,
+        (_, oid::NUMERIC) if is_number => ColumnWriter::Numeric {
+            scale: DeclaredScale { digits: numeric_scale(modifier), inexact },
+        },
+        (_, oid::FLOAT4) if is_float => ColumnWriter::Float4(inexact),
+        (_, oid::FLOAT8) if is_float => ColumnWriter::Float8(inexact),
+        (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::DATE) => ColumnWriter::Date,
         (D::Date32 | D::Date64 | D::Timestamp(_, None), oid::TIMESTAMP) => {
-            Writer::Timestamp(of_second(precision(modifier)))
+            ColumnWriter::Timestamp(of_second(precision(modifier)))
         }
         (D::Timestamp(_, Some(_)), oid::TIMESTAMPTZ) => {
-            Writer::Timestamptz(of_second(precision(modifier)))
+            ColumnWriter::Timestamptz(of_second(precision(modifier)))
         }
-        (D::Time32(_) | D::Time64(_), oid::TIME) => Writer::Time(of_second(precision(modifier))),
+        (D::Time32(_) | D::Time64(_), oid::TIME) => {
+            ColumnWriter::Time(of_second(precision(modifier)))
+        }
         (D::Duration(_) | D::Interval(_), oid::INTERVAL) => match interval_precision(modifier) {
-            Some(digits) => Writer::Interval(of_second(digits)),
+            Some(digits) => ColumnWriter::Interval(of_second(digits)),
             None => return Err("the column stores only some fields of an interval".to_owned()),
         },
         _ => return Err(refusal(source, base.oid).to_owned()),

@@ -1,7 +1,7 @@
 //! Lists as arrays, and lists of lists as arrays of several dimensions.
 
-use crate::source::{Items, Value};
-use crate::writer::{Fail, Writer, Written};
+use crate::source::{ArrowValue, Items};
+use crate::writer::{ColumnWriter, Fail, Written};
 
 /// `MAXDIM`, `src/include/utils/array.h`.
 pub(crate) const MOST_DIMENSIONS: usize = 6;
@@ -15,7 +15,7 @@ pub(crate) struct ArrayOf {
     pub(crate) delimiter: u8,
     /// How many lists hold one another.
     pub(crate) dimensions: usize,
-    pub(crate) element: Writer,
+    pub(crate) element: ColumnWriter,
 }
 
 impl ArrayOf {
@@ -70,9 +70,9 @@ impl Lengths {
 }
 
 /// A list within a list.
-pub(crate) fn list<'s, 'b>(value: Value<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
+pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
     match value {
-        Value::List(items) => Ok(items),
+        ArrowValue::List(items) => Ok(items),
         _ => Err(Fail::Unfit("has NULL in place of a list, which an array cannot have".to_owned())),
     }
 }

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::source::{Source, Value};
-use crate::writer::{Fail, Writer};
+use crate::source::{ArrowValue, Source};
+use crate::writer::{ColumnWriter, Fail};
 use crate::{binary, json, scalar, text};
 
 /// The rows of a batch, ready to be written.
-pub struct Bound<'b> {
+pub struct BoundBatch<'b> {
     /// The number of columns, as COPY BINARY has it.
     count: u16,
-    columns: Vec<(&'b Writer, Source<'b>)>,
+    columns: Vec<(&'b ColumnWriter, Source<'b>)>,
     rows: usize,
 }
 
@@ -44,8 +44,12 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-impl<'b> Bound<'b> {
-    pub(crate) fn new(count: u16, columns: Vec<(&'b Writer, Source<'b>)>, rows: usize) -> Self {
+impl<'b> BoundBatch<'b> {
+    pub(crate) fn new(
+        count: u16,
+        columns: Vec<(&'b ColumnWriter, Source<'b>)>,
+        rows: usize,
+    ) -> Self {
         Self { count, columns, rows }
     }
 
@@ -144,7 +148,7 @@ impl<'b> Bound<'b> {
             let mut spelled = Vec::new();
             let value = source.value(row);
             let text = match value {
-                Value::Text(text) => text.into(),
+                ArrowValue::Text(text) => text.into(),
                 _ if scalar::put(&value, source.extension, &mut spelled).is_ok() => {
                     String::from_utf8_lossy(&spelled)
                 }

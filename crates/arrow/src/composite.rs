@@ -1,6 +1,6 @@
 //! Structs as composite values: the fields by their names, in the order of the type.
 
-use crate::writer::Writer;
+use crate::writer::ColumnWriter;
 
 /// A composite type.
 #[derive(Debug)]
@@ -15,5 +15,5 @@ pub(crate) struct ColumnOf {
     pub(crate) oid: u32,
     /// The place of its field in the struct.
     pub(crate) field: usize,
-    pub(crate) writer: Writer,
+    pub(crate) writer: ColumnWriter,
 }

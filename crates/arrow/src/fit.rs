@@ -6,36 +6,36 @@ use std::str::FromStr;
 use arrow_schema::TimeUnit;
 
 use crate::decimal::Decimal;
-use crate::inexact::{Inexact, Precision, Scale};
+use crate::inexact::{DeclaredScale, Inexact, Precision};
 use crate::json;
 use crate::scalar;
-use crate::source::{Source, Value};
+use crate::source::{ArrowValue, Source};
 use crate::spell;
 use crate::time::{self, MICROS_PER_DAY, Misses};
-use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Written};
 
 /// Writes a value that is not NULL. `source` is the array that it is of, and `row` where it stands.
 #[inline]
-pub(crate) fn put<S: Sink>(
-    writer: &Writer,
-    value: Value<'_, '_>,
+pub(crate) fn put<S: ValueSink>(
+    writer: &ColumnWriter,
+    value: ArrowValue<'_, '_>,
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
 ) -> Written {
     match (writer, value) {
-        (Writer::Spelled(ty), Value::Text(text)) => spelled(text, ty, sink)?,
-        (Writer::Int4, value) => sink.int4(int(&value, "integer")?),
-        (Writer::Int8, value) => sink.int8(int(&value, "bigint")?),
-        (Writer::Numeric { scale }, Value::Decimal(digits, behind)) => {
+        (ColumnWriter::Spelled(ty), ArrowValue::Text(text)) => spelled(text, ty, sink)?,
+        (ColumnWriter::Int4, value) => sink.int4(int(&value, "integer")?),
+        (ColumnWriter::Int8, value) => sink.int8(int(&value, "bigint")?),
+        (ColumnWriter::Numeric { scale }, ArrowValue::Decimal(digits, behind)) => {
             numeric(Decimal::new(digits, behind), *scale, sink)?;
         }
-        (Writer::Float8(_), Value::Float8(value)) => sink.float8(value),
-        (Writer::Date, value) => sink.date(date(&value)?),
-        (Writer::Timestamp(precision), value) => {
+        (ColumnWriter::Float8(_), ArrowValue::Float8(value)) => sink.float8(value),
+        (ColumnWriter::Date, value) => sink.date(date(&value)?),
+        (ColumnWriter::Timestamp(precision), value) => {
             sink.timestamp(timestamp(&value, *precision, "timestamp")?);
         }
-        (Writer::Timestamptz(precision), value) => {
+        (ColumnWriter::Timestamptz(precision), value) => {
             sink.timestamptz(timestamp(&value, *precision, "timestamptz")?);
         }
         (writer, value) => return rare(writer, value, source, row, sink),
@@ -43,65 +43,71 @@ pub(crate) fn put<S: Sink>(
     Ok(())
 }
 
-fn rare<S: Sink>(
-    writer: &Writer,
-    value: Value<'_, '_>,
+fn rare<S: ValueSink>(
+    writer: &ColumnWriter,
+    value: ArrowValue<'_, '_>,
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
 ) -> Written {
     match (writer, value) {
-        (Writer::Bool, Value::Bool(value)) => sink.bool(value),
-        (Writer::Int2, value) => sink.int2(int(&value, "smallint")?),
-        (Writer::Oid, value) => sink.oid(int(&value, "oid")?),
-        (Writer::Float4(inexact), value) => sink.float4(float4(&value, *inexact)?),
-        (Writer::Float8(inexact), value) => sink.float8(float8(&value, *inexact)?),
-        (Writer::Numeric { scale }, Value::Float4(value)) => match float4_digits(value, *scale) {
-            Some(decimal) => numeric(decimal, *scale, sink)?,
-            None => sink.infinite(value.into()),
-        },
-        (Writer::Numeric { scale }, Value::Float8(value)) => match float8_digits(value, *scale) {
-            Some(decimal) => numeric(decimal, *scale, sink)?,
-            None => sink.infinite(value),
-        },
-        (Writer::Numeric { scale }, Value::Wide(digits, behind)) => {
+        (ColumnWriter::Bool, ArrowValue::Bool(value)) => sink.bool(value),
+        (ColumnWriter::Int2, value) => sink.int2(int(&value, "smallint")?),
+        (ColumnWriter::Oid, value) => sink.oid(int(&value, "oid")?),
+        (ColumnWriter::Float4(inexact), value) => sink.float4(float4(&value, *inexact)?),
+        (ColumnWriter::Float8(inexact), value) => sink.float8(float8(&value, *inexact)?),
+        (ColumnWriter::Numeric { scale }, ArrowValue::Float4(value)) => {
+            match float4_digits(value, *scale) {
+                Some(decimal) => numeric(decimal, *scale, sink)?,
+                None => sink.infinite(value.into()),
+            }
+        }
+        (ColumnWriter::Numeric { scale }, ArrowValue::Float8(value)) => {
+            match float8_digits(value, *scale) {
+                Some(decimal) => numeric(decimal, *scale, sink)?,
+                None => sink.infinite(value),
+            }
+        }
+        (ColumnWriter::Numeric { scale }, ArrowValue::Wide(digits, behind)) => {
             numeric(Decimal::wide(*digits, behind), *scale, sink)?;
         }
-        (Writer::Numeric { scale }, Value::Int(value)) => {
+        (ColumnWriter::Numeric { scale }, ArrowValue::Int(value)) => {
             numeric(Decimal::new(value, 0), *scale, sink)?;
         }
-        (Writer::Numeric { scale }, Value::Unsigned(value)) => {
+        (ColumnWriter::Numeric { scale }, ArrowValue::Unsigned(value)) => {
             numeric(Decimal::new(value, 0), *scale, sink)?;
         }
-        (Writer::Text, value) => sink.text(|out| scalar::put(&value, source.extension, out))?,
-        (Writer::Utf8(ty), Value::Bytes(bytes)) => match str::from_utf8(bytes) {
+        (ColumnWriter::Text, value) => {
+            sink.text(|out| scalar::put(&value, source.extension, out))?
+        }
+        (ColumnWriter::Utf8(ty), ArrowValue::Bytes(bytes)) => match str::from_utf8(bytes) {
             Ok(text) => spelled(text, ty, sink)?,
             Err(_) => return unfit("is not valid UTF-8, which text requires".to_owned()),
         },
-        (Writer::Bytea, Value::Bytes(bytes)) => sink.bytea(bytes)?,
-        (Writer::Uuid, Value::Bytes(bytes)) => match bytes.try_into() {
+        (ColumnWriter::Bytea, ArrowValue::Bytes(bytes)) => sink.bytea(bytes)?,
+        (ColumnWriter::Uuid, ArrowValue::Bytes(bytes)) => match bytes.try_into() {
             Ok(bytes) => sink.uuid(bytes),
             Err(_) => return unfit("is not a uuid (16 bytes expected)".to_owned()),
         },
-        (Writer::Time(precision), Value::Time(ticks, unit)) => {
+        (ColumnWriter::Time(precision), ArrowValue::Time(ticks, unit)) => {
             sink.time(time_of_day(ticks, unit, *precision)?);
         }
-        (Writer::Interval(precision), value) => {
+        (ColumnWriter::Interval(precision), value) => {
             let mut value = interval(&value, precision.inexact)?;
-            let time = Value::Time(value.micros, TimeUnit::Microsecond);
+            let time = ArrowValue::Time(value.micros, TimeUnit::Microsecond);
             value.micros = precise(value.micros, *precision, &time, "interval")?;
             sink.interval(&value);
         }
-        (Writer::Json(jsonb), _) => sink.json(*jsonb, |out| json::put(source, row, out))?,
-        (Writer::Array(ty), Value::List(items)) => sink.array(ty, items)?,
-        (Writer::Composite(ty), Value::Struct(row)) => sink.composite(ty, row)?,
+        (ColumnWriter::Json(jsonb), _) => sink.json(*jsonb, |out| json::put(source, row, out))?,
+        (ColumnWriter::Array(ty), ArrowValue::List(items)) => sink.array(ty, items)?,
+        (ColumnWriter::Composite(ty), ArrowValue::Struct(row)) => sink.composite(ty, row)?,
         (_, value) => return Err(strange(&value)),
     }
     Ok(())
 }
 
 #[inline]
-fn spelled<S: Sink>(text: &str, ty: &Spelled, sink: &mut S) -> Written {
+fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> Written {
     if text.len() > ty.most {
         return unfit(format!(
             "has {} bytes, but {} holds at most {}",
@@ -120,50 +126,52 @@ pub(crate) fn has_zero() -> Fail {
 }
 
 #[inline]
-fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &Value<'_, '_>, ty: &str) -> Result<T, Fail> {
+fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &ArrowValue<'_, '_>, ty: &str) -> Result<T, Fail> {
     let fits = match *value {
-        Value::Int(value) => T::try_from(value).ok(),
+        ArrowValue::Int(value) => T::try_from(value).ok(),
         _ => integral(value)?.and_then(|value| T::try_from(value).ok()),
     };
     fits.ok_or_else(|| out_of_range(value, ty))
 }
 
 #[inline(never)]
-fn integral(value: &Value<'_, '_>) -> Result<Option<i128>, Fail> {
+fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, Fail> {
     // Each integer as large as PostgreSQL's is an i128 exactly; what is larger stays so.
     let of_float =
         |value: f64| (value.trunc() == value && value.is_finite()).then_some(value as i128);
     Ok(match *value {
-        Value::Unsigned(value) => Some(value.into()),
-        Value::Float4(value) => of_float(value.into()),
-        Value::Float8(value) => of_float(value),
-        Value::Decimal(digits, scale) => Decimal::new(digits, scale).to_int(),
-        Value::Wide(digits, scale) => Decimal::wide(*digits, scale).to_int(),
+        ArrowValue::Unsigned(value) => Some(value.into()),
+        ArrowValue::Float4(value) => of_float(value.into()),
+        ArrowValue::Float8(value) => of_float(value),
+        ArrowValue::Decimal(digits, scale) => Decimal::new(digits, scale).to_int(),
+        ArrowValue::Wide(digits, scale) => Decimal::wide(*digits, scale).to_int(),
         _ => return Err(strange(value)),
     })
 }
 
-fn float8(value: &Value<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
+fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64);
     let exact = match *value {
-        Value::Float4(value) => Some(value.into()),
-        Value::Float8(value) => Some(value),
-        Value::Int(value) => exact(value.into()),
-        Value::Unsigned(value) => exact(value.into()),
+        ArrowValue::Float4(value) => Some(value.into()),
+        ArrowValue::Float8(value) => Some(value),
+        ArrowValue::Int(value) => exact(value.into()),
+        ArrowValue::Unsigned(value) => exact(value.into()),
         _ => return float_of_decimal(value, "double precision"),
     };
     exact.ok_or_else(|| rounded(value, "double precision"))
 }
 
-fn float4(value: &Value<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
+fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
-        Value::Float4(value) => Some(value),
-        Value::Float8(number) => return nearest(number).ok_or_else(|| out_of_float(value, "real")),
-        Value::Int(value) => exact(value.into()),
-        Value::Unsigned(value) => exact(value.into()),
+        ArrowValue::Float4(value) => Some(value),
+        ArrowValue::Float8(number) => {
+            return nearest(number).ok_or_else(|| out_of_float(value, "real"));
+        }
+        ArrowValue::Int(value) => exact(value.into()),
+        ArrowValue::Unsigned(value) => exact(value.into()),
         _ => return float_of_decimal(value, "real"),
     };
     exact.ok_or_else(|| rounded(value, "real"))
@@ -172,12 +180,12 @@ fn float4(value: &Value<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
 /// Returns the floating-point number nearest to a decimal, as the server reads that: `float8in_internal` and
 /// `float4in`, `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
 fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
-    value: &Value<'_, '_>,
+    value: &ArrowValue<'_, '_>,
     ty: &str,
 ) -> Result<F, Fail> {
     let decimal = match *value {
-        Value::Decimal(digits, scale) => Decimal::new(digits, scale),
-        Value::Wide(digits, scale) => Decimal::wide(*digits, scale),
+        ArrowValue::Decimal(digits, scale) => Decimal::new(digits, scale),
+        ArrowValue::Wide(digits, scale) => Decimal::wide(*digits, scale),
         _ => return Err(strange(value)),
     };
     let nearest = spell::said(|out| spell::decimal(&decimal, out)).parse::<F>().ok();
@@ -196,18 +204,18 @@ fn nearest(value: f64) -> Option<f32> {
     (!is_lost).then_some(narrow)
 }
 
-fn float4_digits(value: f32, scale: Scale) -> Option<Decimal> {
+fn float4_digits(value: f32, scale: DeclaredScale) -> Option<Decimal> {
     let rounds = scale.inexact.rounds();
     if rounds { Decimal::even_of_float4(value) } else { Decimal::of_float4(value) }
 }
 
-fn float8_digits(value: f64, scale: Scale) -> Option<Decimal> {
+fn float8_digits(value: f64, scale: DeclaredScale) -> Option<Decimal> {
     let rounds = scale.inexact.rounds();
     if rounds { Decimal::even_of_float8(value) } else { Decimal::of_float8(value) }
 }
 
 #[inline]
-fn numeric<S: Sink>(value: Decimal, scale: Scale, sink: &mut S) -> Written {
+fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> Written {
     match scale.digits {
         Some(digits) if !value.fits(digits) => {
             if scale.inexact.rounds() {
@@ -228,18 +236,18 @@ fn numeric<S: Sink>(value: Decimal, scale: Scale, sink: &mut S) -> Written {
 
 /// The days of a date.
 #[inline]
-fn date(value: &Value<'_, '_>) -> Result<i32, Fail> {
+fn date(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
     match *value {
-        Value::Date(days) if time::is_date(days.into()) => Ok(days),
-        Value::Date(_) => Err(out_of_range(value, "date")),
+        ArrowValue::Date(days) if time::is_date(days.into()) => Ok(days),
+        ArrowValue::Date(_) => Err(out_of_range(value, "date")),
         _ => date_of_time(value),
     }
 }
 
-fn date_of_time(value: &Value<'_, '_>) -> Result<i32, Fail> {
+fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
     let (seconds, nanos) = match *value {
-        Value::DateMillis(millis) => time::seconds(millis, TimeUnit::Millisecond),
-        Value::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
+        ArrowValue::DateMillis(millis) => time::seconds(millis, TimeUnit::Millisecond),
+        ArrowValue::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
         _ => return Err(strange(value)),
     };
     if nanos > 0 || seconds % 86_400 != 0 {
@@ -251,15 +259,15 @@ fn date_of_time(value: &Value<'_, '_>) -> Result<i32, Fail> {
 
 /// The microseconds of a timestamp.
 #[inline]
-fn timestamp(value: &Value<'_, '_>, precision: Precision, ty: &str) -> Result<i64, Fail> {
+fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> Result<i64, Fail> {
     let micros = match *value {
-        Value::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
-        Value::Date(days) => time::midnight(days.into()),
-        Value::DateMillis(millis) => time::timestamp(millis, TimeUnit::Millisecond),
+        ArrowValue::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
+        ArrowValue::Date(days) => time::midnight(days.into()),
+        ArrowValue::DateMillis(millis) => time::timestamp(millis, TimeUnit::Millisecond),
         _ => return Err(strange(value)),
     };
     let micros = match (micros, value) {
-        (Err(Misses::Nanos), Value::Timestamp(ticks, ..)) if precision.inexact.rounds() => {
+        (Err(Misses::Nanos), ArrowValue::Timestamp(ticks, ..)) if precision.inexact.rounds() => {
             time::round_timestamp(*ticks)
         }
         (Err(Misses::Nanos), _) => return Err(too_fine(value, ty)),
@@ -281,7 +289,7 @@ fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, 
     if !(0..=MICROS_PER_DAY).contains(&micros) {
         return Err(missed(Misses::Range, ticks, "time"));
     }
-    precise(micros, precision, &Value::Time(micros, TimeUnit::Microsecond), "time")
+    precise(micros, precision, &ArrowValue::Time(micros, TimeUnit::Microsecond), "time")
 }
 
 /// Returns the microseconds with no more digits of a second than the column has; `value` is what they are of.
@@ -289,7 +297,7 @@ fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, 
 fn precise(
     micros: i64,
     precision: Precision,
-    value: &Value<'_, '_>,
+    value: &ArrowValue<'_, '_>,
     ty: &str,
 ) -> Result<i64, Fail> {
     if time::is_within(micros, precision.digits) {
@@ -304,11 +312,11 @@ fn precise(
 }
 
 /// The fields of an interval or a duration.
-pub(crate) fn interval(value: &Value<'_, '_>, inexact: Inexact) -> Result<Interval, Fail> {
+pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<Interval, Fail> {
     let nano = TimeUnit::Nanosecond;
     let (months, days, (ticks, unit)) = match *value {
-        Value::Duration(ticks, unit) => (0, 0, (ticks, unit)),
-        Value::Interval { months, days, nanos } => (months, days, (nanos, nano)),
+        ArrowValue::Duration(ticks, unit) => (0, 0, (ticks, unit)),
+        ArrowValue::Interval { months, days, nanos } => (months, days, (nanos, nano)),
         _ => return Err(strange(value)),
     };
     let micros = match time::micros(ticks, unit) {
@@ -340,33 +348,33 @@ fn missed(why: Misses, ticks: i64, ty: &str) -> Fail {
 }
 
 #[cold]
-fn too_fine(value: &Value<'_, '_>, ty: &str) -> Fail {
+fn too_fine(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     Fail::Inexact(format!("{} has nanoseconds, which {ty} cannot hold", said(value)))
 }
 
 #[cold]
-fn too_precise(value: &Value<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
+fn too_precise(value: &ArrowValue<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
     let digits = precision.unwrap_or(6);
     Fail::Inexact(format!("{} has more digits than {ty}({digits}) can hold", said(value)))
 }
 
 #[cold]
-fn rounded(value: &Value<'_, '_>, ty: &str) -> Fail {
+fn rounded(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     Fail::Inexact(format!("{} cannot be represented exactly in {ty}", said(value)))
 }
 
 #[cold]
-fn out_of_float(value: &Value<'_, '_>, ty: &str) -> Fail {
+fn out_of_float(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     Fail::Unfit(format!("{} is out of range for {ty}", said(value)))
 }
 
 #[cold]
-fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
+fn out_of_range(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     let whole = match value {
-        Value::Float4(value) => value.fract() == 0.0,
-        Value::Float8(value) => value.fract() == 0.0,
-        Value::Decimal(digits, scale) => Decimal::new(*digits, *scale).fits(0),
-        Value::Wide(digits, scale) => Decimal::wide(**digits, *scale).fits(0),
+        ArrowValue::Float4(value) => value.fract() == 0.0,
+        ArrowValue::Float8(value) => value.fract() == 0.0,
+        ArrowValue::Decimal(digits, scale) => Decimal::new(*digits, *scale).fits(0),
+        ArrowValue::Wide(digits, scale) => Decimal::wide(**digits, *scale).fits(0),
         _ => true,
     };
     let why =
@@ -376,15 +384,15 @@ fn out_of_range(value: &Value<'_, '_>, ty: &str) -> Fail {
 
 /// Such a value was not to come: the array is not what its type says.
 #[cold]
-pub(crate) fn strange(value: &Value<'_, '_>) -> Fail {
+pub(crate) fn strange(value: &ArrowValue<'_, '_>) -> Fail {
     Fail::Unfit(match value {
-        Value::Broken => "is missing: the array is damaged".to_owned(),
+        ArrowValue::Broken => "is missing: the array is damaged".to_owned(),
         _ => "does not have the type of its column".to_owned(),
     })
 }
 
 /// A value as it is spelled, for messages.
-fn said(value: &Value<'_, '_>) -> String {
+fn said(value: &ArrowValue<'_, '_>) -> String {
     // What cannot be spelled is left out.
     spell::said(|out| drop(scalar::put(value, crate::extension::Extension::None, out)))
 }

@@ -26,7 +26,7 @@ impl Inexact {
 
 /// The digits behind the point that a numeric column has, if that is declared.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub(crate) struct DeclaredScale {
     pub(crate) digits: Option<i32>,
     pub(crate) inexact: Inexact,
 }

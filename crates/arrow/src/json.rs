@@ -7,39 +7,43 @@ use serde::de::IgnoredAny;
 use crate::extension::Extension;
 use crate::fit;
 use crate::scalar;
-use crate::source::{Pairs, Source, Value};
+use crate::source::{ArrowValue, Pairs, Source};
 use crate::spell;
 use crate::writer::{Fail, Written};
 
 /// Appends the value of a row.
 pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written {
     match source.value(row) {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(value) => spell::bool(value, out),
-        Value::Int(value) => spell::int(value, out),
-        Value::Unsigned(value) => spell::int(value, out),
-        Value::Float4(value) if value.is_finite() => spell::float4(value, out),
-        Value::Float8(value) if value.is_finite() => spell::float8(value, out),
-        Value::Float4(_) | Value::Float8(_) => {
+        ArrowValue::Null => out.extend_from_slice(b"null"),
+        ArrowValue::Bool(value) => spell::bool(value, out),
+        ArrowValue::Int(value) => spell::int(value, out),
+        ArrowValue::Unsigned(value) => spell::int(value, out),
+        ArrowValue::Float4(value) if value.is_finite() => spell::float4(value, out),
+        ArrowValue::Float8(value) if value.is_finite() => spell::float8(value, out),
+        ArrowValue::Float4(_) | ArrowValue::Float8(_) => {
             return Err(Fail::Unfit("is not a finite number, and JSON has no others".to_owned()));
         }
-        Value::Text(text) if source.extension == Extension::Json => document(text, out)?,
-        Value::Text(text) => string(text, out)?,
-        Value::List(items) => {
+        ArrowValue::Text(text) if source.extension == Extension::Json => document(text, out)?,
+        ArrowValue::Text(text) => string(text, out)?,
+        ArrowValue::List(items) => {
             let elements = items.rows().map(|row| (items.source(), row));
             separated(*b"[]", elements, out, |(child, row), out| put(child, row, out))?;
         }
-        Value::Struct(row) => separated(*b"{}", row.named(), out, |(name, child, row), out| {
-            string(name, out)?;
-            out.push(b':');
-            put(child, row, out)
-        })?,
-        Value::Map(pairs) => map(pairs, out)?,
-        value @ (Value::Decimal(..) | Value::Wide(..)) => {
+        ArrowValue::Struct(row) => {
+            separated(*b"{}", row.named(), out, |(name, child, row), out| {
+                string(name, out)?;
+                out.push(b':');
+                put(child, row, out)
+            })?
+        }
+        ArrowValue::Map(pairs) => map(pairs, out)?,
+        value @ (ArrowValue::Decimal(..) | ArrowValue::Wide(..)) => {
             scalar::put(&value, source.extension, out)?;
         }
         // These have no signs that a string must escape.
-        value @ Value::Bytes(_) => quoted(out, |out| scalar::put(&value, source.extension, out))?,
+        value @ ArrowValue::Bytes(_) => {
+            quoted(out, |out| scalar::put(&value, source.extension, out))?
+        }
         value => quoted(out, |out| scalar::time(&value, b'T', out))?,
     }
     Ok(())
@@ -68,7 +72,7 @@ fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
     let Pairs { keys, values } = pairs;
     let mut seen = HashSet::new();
     separated(*b"{}", keys.rows().zip(values.rows()), out, |(key, value), out| {
-        let Value::Text(key) = keys.source().value(key) else {
+        let ArrowValue::Text(key) = keys.source().value(key) else {
             return Err(Fail::Unfit("has a key that is NULL".to_owned()));
         };
         if !seen.insert(key) {

@@ -33,6 +33,6 @@ mod text;
 mod time;
 mod writer;
 
-pub use bound::{Bound, Unfit, Unwritten};
+pub use bound::{BoundBatch, Unfit, Unwritten};
 pub use inexact::Inexact;
 pub use mapping::{Mapping, Misfit};

@@ -9,10 +9,10 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use pgsluice_core::types::Column;
 
 use crate::admit;
-use crate::bound::Bound;
+use crate::bound::BoundBatch;
 use crate::inexact::Inexact;
 use crate::source::Source;
-use crate::writer::Writer;
+use crate::writer::ColumnWriter;
 
 /// How the fields of a schema are written into columns of a table.
 ///
@@ -32,7 +32,7 @@ struct Mapped {
     /// The place of its field in a batch; `None` if it is NULL in all rows.
     place: Option<usize>,
     field: FieldRef,
-    writer: Writer,
+    writer: ColumnWriter,
 }
 
 /// A field that cannot be written into its column, whatever its values.
@@ -112,7 +112,7 @@ impl Mapping {
 
     /// Makes the rows of a batch ready to be written. Its columns must be of the types of the schema, or views of such
     /// strings.
-    pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<Bound<'b>, Misfit> {
+    pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<BoundBatch<'b>, Misfit> {
         let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
             let Some(place) = place else {
                 return Ok((writer, Source::null(batch.num_rows())));
@@ -128,7 +128,7 @@ impl Mapping {
             Ok((writer, source))
         });
         let sources = sources.collect::<Result<_, _>>()?;
-        Ok(Bound::new(self.count, sources, batch.num_rows()))
+        Ok(BoundBatch::new(self.count, sources, batch.num_rows()))
     }
 }
 

@@ -4,23 +4,23 @@ use crate::decimal::Decimal;
 use crate::extension::Extension;
 use crate::fit;
 use crate::inexact::Inexact;
-use crate::source::Value;
+use crate::source::ArrowValue;
 use crate::spell;
 use crate::time;
 use crate::writer::{Fail, Written};
 
 /// Appends a scalar for a column of text, with all that it says.
-pub(crate) fn put(value: &Value<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
+pub(crate) fn put(value: &ArrowValue<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
     match *value {
-        Value::Bool(value) => spell::bool(value, out),
-        Value::Int(value) => spell::int(value, out),
-        Value::Unsigned(value) => spell::int(value, out),
-        Value::Float4(value) => spell::float4(value, out),
-        Value::Float8(value) => spell::float8(value, out),
-        Value::Decimal(digits, scale) => spell::decimal(&Decimal::new(digits, scale), out),
-        Value::Wide(digits, scale) => spell::decimal(&Decimal::wide(*digits, scale), out),
-        Value::Text(text) => string(text, out)?,
-        Value::Bytes(bytes) if extension == Extension::Uuid => match bytes.try_into() {
+        ArrowValue::Bool(value) => spell::bool(value, out),
+        ArrowValue::Int(value) => spell::int(value, out),
+        ArrowValue::Unsigned(value) => spell::int(value, out),
+        ArrowValue::Float4(value) => spell::float4(value, out),
+        ArrowValue::Float8(value) => spell::float8(value, out),
+        ArrowValue::Decimal(digits, scale) => spell::decimal(&Decimal::new(digits, scale), out),
+        ArrowValue::Wide(digits, scale) => spell::decimal(&Decimal::wide(*digits, scale), out),
+        ArrowValue::Text(text) => string(text, out)?,
+        ArrowValue::Bytes(bytes) if extension == Extension::Uuid => match bytes.try_into() {
             Ok(bytes) => spell::uuid(bytes, out),
             Err(_) => return Err(fit::strange(value)),
         },
@@ -30,10 +30,10 @@ pub(crate) fn put(value: &Value<'_, '_>, extension: Extension, out: &mut Vec<u8>
 }
 
 /// Appends a date or time; `between` stands between these.
-pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
+pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
     match *value {
-        Value::Date(days) => spell::date(days.into(), out),
-        Value::DateMillis(millis) => {
+        ArrowValue::Date(days) => spell::date(days.into(), out),
+        ArrowValue::DateMillis(millis) => {
             let (seconds, nanos) = time::seconds(millis, arrow_schema::TimeUnit::Millisecond);
             if nanos == 0 && seconds % 86_400 == 0 {
                 spell::date(seconds / 86_400, out);
@@ -41,16 +41,16 @@ pub(crate) fn time(value: &Value<'_, '_>, between: u8, out: &mut Vec<u8>) -> Wri
                 spell::timestamp((seconds, nanos), between, false, out);
             }
         }
-        Value::Time(ticks, unit) => match time::seconds(ticks, unit) {
+        ArrowValue::Time(ticks, unit) => match time::seconds(ticks, unit) {
             (seconds @ 0..86_400, nanos) | (seconds @ 86_400, nanos @ 0) => {
                 spell::time(seconds, nanos, out);
             }
             _ => return Err(Fail::Unfit(format!("{ticks} is not a time of day"))),
         },
-        Value::Timestamp(ticks, unit, zoned) => {
+        ArrowValue::Timestamp(ticks, unit, zoned) => {
             spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
         }
-        Value::Duration(..) | Value::Interval { .. } => {
+        ArrowValue::Duration(..) | ArrowValue::Interval { .. } => {
             // Text keeps all digits, so that none of them is rounded.
             let fields = fit::interval(value, Inexact::Refuse).map_err(Fail::for_good)?;
             spell::interval(&fields, out);

@@ -6,21 +6,21 @@ use crate::decimal::Decimal;
 use crate::fit;
 use crate::quote;
 use crate::scalar;
-use crate::source::{Items, Row, Source, Value};
+use crate::source::{ArrowValue, Items, Row, Source};
 use crate::spell;
 use crate::time;
-use crate::writer::{Interval, Sink, Spelled, Writer, Written};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueSink, Written};
 
 /// Appends the field of a row as COPY text has it.
 pub(crate) fn field(
-    writer: &Writer,
+    writer: &ColumnWriter,
     source: &Source<'_>,
     row: usize,
     out: &mut Vec<u8>,
 ) -> Written {
     let start = out.len();
     match source.value(row) {
-        Value::Null => out.extend_from_slice(b"\\N"),
+        ArrowValue::Null => out.extend_from_slice(b"\\N"),
         value => {
             fit::put(writer, value, source, row, &mut Text(out))?;
             if !is_plain(writer) {
@@ -32,23 +32,23 @@ pub(crate) fn field(
 }
 
 /// Whether no spelling has signs that must be escaped.
-fn is_plain(writer: &Writer) -> bool {
+fn is_plain(writer: &ColumnWriter) -> bool {
     !matches!(
         writer,
-        Writer::Spelled(_)
-            | Writer::Utf8(_)
-            | Writer::Text
-            | Writer::Bytea
-            | Writer::Json(_)
-            | Writer::Array(_)
-            | Writer::Composite(_)
+        ColumnWriter::Spelled(_)
+            | ColumnWriter::Utf8(_)
+            | ColumnWriter::Text
+            | ColumnWriter::Bytea
+            | ColumnWriter::Json(_)
+            | ColumnWriter::Array(_)
+            | ColumnWriter::Composite(_)
     )
 }
 
 /// Writes spellings without escapes.
 struct Text<'o>(&'o mut Vec<u8>);
 
-impl Sink for Text<'_> {
+impl ValueSink for Text<'_> {
     fn bool(&mut self, value: bool) {
         spell::bool(value, self.0);
     }
@@ -85,7 +85,7 @@ impl Sink for Text<'_> {
         spell::infinite(value, self.0);
     }
 
-    fn spelled(&mut self, text: &str, _: &Spelled) -> Written {
+    fn spelled(&mut self, text: &str, _: &SpelledType) -> Written {
         scalar::string(text, self.0)
     }
 
@@ -138,7 +138,7 @@ impl Sink for Text<'_> {
         for (place, column) in ty.columns.iter().enumerate() {
             self.0.push(if place == 0 { b'(' } else { b',' });
             let (source, row) =
-                row.field(column.field).ok_or_else(|| fit::strange(&Value::Broken))?;
+                row.field(column.field).ok_or_else(|| fit::strange(&ArrowValue::Broken))?;
             // NULL is nothing at all.
             self.part(&column.writer, source, row, b"")?;
         }
@@ -168,9 +168,15 @@ impl Text<'_> {
     }
 
     /// A value within another, in quotes if it needs them.
-    fn part(&mut self, writer: &Writer, source: &Source<'_>, row: usize, null: &[u8]) -> Written {
+    fn part(
+        &mut self,
+        writer: &ColumnWriter,
+        source: &Source<'_>,
+        row: usize,
+        null: &[u8],
+    ) -> Written {
         match source.value(row) {
-            Value::Null => self.0.extend_from_slice(null),
+            ArrowValue::Null => self.0.extend_from_slice(null),
             value => {
                 let start = self.0.len();
                 fit::put(writer, value, source, row, self)?;

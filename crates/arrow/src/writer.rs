@@ -5,18 +5,18 @@ use pgsluice_core::types::Codec;
 use crate::array::ArrayOf;
 use crate::composite::CompositeOf;
 use crate::decimal::Decimal;
-use crate::inexact::{Inexact, Precision, Scale};
+use crate::inexact::{DeclaredScale, Inexact, Precision};
 use crate::source::{Items, Row};
 
 /// What a column takes, chosen by its type.
 #[derive(Debug)]
-pub(crate) enum Writer {
+pub(crate) enum ColumnWriter {
     /// Nothing but NULL.
     Null,
     /// A string, which spells the value.
-    Spelled(Spelled),
+    Spelled(SpelledType),
     /// Bytes that are such a string if they are valid UTF-8.
-    Utf8(Spelled),
+    Utf8(SpelledType),
     /// Any scalar, as it is spelled.
     Text,
     Bool,
@@ -27,7 +27,7 @@ pub(crate) enum Writer {
     Float4(Inexact),
     Float8(Inexact),
     Numeric {
-        scale: Scale,
+        scale: DeclaredScale,
     },
     Bytea,
     Uuid,
@@ -44,7 +44,7 @@ pub(crate) enum Writer {
 
 /// A type that is written from strings.
 #[derive(Debug)]
-pub(crate) struct Spelled {
+pub(crate) struct SpelledType {
     /// How it is written in COPY BINARY, if it can be.
     pub(crate) codec: Option<Codec>,
     /// The bytes that the type holds; its input function cuts off what is behind them.
@@ -76,7 +76,7 @@ impl Fail {
 pub(crate) type Written = Result<(), Fail>;
 
 /// A way to write values that are not NULL and are known to fit.
-pub(crate) trait Sink: Sized {
+pub(crate) trait ValueSink: Sized {
     fn bool(&mut self, value: bool);
     fn int2(&mut self, value: i16);
     fn int4(&mut self, value: i32);
@@ -87,7 +87,7 @@ pub(crate) trait Sink: Sized {
     fn numeric(&mut self, value: &Decimal);
     /// A number that is not finite.
     fn infinite(&mut self, value: f64);
-    fn spelled(&mut self, text: &str, ty: &Spelled) -> Written;
+    fn spelled(&mut self, text: &str, ty: &SpelledType) -> Written;
     /// The text that `spell` appends.
     fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written;
     fn bytea(&mut self, value: &[u8]) -> Written;
@@ -115,7 +115,7 @@ pub(crate) struct Interval {
     pub(crate) micros: i64,
 }
 
-impl Writer {
+impl ColumnWriter {
     /// The name of a type in it that has no form in COPY BINARY here.
     pub(crate) fn only_text(&self) -> Option<&str> {
         match self {

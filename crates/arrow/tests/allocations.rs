@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use arrow_array::*;
 use arrow_schema::{Field, Schema};
-use pgsluice_arrow::{Bound, Mapping};
+use pgsluice_arrow::{BoundBatch, Mapping};
 use pgsluice_core::types::{Column, ColumnType, Made};
 
 const ROWS: usize = 1_000;
@@ -49,7 +49,10 @@ fn batch() -> (RecordBatch, Vec<u32>) {
     (RecordBatch::try_new(schema.into(), arrays).expect("a batch"), oids)
 }
 
-fn allocations(bound: &Bound<'_>, mut put: impl FnMut(&Bound<'_>, usize, &mut Vec<u8>)) -> u64 {
+fn allocations(
+    bound: &BoundBatch<'_>,
+    mut put: impl FnMut(&BoundBatch<'_>, usize, &mut Vec<u8>),
+) -> u64 {
     let mut out = Vec::with_capacity(1 << 20);
     let counted = measure(|| (0..ROWS).for_each(|row| put(bound, row, &mut out)));
     assert!(out.len() > 100 * ROWS);

@@ -35,7 +35,7 @@ pub fn run(
 ) -> Result<String> {
     match command {
         "load" => {
-            let Rows { args, job } = Rows::new(options, given)?;
+            let RowOptions { args, job } = RowOptions::new(options, given)?;
             let load = |target| Load::new(job.clone(), target).run(control);
             args.target.with(true, load).map(|summary| json(&summary))
         }
@@ -70,12 +70,12 @@ pub fn leaves(options: &str, given: Option<Inputs>, control: &Arc<Control>) -> R
 
 /// Rows that go another way than a load's, as the options of a load say it.
 #[derive(Debug)]
-pub struct Rows {
+pub struct RowOptions {
     args: LoadArgs,
     job: Job,
 }
 
-impl Rows {
+impl RowOptions {
     /// Reads the options of a load. With `given`, these inputs stand in place of files.
     ///
     /// # Errors
@@ -119,14 +119,14 @@ impl Rows {
 
 /// An error as the object of `--json`, and in words.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct Described {
     /// The object.
     pub json: String,
     /// Message, detail and hint as PostgreSQL words them.
     pub text: String,
 }
 
-impl Failure {
+impl Described {
     /// Returns the error as [`Error::spelled`] words it.
     #[must_use]
     pub fn of(

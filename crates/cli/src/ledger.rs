@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
-use pgsluice::ledger::lookup::{self, Details, Entry, Filter, Forgotten};
+use pgsluice::ledger::lookup::{self, Details, Filter, Forgotten, LedgerEntry};
 use pgsluice::row_counts::RowCounts;
 use pgsluice::{Control, Result, Target};
 use serde::Deserialize;
@@ -137,7 +137,7 @@ impl Place {
 
 impl ListArgs {
     /// Returns the loads.
-    pub(crate) fn loads(&self, quiet: bool, control: &Control) -> Result<Vec<Entry>> {
+    pub(crate) fn loads(&self, quiet: bool, control: &Control) -> Result<Vec<LedgerEntry>> {
         self.target.with(quiet, |target| {
             let filter = Filter { table: self.table.clone(), older_than: None };
             let loads = lookup::list(&target, self.place.schema(), &filter, control);
@@ -177,10 +177,10 @@ const SOURCES: usize = 16;
 
 /// Returns one line for each load, in columns. The names of inputs are shortened to fit; `show` and `--json` have
 /// all of them.
-fn table(loads: &[Entry]) -> String {
+fn table(loads: &[LedgerEntry]) -> String {
     let header = ["load", "table", "state", "begun", "rows", "sources"].map(str::to_owned);
-    let line = |load: &Entry| {
-        let Entry { id, table, state, begun, rows, sources, .. } = load;
+    let line = |load: &LedgerEntry| {
+        let LedgerEntry { id, table, state, begun, rows, sources, .. } = load;
         let begun = begun.split('.').next().unwrap_or_default().to_owned();
         [id.clone(), table.clone(), state.clone(), begun, grouped(*rows), shown(sources)]
     };
@@ -217,7 +217,7 @@ fn shortened(text: &str, room: usize) -> String {
 }
 
 fn described(Details { entry, terms, counts, receipts, position }: &Details) -> String {
-    let Entry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
+    let LedgerEntry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
         format!("table    {table}, {}", count(*rows, "row", "rows")),
@@ -265,7 +265,7 @@ mod tests {
         let sources: Vec<String> = (1..=12)
             .map(|day| format!("/srv/in/2026/11/orders-of-the-day-2026-11-{day:02}.csv.gz"))
             .collect();
-        let load = Entry {
+        let load = LedgerEntry {
             id: "18eb782d1d32218b".to_owned(),
             table: "public.measurements_by_customer".to_owned(),
             state: "unfinished".to_owned(),

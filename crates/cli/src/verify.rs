@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use pgsluice::inspect::verify::{Audit, Leaf, Rejected, Scope, verify};
+use pgsluice::inspect::verify::{Audit, Rejected, Scope, VerifiedLeaf, verify};
 use pgsluice::source::ExtraNames;
 use pgsluice::{Control, Error, Job, Result, Target};
 use serde::Deserialize;
@@ -167,7 +167,7 @@ fn text(audit: &Audit) -> String {
     lines.join("\n")
 }
 
-fn difference(leaf: &Leaf) -> Option<String> {
+fn difference(leaf: &VerifiedLeaf) -> Option<String> {
     let differences: Vec<String> = [
         (leaf.surplus, "not in the input"),
         (leaf.missing, "missing"),

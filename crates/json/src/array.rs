@@ -1,9 +1,9 @@
 //! Arrays onto arrays: `populate_array_json` in `jsonfuncs.c` (PostgreSQL 13 to 18), to what `array_in`
 //! reads.
 
-use crate::literal::Literals;
-use crate::refused::Refused;
-use crate::shape::Shape;
+use crate::literal::LiteralBuffer;
+use crate::refused::RefusedLine;
+use crate::shape::ValueShape;
 use crate::walk;
 
 /// `MAXDIM` in `src/include/utils/array.h`.
@@ -12,27 +12,27 @@ const MOST_DIMENSIONS: usize = 6;
 /// An array that is being written.
 struct Array<'a> {
     delimiter: u8,
-    element: &'a Shape,
+    element: &'a ValueShape,
     dimensions: usize,
     /// How many elements the arrays of each dimension have, as the first one says that ends.
     sizes: [Option<usize>; MOST_DIMENSIONS],
 }
 
-impl Literals {
+impl LiteralBuffer {
     /// Appends the literal of the array `value`, with this delimiter and elements of this shape.
     pub(crate) fn put_array(
         &mut self,
         line: &str,
         delimiter: u8,
-        element: &Shape,
+        element: &ValueShape,
         value: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedLine> {
         let dimensions = dimensions(value);
         if dimensions > MOST_DIMENSIONS {
             let message = format!(
                 "number of array dimensions ({dimensions}) exceeds the maximum allowed ({MOST_DIMENSIONS})"
             );
-            return Err(Refused::new(line, value, message));
+            return Err(RefusedLine::new(line, value, message));
         }
         let start = self.text.len();
         let mut array = Array { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
@@ -52,9 +52,9 @@ impl Literals {
         array: &mut Array<'_>,
         dimension: usize,
         value: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedLine> {
         if !value.starts_with('[') {
-            return Err(Refused::new(line, value, "expected JSON array"));
+            return Err(RefusedLine::new(line, value, "expected JSON array"));
         }
         let mut size = 0;
         self.text.push(b'{');
@@ -74,10 +74,15 @@ impl Literals {
             return Ok(());
         }
         let hint = "Multidimensional arrays must have sub-arrays with matching dimensions.";
-        Err(Refused::new(line, value, "malformed JSON array").with_hint(hint))
+        Err(RefusedLine::new(line, value, "malformed JSON array").with_hint(hint))
     }
 
-    fn put_element(&mut self, line: &str, array: &Array<'_>, element: &str) -> Result<(), Refused> {
+    fn put_element(
+        &mut self,
+        line: &str,
+        array: &Array<'_>,
+        element: &str,
+    ) -> Result<(), RefusedLine> {
         let start = self.text.len();
         if self.put(line, array.element, element)? {
             self.quote(start, array.delimiter);
@@ -99,9 +104,9 @@ fn dimensions(value: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn written(shape: Shape, value: &str) -> Result<String, String> {
-        let mut literals = Literals::default();
-        let shape = Shape::Array { delimiter: b',', element: Box::new(shape) };
+    fn written(shape: ValueShape, value: &str) -> Result<String, String> {
+        let mut literals = LiteralBuffer::default();
+        let shape = ValueShape::Array { delimiter: b',', element: Box::new(shape) };
         literals.put(value, &shape, value).map_err(|refused| refused.message)?;
         Ok(String::from_utf8_lossy(&literals.text).into_owned())
     }
@@ -122,10 +127,10 @@ mod tests {
             (r#"[{"a" :[1]}]"#, r#"{"{\"a\" :[1]}"}"#),
             (r#""{1,2}""#, "{1,2}"),
         ] {
-            assert_eq!(written(Shape::Scalar, value).as_deref(), Ok(literal), "{value}");
+            assert_eq!(written(ValueShape::Scalar, value).as_deref(), Ok(literal), "{value}");
         }
         assert_eq!(
-            written(Shape::Json, r#"["a",{"b":"\n"},null]"#).as_deref(),
+            written(ValueShape::Json, r#"["a",{"b":"\n"},null]"#).as_deref(),
             Ok(r#"{"\"a\"","{\"b\":\"\\n\"}",NULL}"#)
         );
     }
@@ -144,7 +149,7 @@ mod tests {
             ("[[1,2],[3]]", "malformed JSON array"),
             ("[[[[[[[1]]]]]]]", "number of array dimensions (7) exceeds the maximum allowed (6)"),
         ] {
-            assert_eq!(written(Shape::Scalar, value), Err(said.to_owned()), "{value}");
+            assert_eq!(written(ValueShape::Scalar, value), Err(said.to_owned()), "{value}");
         }
     }
 }

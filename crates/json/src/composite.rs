@@ -1,24 +1,24 @@
 //! Objects onto composite types: `populate_composite` in `jsonfuncs.c` (PostgreSQL 13 to 18), to what
 //! `record_in` reads.
 
-use crate::literal::Literals;
-use crate::refused::Refused;
-use crate::shape::Shape;
+use crate::literal::LiteralBuffer;
+use crate::refused::RefusedLine;
+use crate::shape::ValueShape;
 use crate::walk;
 
-impl Literals {
+impl LiteralBuffer {
     /// Appends the literal of the record `value`. Columns that it lacks are NULL, and keys that are no
     /// columns are left out, as the server does.
     pub(crate) fn put_record(
         &mut self,
         line: &str,
-        columns: &[(String, Shape)],
+        columns: &[(String, ValueShape)],
         value: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedLine> {
         if !value.starts_with('{') {
             let what = if value.starts_with('[') { "an array" } else { "a scalar" };
             let message = format!("cannot call populate_composite on {what}");
-            return Err(Refused::new(line, value, message));
+            return Err(RefusedLine::new(line, value, message));
         }
         let first = self.members.len();
         self.members.resize(first + columns.len(), None);
@@ -45,10 +45,10 @@ impl Literals {
     fn find_members(
         &mut self,
         line: &str,
-        columns: &[(String, Shape)],
+        columns: &[(String, ValueShape)],
         value: &str,
         first: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedLine> {
         let mut next = 0;
         walk::members(line, value, |key, member| {
             let is_next = columns.get(next).is_some_and(|(name, _)| *name == key);
@@ -61,7 +61,7 @@ impl Literals {
                 .replace((from, from.wrapping_add(member.len())))
                 .is_some()
             {
-                return Err(Refused::duplicate(line, &key, member));
+                return Err(RefusedLine::duplicate(line, &key, member));
             }
             Ok(())
         })
@@ -73,11 +73,15 @@ mod tests {
     use super::*;
 
     fn written(value: &str) -> Result<String, String> {
-        let inner = Shape::Composite(vec![("x".into(), Shape::Scalar), ("y".into(), Shape::Json)]);
-        let ints = Shape::Array { delimiter: b',', element: Box::new(Shape::Scalar) };
-        let columns = vec![("a".into(), Shape::Scalar), ("b".into(), inner), ("c".into(), ints)];
-        let mut literals = Literals::default();
-        let written = literals.put(value, &Shape::Composite(columns), value);
+        let inner = ValueShape::Composite(vec![
+            ("x".into(), ValueShape::Scalar),
+            ("y".into(), ValueShape::Json),
+        ]);
+        let ints = ValueShape::Array { delimiter: b',', element: Box::new(ValueShape::Scalar) };
+        let columns =
+            vec![("a".into(), ValueShape::Scalar), ("b".into(), inner), ("c".into(), ints)];
+        let mut literals = LiteralBuffer::default();
+        let written = literals.put(value, &ValueShape::Composite(columns), value);
         written.map_err(|refused| refused.message)?;
         assert!(literals.members.is_empty());
         Ok(String::from_utf8_lossy(&literals.text).into_owned())

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use pgsluice_core::words::Words;
 
 use crate::goes::{Goes, Paths};
-use crate::refused::Refused;
+use crate::refused::RefusedLine;
 use crate::slots::Slots;
-use crate::target::{ObjectColumn, Unknown};
+use crate::target::{ObjectColumn, UnknownKeys};
 
 /// The place of the key in a hint.
 const KEY: &str = "{key}";
@@ -15,7 +15,7 @@ const KEY: &str = "{key}";
 /// The rules by which keys go to columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Finding<'o> {
-    pub(crate) unknown: Unknown,
+    pub(crate) unknown: UnknownKeys,
     pub(crate) paths: &'o Paths,
     pub(crate) hints: &'o HashMap<String, Words>,
 }
@@ -30,10 +30,10 @@ impl Finding<'_> {
         value: &str,
         columns: &mut [ObjectColumn],
         slots: &mut Slots,
-    ) -> Result<Option<usize>, Refused> {
+    ) -> Result<Option<usize>, RefusedLine> {
         let found = slots.find(key, self.paths);
         match found.goes {
-            _ if found.is_duplicate => Err(Refused::duplicate(line, key, value)),
+            _ if found.is_duplicate => Err(RefusedLine::duplicate(line, key, value)),
             Goes::To { place, is_alike } if columns[place].field.is_none() => {
                 columns[place].key_of_row = (found.slot, is_alike);
                 Ok(Some(place))
@@ -41,8 +41,8 @@ impl Finding<'_> {
             Goes::To { place, is_alike } => {
                 let (first, first_is_alike) = columns[place].key_of_row;
                 let is_same = is_alike == first_is_alike;
-                if is_same || self.unknown == Unknown::Refuse {
-                    return Err(Refused::second(line, key, value, slots.key(first)));
+                if is_same || self.unknown == UnknownKeys::Refuse {
+                    return Err(RefusedLine::second(line, key, value, slots.key(first)));
                 }
                 // The key that is the column's own name has it.
                 if is_alike {
@@ -56,10 +56,10 @@ impl Finding<'_> {
             Goes::LeftOut(column) => Err(self.left_out(line, key, value, column)),
             Goes::Either(one, other) => {
                 let columns = [one, other].map(|column| self.paths.column(column));
-                Err(Refused::either(line, key, value, columns))
+                Err(RefusedLine::either(line, key, value, columns))
             }
-            Goes::Nowhere if self.unknown == Unknown::Refuse => {
-                Err(Refused::unknown(line, key, value))
+            Goes::Nowhere if self.unknown == UnknownKeys::Refuse => {
+                Err(RefusedLine::unknown(line, key, value))
             }
             Goes::Nowhere => {
                 slots.note_left_out(found.slot);
@@ -69,9 +69,9 @@ impl Finding<'_> {
     }
 
     #[cold]
-    fn left_out(self, line: &str, key: &str, value: &str, column: usize) -> Refused {
+    fn left_out(self, line: &str, key: &str, value: &str, column: usize) -> RefusedLine {
         let column = self.paths.column(column);
-        let refused = Refused::left_out(line, key, value, column);
+        let refused = RefusedLine::left_out(line, key, value, column);
         match self.hints.get(column) {
             Some(hint) => refused.with_hint(hint.replace(KEY, key)),
             None => refused,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pgsluice_core::leads::{Lead, Leads};
 
-use crate::target::Target;
+use crate::target::KeyTarget;
 
 /// The column that a key leads to, or why it leads to none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Paths {
     }
 
     /// Leads each key to the column that it is for.
-    pub(crate) fn of_keys(targets: &[Target]) -> Self {
+    pub(crate) fn of_keys(targets: &[KeyTarget]) -> Self {
         let keys: Vec<String> = targets.iter().map(|target| target.key.clone()).collect();
         let leads = Arc::new(Leads::new(&keys, HashMap::new()));
         Self::new(leads, keys.iter().map(String::as_str))

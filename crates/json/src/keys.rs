@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::objects::object;
-use crate::refused::Refused;
+use crate::refused::RefusedLine;
 use crate::{string, walk};
 
 /// The keys of objects, each once, in the order in which they first come.
@@ -29,7 +29,7 @@ impl Keys {
     }
 
     /// Adds those of one line. A line that is refused adds none: it may be a bad row among good ones.
-    pub fn add(&mut self, line: &[u8]) -> Result<(), Refused> {
+    pub fn add(&mut self, line: &[u8]) -> Result<(), RefusedLine> {
         let line = object(line)?;
         let before = self.names.len();
         let done = walk::members(line, line, |key, value| {

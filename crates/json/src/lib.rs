@@ -2,7 +2,7 @@
 //! core: bytes in, bytes out.
 //!
 //! [`Keys`] says which keys the objects of an input have. [`Objects`] writes each object as a row, and
-//! rows back as objects. What a line is refused for is [`Refused`].
+//! rows back as objects. What a line is refused for is [`RefusedLine`].
 //!
 //! What is imitated stands in `src/backend/utils/adt/jsonfuncs.c` (PostgreSQL 13 to 18). One thing is not:
 //! of a key that comes twice the server takes the last value, and here the line is refused, because one of
@@ -30,10 +30,10 @@ mod walk;
 
 pub use copy::DEFAULT;
 pub use keys::Keys;
-pub use missing::Made;
+pub use missing::RowFacts;
 pub use objects::Objects;
-pub use refused::Refused;
-pub use target::{Lacking, Missing, Target, Unknown};
+pub use refused::RefusedLine;
+pub use target::{KeyTarget, Lacking, MissingKey, UnknownKeys};
 
 /// Whether a line has nothing but whitespace: no object, and no error either.
 #[must_use]

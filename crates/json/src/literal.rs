@@ -1,39 +1,46 @@
 //! Values within arrays and records: `populate_record_field` in `jsonfuncs.c` (PostgreSQL 13 to 18), to the
 //! text that the input function of the type reads.
 
-use crate::refused::Refused;
-use crate::shape::Shape;
+use crate::refused::RefusedLine;
+use crate::shape::ValueShape;
 use crate::string::{self, Plain};
 
 /// What literals are written with; reused from row to row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Literals {
+pub(crate) struct LiteralBuffer {
     /// What is written so far.
     pub(crate) text: Vec<u8>,
     /// Where the values of the records that are being written stand in the line.
     pub(crate) members: Vec<Option<(usize, usize)>>,
 }
 
-impl Literals {
+impl LiteralBuffer {
     /// Appends the text of `value`, a valid part of `line`. Returns whether there is one: NULL has none.
-    pub(crate) fn put(&mut self, line: &str, shape: &Shape, value: &str) -> Result<bool, Refused> {
+    pub(crate) fn put(
+        &mut self,
+        line: &str,
+        shape: &ValueShape,
+        value: &str,
+    ) -> Result<bool, RefusedLine> {
         match (value.as_bytes().first(), shape) {
             (Some(b'n'), _) => return Ok(false),
-            (Some(b'"'), Shape::Json) => self.put_json_string(line, value)?,
+            (Some(b'"'), ValueShape::Json) => self.put_json_string(line, value)?,
             (Some(b'"'), _) => {
                 string::unescape::<Plain>(line, string::inner(value), &mut self.text)?;
             }
-            (_, Shape::Scalar | Shape::Json) => self.text.extend_from_slice(value.as_bytes()),
-            (_, Shape::Array { delimiter, element }) => {
+            (_, ValueShape::Scalar | ValueShape::Json) => {
+                self.text.extend_from_slice(value.as_bytes())
+            }
+            (_, ValueShape::Array { delimiter, element }) => {
                 self.put_array(line, *delimiter, element, value)?;
             }
-            (_, Shape::Composite(columns)) => self.put_record(line, columns, value)?,
+            (_, ValueShape::Composite(columns)) => self.put_record(line, columns, value)?,
         }
         Ok(true)
     }
 
     /// The server unescapes the string and escapes it again: `populate_scalar`.
-    fn put_json_string(&mut self, line: &str, value: &str) -> Result<(), Refused> {
+    fn put_json_string(&mut self, line: &str, value: &str) -> Result<(), RefusedLine> {
         if string::is_plain(value) {
             self.text.extend_from_slice(value.as_bytes());
             return Ok(());
@@ -77,8 +84,8 @@ impl Literals {
 
 #[cfg(test)]
 mod tests {
-    use super::Literals;
-    use crate::shape::Shape;
+    use super::LiteralBuffer;
+    use crate::shape::ValueShape;
 
     #[test]
     fn quotes_stand_where_they_must() {
@@ -94,7 +101,7 @@ mod tests {
             ("\"\\", "\"\\\"\\\\\""),
             ("a\"b\\c", "\"a\\\"b\\\\c\""),
         ] {
-            let mut literals = Literals::default();
+            let mut literals = LiteralBuffer::default();
             literals.text.extend(format!("before{value}").as_bytes());
             literals.quote(6, b',');
             assert_eq!(String::from_utf8_lossy(&literals.text), format!("before{quoted}"));
@@ -108,8 +115,8 @@ mod tests {
             (r#""\u0041\/\"""#, r#""A/\"""#),
             (r#"[ "\u0041" ]"#, r#"[ "\u0041" ]"#),
         ] {
-            let mut literals = Literals::default();
-            assert_eq!(literals.put(value, &Shape::Json, value), Ok(true));
+            let mut literals = LiteralBuffer::default();
+            assert_eq!(literals.put(value, &ValueShape::Json, value), Ok(true));
             assert_eq!(String::from_utf8_lossy(&literals.text), written);
         }
     }

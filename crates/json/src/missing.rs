@@ -1,12 +1,12 @@
 //! Columns without a key in a line.
 
 use crate::copy::NULL;
-use crate::refused::Refused;
-use crate::target::{Missing, ObjectColumn};
+use crate::refused::RefusedLine;
+use crate::target::{MissingKey, ObjectColumn};
 
 /// Facts about a written row that its reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct RowFacts {
     /// Whether one of its fields is [`DEFAULT`](crate::copy::DEFAULT).
     pub has_default: bool,
 }
@@ -15,17 +15,21 @@ pub struct Made {
 const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
 
 /// Checks the keys that the line lacks. A row that `deletes` another one sets nothing.
-pub(crate) fn made(line: &str, columns: &[ObjectColumn], deletes: bool) -> Result<Made, Refused> {
-    let mut made = Made { has_default: false };
+pub(crate) fn made(
+    line: &str,
+    columns: &[ObjectColumn],
+    deletes: bool,
+) -> Result<RowFacts, RefusedLine> {
+    let mut made = RowFacts { has_default: false };
     for (place, column) in columns.iter().enumerate().filter(|(_, it)| it.field.is_none()) {
         match &column.missing {
-            Missing::Default => made.has_default = true,
-            Missing::Refused(lacking) if !deletes => {
+            MissingKey::Default => made.has_default = true,
+            MissingKey::Refused(lacking) if !deletes => {
                 let message = format!("key \"{}\" is missing, and {}", column.key, lacking.why);
-                let refused = Refused::new(line, line, message).with_hint(lacking.hint.clone());
-                return Err(Refused { column: Some(place), ..refused });
+                let refused = RefusedLine::new(line, line, message).with_hint(lacking.hint.clone());
+                return Err(RefusedLine { column: Some(place), ..refused });
             }
-            Missing::Null | Missing::Refused(_) => {}
+            MissingKey::Null | MissingKey::Refused(_) => {}
         }
     }
     Ok(made)

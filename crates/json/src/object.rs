@@ -4,7 +4,7 @@ use pgsluice_core::parse::{Fields, Value};
 use serde_json::value::RawValue;
 
 use crate::objects::Objects;
-use crate::shape::Shape;
+use crate::shape::ValueShape;
 use crate::string;
 
 impl Objects {
@@ -49,7 +49,9 @@ impl Objects {
             }
             match value {
                 None => out.extend(b"null"),
-                Some(text) if column.shape == Shape::Json && is_json(&text) => put_line(&text, out),
+                Some(text) if column.shape == ValueShape::Json && is_json(&text) => {
+                    put_line(&text, out)
+                }
                 Some(text) => string::put_json(text.as_bytes(), out),
             }
         }

@@ -12,13 +12,13 @@ use pgsluice_core::words::Words;
 use crate::copy::{self, DEFAULT, NULL};
 use crate::finding::Finding;
 use crate::goes::Paths;
-use crate::literal::Literals;
-use crate::missing::{Made, deletes, made, put_missing, put_tab};
-use crate::refused::Refused;
-use crate::shape::Shape;
+use crate::literal::LiteralBuffer;
+use crate::missing::{RowFacts, deletes, made, put_missing, put_tab};
+use crate::refused::RefusedLine;
+use crate::shape::ValueShape;
 use crate::slots::Slots;
-use crate::string::{self, Copy};
-use crate::target::{Missing, ObjectColumn, Target, Unknown};
+use crate::string::{self, CopyText};
+use crate::target::{KeyTarget, MissingKey, ObjectColumn, UnknownKeys};
 use crate::values::Values;
 use crate::walk;
 
@@ -26,14 +26,14 @@ use crate::walk;
 #[derive(Clone, Debug)]
 pub struct Objects {
     pub(crate) columns: Vec<ObjectColumn>,
-    unknown: Unknown,
+    unknown: UnknownKeys,
     slots: Slots,
     paths: Paths,
     /// The hint for a key of a column of the table that rows do not have.
     hints: Arc<HashMap<String, Words>>,
     /// The place of the column that says which rows delete others, and whether it is a boolean.
     flag: Option<(usize, bool)>,
-    literals: Literals,
+    literals: LiteralBuffer,
     /// The columns in their order, where the keys had another one.
     sorted: Vec<u8>,
     /// Turns lines of a program's values into NDJSON.
@@ -62,13 +62,13 @@ impl Objects {
     /// Whether a field may be [`DEFAULT`].
     #[must_use]
     pub fn has_defaults(&self) -> bool {
-        self.columns.iter().any(|column| column.missing == Missing::Default)
+        self.columns.iter().any(|column| column.missing == MissingKey::Default)
     }
 
     /// Reads lines as a program writes them, with tagged values: objects, or arrays if they `are_rows`. See the module
     /// `values`.
     #[must_use]
-    pub fn of_program(self, targets: &[Target], are_rows: bool) -> Self {
+    pub fn of_program(self, targets: &[KeyTarget], are_rows: bool) -> Self {
         let values = Values::new(targets, are_rows, self.paths.clone());
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
@@ -96,7 +96,7 @@ impl Objects {
 
     /// Rows with these columns, whose keys are their names.
     #[must_use]
-    pub fn new(targets: Vec<Target>, unknown: Unknown) -> Self {
+    pub fn new(targets: Vec<KeyTarget>, unknown: UnknownKeys) -> Self {
         let paths = Paths::of_keys(&targets);
         Self::with_paths(targets, unknown, paths)
     }
@@ -105,8 +105,8 @@ impl Objects {
     /// `hints` say what to do about their keys; each may name the key as `{key}`.
     #[must_use]
     pub fn leading(
-        targets: Vec<Target>,
-        unknown: Unknown,
+        targets: Vec<KeyTarget>,
+        unknown: UnknownKeys,
         leads: Arc<Leads>,
         hints: HashMap<String, Words>,
     ) -> Self {
@@ -122,13 +122,13 @@ impl Objects {
         Self { flag: Some((place, is_boolean)), ..self }
     }
 
-    fn with_paths(targets: Vec<Target>, unknown: Unknown, paths: Paths) -> Self {
+    fn with_paths(targets: Vec<KeyTarget>, unknown: UnknownKeys, paths: Paths) -> Self {
         let slots = Slots::new(targets.iter().map(|target| target.key.as_str()), &paths);
         let all: Vec<usize> = (0..targets.len()).collect();
         let defaults = Format { null: DEFAULT.to_vec(), ..Format::text() };
         let columns = targets.into_iter().map(|target| ObjectColumn {
             key: target.key,
-            shape: Shape::of(&target.column.ty),
+            shape: ValueShape::of(&target.column.ty),
             missing: target.missing,
             field: None,
             key_of_row: (0, false),
@@ -140,7 +140,7 @@ impl Objects {
             paths,
             hints: Arc::default(),
             flag: None,
-            literals: Literals::default(),
+            literals: LiteralBuffer::default(),
             sorted: Vec::new(),
             program: None,
             values: Parser::new(&Format::text(), all.clone()),
@@ -150,7 +150,7 @@ impl Objects {
 
     /// Appends the row of COPY text for one line, both without their line ends. Where the line is refused,
     /// `out` is as it was.
-    pub fn put_row(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Made, Refused> {
+    pub fn put_row(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<RowFacts, RefusedLine> {
         let start = out.len();
         let done = match self.program.take() {
             None => object(line).and_then(|line| self.put_object_row(line, out)),
@@ -173,7 +173,7 @@ impl Objects {
 
     /// Fields are written as their keys come. If that is the order of the columns, they make the row as
     /// they stand, with what is missing between them.
-    fn put_object_row(&mut self, line: &str, out: &mut Vec<u8>) -> Result<Made, Refused> {
+    fn put_object_row(&mut self, line: &str, out: &mut Vec<u8>) -> Result<RowFacts, RefusedLine> {
         let Self { columns, slots, literals, sorted, .. } = self;
         let finding = Finding { unknown: self.unknown, paths: &self.paths, hints: &self.hints };
         let start = out.len();
@@ -217,7 +217,7 @@ impl Objects {
 
 impl Program {
     /// Writes a line as NDJSON.
-    fn read(&mut self, line: &[u8]) -> Result<&str, Refused> {
+    fn read(&mut self, line: &[u8]) -> Result<&str, RefusedLine> {
         self.line.clear();
         self.values.put_plain(line, &mut self.line)?;
         object(&self.line)
@@ -228,24 +228,24 @@ impl Program {
 #[inline]
 fn put_value(
     line: &str,
-    shape: &Shape,
+    shape: &ValueShape,
     value: &str,
-    literals: &mut Literals,
+    literals: &mut LiteralBuffer,
     out: &mut Vec<u8>,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedLine> {
     match (value.as_bytes().first(), shape) {
         (Some(b'n'), _) => out.extend_from_slice(NULL),
-        (Some(b'"'), Shape::Json) if string::is_plain(value) => {
+        (Some(b'"'), ValueShape::Json) if string::is_plain(value) => {
             out.extend_from_slice(value.as_bytes());
         }
-        (Some(b'"'), Shape::Scalar | Shape::Array { .. } | Shape::Composite(_)) => {
-            return string::unescape::<Copy>(line, string::inner(value), out);
+        (Some(b'"'), ValueShape::Scalar | ValueShape::Array { .. } | ValueShape::Composite(_)) => {
+            return string::unescape::<CopyText>(line, string::inner(value), out);
         }
-        (Some(b'{' | b'['), Shape::Scalar | Shape::Json) => {
+        (Some(b'{' | b'['), ValueShape::Scalar | ValueShape::Json) => {
             string::check(line, value)?;
             copy::put_field(value.as_bytes(), out);
         }
-        (Some(b'-' | b'0'..=b'9' | b't' | b'f'), Shape::Scalar | Shape::Json) => {
+        (Some(b'-' | b'0'..=b'9' | b't' | b'f'), ValueShape::Scalar | ValueShape::Json) => {
             out.extend_from_slice(value.as_bytes());
         }
         _ => {
@@ -261,27 +261,29 @@ fn put_value(
 }
 
 #[cold]
-fn of_column(refused: Refused, place: usize, key: &str) -> Refused {
+fn of_column(refused: RefusedLine, place: usize, key: &str) -> RefusedLine {
     let hint = refused.hint.or_else(|| Some(format!("See the value of key \"{key}\".").into()));
-    Refused { column: Some(place), hint, ..refused }
+    RefusedLine { column: Some(place), hint, ..refused }
 }
 
 /// The text of a line, if it seems to be an object.
-pub(crate) fn object(line: &[u8]) -> Result<&str, Refused> {
-    let text = str::from_utf8(line).map_err(|error| Refused::encoding(line, error))?;
+pub(crate) fn object(line: &[u8]) -> Result<&str, RefusedLine> {
+    let text = str::from_utf8(line).map_err(|error| RefusedLine::encoding(line, error))?;
     let trimmed = text.trim_matches([' ', '\t', '\n', '\r']);
     match trimmed.as_bytes() {
         [b'{'] => {
             let message =
                 "a line must be a complete JSON object, but this one ends after its \"{\"";
-            Err(Refused::new(text, trimmed, message))
+            Err(RefusedLine::new(text, trimmed, message))
         }
         [b'{', ..] => Ok(text),
         [b'[', ..] => {
-            Err(Refused::new(text, trimmed, "a line must be a JSON object, not an array"))
+            Err(RefusedLine::new(text, trimmed, "a line must be a JSON object, not an array"))
         }
-        _ => {
-            Err(Refused::new(text, trimmed, "a line must be a JSON object that begins with \"{\""))
-        }
+        _ => Err(RefusedLine::new(
+            text,
+            trimmed,
+            "a line must be a JSON object that begins with \"{\"",
+        )),
     }
 }

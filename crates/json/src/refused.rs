@@ -6,7 +6,7 @@ use pgsluice_core::words::{Words, option};
 
 /// Why a line cannot be a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedLine {
     /// The column whose value it is about, counted from 0 among those of the row.
     pub column: Option<usize>,
     /// What is wrong, in PostgreSQL's words where it says the same.
@@ -19,7 +19,7 @@ pub struct Refused {
     pub at: usize,
 }
 
-impl Refused {
+impl RefusedLine {
     /// A refusal of `part`, which is a part of `line`.
     pub(crate) fn new(line: &str, part: &str, message: impl Into<String>) -> Self {
         Self {
@@ -112,13 +112,13 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedLine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RefusedLine {}
 
 fn is_control(line: &str, at: usize) -> bool {
     line.as_bytes().get(at).is_some_and(|byte| *byte < b' ')

@@ -5,7 +5,7 @@ use pgsluice_core::types::{ColumnType, Made};
 /// How values of JSON become text for the input function of a type. Domains are as the type below them:
 /// the server checks what they demand, of NULL too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// By their text.
     Scalar,
     /// As the JSON that they are.
@@ -15,16 +15,16 @@ pub(crate) enum Shape {
         /// The sign between the elements.
         delimiter: u8,
         /// The shape of the elements.
-        element: Box<Shape>,
+        element: Box<ValueShape>,
     },
     /// As the literal of a record with these columns.
-    Composite(Vec<(String, Shape)>),
+    Composite(Vec<(String, ValueShape)>),
 }
 
 /// `JSONOID` and `JSONBOID` in `src/include/catalog/pg_type.dat`.
 const JSON: [u32; 2] = [114, 3802];
 
-impl Shape {
+impl ValueShape {
     pub(crate) fn of(ty: &ColumnType) -> Self {
         let base = ty.base();
         match &base.made {

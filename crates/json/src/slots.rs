@@ -41,7 +41,7 @@ pub(crate) struct Slots {
 
 /// A key of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundKey {
     /// Its slot.
     pub(crate) slot: usize,
     /// Whether the line has the key before.
@@ -82,7 +82,7 @@ impl Slots {
 
     /// Finds the next key of the line.
     #[inline]
-    pub(crate) fn find(&mut self, key: &str, paths: &Paths) -> Found {
+    pub(crate) fn find(&mut self, key: &str, paths: &Paths) -> FoundKey {
         let guess = self.previous.map_or(self.first, |previous| self.slots[previous].next);
         let at = match self.slots.get(guess) {
             Some(slot) if *slot.key == *key => guess,
@@ -92,7 +92,7 @@ impl Slots {
         let slot = &mut self.slots[at];
         let is_duplicate = slot.line == self.line;
         slot.line = self.line;
-        Found { slot: at, is_duplicate, goes: slot.goes }
+        FoundKey { slot: at, is_duplicate, goes: slot.goes }
     }
 
     /// The key of a slot.
@@ -144,7 +144,7 @@ mod tests {
 
     use pgsluice_core::leads::Leads;
 
-    use super::{Found, Goes, MOST_IGNORED, Paths, Slots};
+    use super::{FoundKey, Goes, MOST_IGNORED, Paths, Slots};
 
     fn slots(keys: &[&str]) -> (Slots, Paths) {
         let columns: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
@@ -160,7 +160,7 @@ mod tests {
     const UNKNOWN: Option<Goes> = Some(Goes::Nowhere);
     const DUPLICATE: Option<Goes> = None;
 
-    fn found(found: Found) -> Option<Goes> {
+    fn found(found: FoundKey) -> Option<Goes> {
         (!found.is_duplicate).then_some(found.goes)
     }
 

@@ -7,27 +7,27 @@
 use memchr::memchr;
 
 use crate::copy;
-use crate::refused::Refused;
+use crate::refused::RefusedLine;
 
 /// Who reads what is written.
-pub(crate) trait Reader {
+pub(crate) trait Dialect {
     /// Appends a character that was escaped.
     fn put(character: char, out: &mut Vec<u8>);
 }
 
 /// COPY, which takes backslashes away.
-pub(crate) struct Copy;
+pub(crate) struct CopyText;
 
 /// Ourselves: the text as it is.
 pub(crate) struct Plain;
 
-impl Reader for Copy {
+impl Dialect for CopyText {
     fn put(character: char, out: &mut Vec<u8>) {
         copy::put_char(character, out);
     }
 }
 
-impl Reader for Plain {
+impl Dialect for Plain {
     fn put(character: char, out: &mut Vec<u8>) {
         out.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
@@ -40,11 +40,11 @@ pub(crate) fn inner(raw: &str) -> &str {
 
 /// Appends the text that `escaped`, a valid part of `line`, stands for.
 #[inline]
-pub(crate) fn unescape<R: Reader>(
+pub(crate) fn unescape<R: Dialect>(
     line: &str,
     escaped: &str,
     out: &mut Vec<u8>,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedLine> {
     let bytes = escaped.as_bytes();
     let mut from = 0;
     // Control characters are escaped in JSON. So what is between the escapes needs none in COPY.
@@ -60,7 +60,7 @@ pub(crate) fn unescape<R: Reader>(
 }
 
 /// Refuses any value, a valid part of `line`, with an escape that stands for no text.
-pub(crate) fn check(line: &str, value: &str) -> Result<(), Refused> {
+pub(crate) fn check(line: &str, value: &str) -> Result<(), RefusedLine> {
     let mut from = 0;
     while let Some(found) = memchr(b'\\', &value.as_bytes()[from..]) {
         (_, from) = escape(line, value, from + found)?;
@@ -69,7 +69,7 @@ pub(crate) fn check(line: &str, value: &str) -> Result<(), Refused> {
 }
 
 /// Refuses a key with a NUL in it.
-pub(crate) fn check_key(line: &str, key: &str, value: &str) -> Result<(), Refused> {
+pub(crate) fn check_key(line: &str, key: &str, value: &str) -> Result<(), RefusedLine> {
     if memchr(0, key.as_bytes()).is_some() { Err(nul(line, value)) } else { Ok(()) }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn is_plain(raw: &str) -> bool {
 }
 
 /// The character that is escaped at `at` of `text`, and where the escape ends.
-fn escape(line: &str, text: &str, at: usize) -> Result<(char, usize), Refused> {
+fn escape(line: &str, text: &str, at: usize) -> Result<(char, usize), RefusedLine> {
     let character = match text.as_bytes().get(at + 1) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
@@ -119,9 +119,9 @@ enum Flaw {
 }
 
 impl Flaw {
-    fn refused(&self, line: &str, part: &str) -> Refused {
+    fn refused(&self, line: &str, part: &str) -> RefusedLine {
         let surrogates = |detail: &str| {
-            Refused::new(line, part, format!("invalid input syntax for type json: {detail}"))
+            RefusedLine::new(line, part, format!("invalid input syntax for type json: {detail}"))
         };
         match self {
             Self::Nul => nul(line, part),
@@ -135,9 +135,9 @@ impl Flaw {
     }
 }
 
-fn nul(line: &str, part: &str) -> Refused {
+fn nul(line: &str, part: &str) -> RefusedLine {
     let message = "unsupported Unicode escape sequence: \\u0000 cannot be converted to text.";
-    Refused::new(line, part, message)
+    RefusedLine::new(line, part, message)
 }
 
 fn unicode(text: &str, at: usize) -> Result<(char, usize), Flaw> {
@@ -169,7 +169,7 @@ fn code_unit(text: &str, at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn plain(escaped: &str) -> Result<String, Refused> {
+    fn plain(escaped: &str) -> Result<String, RefusedLine> {
         let mut out = Vec::new();
         unescape::<Plain>(escaped, escaped, &mut out)?;
         assert_eq!(check(escaped, escaped), Ok(()));

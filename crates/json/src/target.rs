@@ -6,22 +6,22 @@ use pgsluice_core::types::Column;
 use pgsluice_core::words::Words;
 
 use crate::copy::{DEFAULT, NULL};
-use crate::shape::Shape;
+use crate::shape::ValueShape;
 
 /// A column of the rows, and the key of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct KeyTarget {
     /// The key. Each is that of one column.
     pub key: String,
     /// The column.
     pub column: Column,
     /// Value of the column in an object that lacks the key.
-    pub missing: Missing,
+    pub missing: MissingKey,
 }
 
 /// Value of a column in an object that lacks its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingKey {
     /// NULL.
     Null,
     /// [`DEFAULT`]. COPY refuses it for a column that has no default.
@@ -39,7 +39,7 @@ pub struct Lacking {
     pub hint: Words,
 }
 
-impl Missing {
+impl MissingKey {
     pub(crate) fn field(&self) -> &'static [u8] {
         match self {
             Self::Null | Self::Refused(_) => NULL,
@@ -50,7 +50,7 @@ impl Missing {
 
 /// Treatment of keys that match no column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum UnknownKeys {
     /// The line is refused.
     Refuse,
     /// They are left out.
@@ -61,8 +61,8 @@ pub enum Unknown {
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectColumn {
     pub(crate) key: String,
-    pub(crate) shape: Shape,
-    pub(crate) missing: Missing,
+    pub(crate) shape: ValueShape,
+    pub(crate) missing: MissingKey,
     /// Where its field stands in the row that is being written.
     pub(crate) field: Option<(usize, usize)>,
     /// The slot of the key that has it, and whether that key differs from the column's name in case.

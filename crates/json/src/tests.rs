@@ -6,27 +6,30 @@ use pgsluice_core::leads::Leads;
 use pgsluice_core::types::{Column, ColumnType, Made};
 use pgsluice_core::words::Words;
 
-use crate::{Lacking, Missing, Objects, Refused, Target, Unknown, is_blank};
+use crate::{KeyTarget, Lacking, MissingKey, Objects, RefusedLine, UnknownKeys, is_blank};
 
 const TEXT: u32 = 25;
 const JSON: u32 = 114;
 
-fn objects(keys: &[(&str, u32, Missing)], unknown: Unknown) -> Objects {
+fn objects(keys: &[(&str, u32, MissingKey)], unknown: UnknownKeys) -> Objects {
     let targets = keys.iter().cloned().map(|(key, oid, missing)| {
         let ty = ColumnType { oid, modifier: -1, name: String::new(), made: Made::Alone };
-        Target { key: key.to_owned(), column: Column { name: key.to_owned(), ty }, missing }
+        KeyTarget { key: key.to_owned(), column: Column { name: key.to_owned(), ty }, missing }
     });
     Objects::new(targets.collect(), unknown)
 }
 
 /// The row of a line onto a text, another with a default, and a json.
-fn row(line: &str) -> Result<String, Refused> {
-    let columns =
-        [("a", TEXT, Missing::Null), ("b", TEXT, Missing::Default), ("j", JSON, Missing::Null)];
-    row_of(&mut objects(&columns, Unknown::Refuse), line)
+fn row(line: &str) -> Result<String, RefusedLine> {
+    let columns = [
+        ("a", TEXT, MissingKey::Null),
+        ("b", TEXT, MissingKey::Default),
+        ("j", JSON, MissingKey::Null),
+    ];
+    row_of(&mut objects(&columns, UnknownKeys::Refuse), line)
 }
 
-fn row_of(objects: &mut Objects, line: &str) -> Result<String, Refused> {
+fn row_of(objects: &mut Objects, line: &str) -> Result<String, RefusedLine> {
     let mut out = b"before".to_vec();
     let done = objects.put_row(line.as_bytes(), &mut out);
     let row = String::from_utf8(out).expect("UTF-8");
@@ -37,7 +40,7 @@ fn row_of(objects: &mut Objects, line: &str) -> Result<String, Refused> {
     done.map(|_| row)
 }
 
-fn refused(line: &str) -> Refused {
+fn refused(line: &str) -> RefusedLine {
     row(line).expect_err(line)
 }
 
@@ -88,7 +91,7 @@ fn keys_that_go_nowhere_are_refused_or_left_out() {
     assert!(hint.contains("--ignore-extra") && hint.contains("--map KEY=COLUMN"), "{hint}");
     assert_eq!(refused(r#"{"a":1, "x":2}"#).at, 9);
 
-    let mut ignoring = objects(&[("a", TEXT, Missing::Null)], Unknown::Ignore);
+    let mut ignoring = objects(&[("a", TEXT, MissingKey::Null)], UnknownKeys::Ignore);
     let mut row = |line| row_of(&mut ignoring, line).map_err(|refused| refused.message);
     assert_eq!(row(r#"{"x":{"a":[2]},"a":1,"y":null}"#).as_deref(), Ok("1"));
     for (line, said) in [
@@ -119,7 +122,7 @@ fn strings_that_are_no_text_are_refused() {
         assert_eq!(refused(&line.replace("\"b\"", "\"j\"")).column, Some(2));
     }
     let mut out = Vec::new();
-    let done = objects(&[("a", TEXT, Missing::Null)], Unknown::Refuse)
+    let done = objects(&[("a", TEXT, MissingKey::Null)], UnknownKeys::Refuse)
         .put_row(b"{\"a\":\"\xe2\x82z\"}", &mut out);
     let refusal = done.expect_err("encoding");
     assert_eq!(refusal.message, "invalid byte sequence for encoding \"UTF8\": 0xe2 0x82");
@@ -185,9 +188,12 @@ fn values_may_be_nested_to_any_depth() {
 
 #[test]
 fn rows_are_objects_again() {
-    let columns =
-        [("a", TEXT, Missing::Null), ("b", TEXT, Missing::Default), ("j", JSON, Missing::Null)];
-    let objects = objects(&columns, Unknown::Refuse);
+    let columns = [
+        ("a", TEXT, MissingKey::Null),
+        ("b", TEXT, MissingKey::Default),
+        ("j", JSON, MissingKey::Null),
+    ];
+    let objects = objects(&columns, UnknownKeys::Refuse);
     for (row, object) in [
         (r"1	\D	\N", r#"{"a":"1","j":null}"#),
         (r"\D	\\D	[1, 2.50]", r#"{"b":"\\D","j":[1, 2.50]}"#),
@@ -209,18 +215,18 @@ fn keys_lead_to_the_columns_of_a_table() {
         ty: ColumnType { oid: TEXT, modifier: -1, name: String::new(), made: Made::Alone },
     };
     let target =
-        |name: &str, missing| Target { key: name.to_owned(), column: column(name), missing };
+        |name: &str, missing| KeyTarget { key: name.to_owned(), column: column(name), missing };
     let lacking = Lacking { why: "it is needed".to_owned(), hint: "Give it.".into() };
-    let refuse = || Missing::Refused(Arc::new(lacking.clone()));
+    let refuse = || MissingKey::Refused(Arc::new(lacking.clone()));
     let table = ["id", "a", "gone", "late"].map(str::to_owned);
     let objects = |unknown| {
         let targets =
-            vec![target("id", refuse()), target("a", refuse()), target("gone", Missing::Null)];
+            vec![target("id", refuse()), target("a", refuse()), target("gone", MissingKey::Null)];
         let leads = Arc::new(Leads::new(&table, [("x".to_owned(), 1)].into()));
         let hints = [("late".to_owned(), Words::from("Map {key}."))].into();
         Objects::leading(targets, unknown, leads, hints).deleting(2, true)
     };
-    let mut ignoring = objects(Unknown::Ignore);
+    let mut ignoring = objects(UnknownKeys::Ignore);
     for (line, expected) in [
         (r#"{"id":1,"a":2}"#, "1\t2\t\\N"),
         (r#"{"ID":1,"x":2,"w":3}"#, "1\t2\t\\N"),
@@ -244,6 +250,7 @@ fn keys_lead_to_the_columns_of_a_table() {
     }
     let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
     assert_eq!(late.hint.as_ref().map(Words::as_str), Some("Map LATE."));
-    let said = row_of(&mut objects(Unknown::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
+    let said =
+        row_of(&mut objects(UnknownKeys::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
     assert_eq!(said.message, "keys \"ID\" and \"id\" match the same column");
 }

@@ -8,14 +8,14 @@ use serde::de::{DeserializeSeed, Deserializer as _, Error, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Result as Read};
 
-use crate::refused::Refused;
+use crate::refused::RefusedLine;
 
 /// Calls `each` with the key and the value of each member of the object `text`, a part of `line`.
 pub(crate) fn members<'l>(
     line: &'l str,
     text: &'l str,
-    each: impl FnMut(Cow<'l, str>, &'l str) -> Result<(), Refused>,
-) -> Result<(), Refused> {
+    each: impl FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
+) -> Result<(), RefusedLine> {
     read(line, text, |input, refused| input.deserialize_map(Members { each, refused }))
 }
 
@@ -23,8 +23,8 @@ pub(crate) fn members<'l>(
 pub(crate) fn elements<'l>(
     line: &'l str,
     text: &'l str,
-    each: impl FnMut(&'l str) -> Result<(), Refused>,
-) -> Result<(), Refused> {
+    each: impl FnMut(&'l str) -> Result<(), RefusedLine>,
+) -> Result<(), RefusedLine> {
     read(line, text, |input, refused| input.deserialize_seq(Elements { each, refused }))
 }
 
@@ -35,23 +35,23 @@ type Input<'l> = Deserializer<serde_json::de::StrRead<'l>>;
 fn read<'l>(
     line: &str,
     text: &'l str,
-    walk: impl FnOnce(&mut Input<'l>, &mut Option<Refused>) -> Read<()>,
-) -> Result<(), Refused> {
+    walk: impl FnOnce(&mut Input<'l>, &mut Option<RefusedLine>) -> Read<()>,
+) -> Result<(), RefusedLine> {
     let mut refused = None;
     let mut input = Deserializer::from_str(text);
     walk(&mut input, &mut refused)
         .and_then(|()| input.end())
-        .map_err(|error| refused.unwrap_or_else(|| Refused::syntax(line, text, &error)))
+        .map_err(|error| refused.unwrap_or_else(|| RefusedLine::syntax(line, text, &error)))
 }
 
 struct Members<'r, F> {
     each: F,
-    refused: &'r mut Option<Refused>,
+    refused: &'r mut Option<RefusedLine>,
 }
 
 impl<'l, F> Visitor<'l> for Members<'_, F>
 where
-    F: FnMut(Cow<'l, str>, &'l str) -> Result<(), Refused>,
+    F: FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
 {
     type Value = ();
 
@@ -71,12 +71,12 @@ where
 
 struct Elements<'r, F> {
     each: F,
-    refused: &'r mut Option<Refused>,
+    refused: &'r mut Option<RefusedLine>,
 }
 
 impl<'l, F> Visitor<'l> for Elements<'_, F>
 where
-    F: FnMut(&'l str) -> Result<(), Refused>,
+    F: FnMut(&'l str) -> Result<(), RefusedLine>,
 {
     type Value = ();
 
@@ -92,7 +92,7 @@ where
     }
 }
 
-fn stop<E: Error>(refused: &mut Option<Refused>, refusal: Refused) -> E {
+fn stop<E: Error>(refused: &mut Option<RefusedLine>, refusal: RefusedLine) -> E {
     *refused = Some(refusal);
     E::custom("")
 }

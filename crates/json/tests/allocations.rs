@@ -1,7 +1,7 @@
 //! A row allocates nothing once the buffers are warm, if its keys have no escapes.
 
 use pgsluice_core::types::{Column, ColumnType, Made};
-use pgsluice_json::{Missing, Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
 #[test]
 fn no_row_allocates() {
@@ -11,12 +11,12 @@ fn no_row_allocates() {
     let field = Column { name: "x".into(), ty: ints.clone() };
     let pair = ty(7, Made::Composite(vec![field]));
     let columns = [("a", int()), ("b", ints), ("c", pair), ("j", ty(114, Made::Alone))];
-    let targets = columns.map(|(key, ty)| Target {
+    let targets = columns.map(|(key, ty)| KeyTarget {
         key: key.into(),
         column: Column { name: key.into(), ty },
-        missing: Missing::Null,
+        missing: MissingKey::Null,
     });
-    let mut objects = Objects::new(targets.into(), Unknown::Ignore);
+    let mut objects = Objects::new(targets.into(), UnknownKeys::Ignore);
     let lines: [&[u8]; 3] = [
         br#"{"a":"a\n\u00e9","j":"x","more":1}"#,
         br#"{"more":1,"j":12,"a":null}"#,

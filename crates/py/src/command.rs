@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::attached::attached;
 use crate::failure::parts;
-use crate::input::{Handed, Input};
+use crate::input::{GivenInput, PyInput};
 use crate::leaves::Array;
 use crate::stream::Raised;
 
@@ -57,7 +57,7 @@ impl Command {
         py: Python<'_>,
         name: String,
         options: String,
-        input: Option<&Input>,
+        input: Option<&PyInput>,
         ended: Option<Py<PyAny>>,
     ) -> Self {
         let given = input.map(|input| input.handed(py));
@@ -144,11 +144,11 @@ impl Shared {
 fn carry_out(
     name: &str,
     options: &str,
-    given: Option<Handed>,
+    given: Option<GivenInput>,
     control: &Arc<Control>,
 ) -> Result<Found> {
     let run = || {
-        let given = given.map(Handed::inputs).transpose()?;
+        let given = given.map(GivenInput::inputs).transpose()?;
         match name {
             LEAF => door::leaves(options, given, control).map(Found::Leaves),
             _ => door::run(name, options, given, control).map(Found::Json),

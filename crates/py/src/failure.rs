@@ -16,7 +16,7 @@ pub(crate) fn parts(
     raised: &Raised,
 ) -> (String, String, Option<PyErr>) {
     let way = |remedy: &_| keywords(command, remedy);
-    let door::Failure { json, text } = door::Failure::of(error, spelled, way);
+    let door::Described { json, text } = door::Described::of(error, spelled, way);
     (json, text, raised.take())
 }
 

@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyIterator;
 
-use crate::stream::{Batches, Bytes, Raised};
+use crate::stream::{BatchStream, Bytes, Raised};
 
 /// An input of one load.
-#[pyclass(frozen, module = "pgsluice._native")]
-pub(crate) struct Input(Handed);
+#[pyclass(frozen, name = "Input", module = "pgsluice._native")]
+pub(crate) struct PyInput(GivenInput);
 
 /// What is handed over.
-pub(crate) struct Handed {
+pub(crate) struct GivenInput {
     name: String,
     kind: Kind,
     pub(crate) raised: Raised,
@@ -41,11 +41,11 @@ enum Kind {
 type Lines = Option<FileFormat>;
 
 #[pymethods]
-impl Input {
+impl PyInput {
     /// The batches of objects that are in memory; their buffers are shared.
     #[staticmethod]
     fn table(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        Self(Handed::new(name, Kind::Table(objects.unbind())))
+        Self(GivenInput::new(name, Kind::Table(objects.unbind())))
     }
 
     /// The batches of objects that are in memory, each with columns of its own. Leaves out the rows whose numbers are in
@@ -53,13 +53,13 @@ impl Input {
     #[staticmethod]
     #[pyo3(signature = (name, objects, without=Vec::new()))]
     fn tables(name: String, objects: Bound<'_, PyIterator>, without: Vec<u64>) -> Self {
-        Self(Handed::new(name, Kind::Tables(objects.unbind(), without.into())))
+        Self(GivenInput::new(name, Kind::Tables(objects.unbind(), without.into())))
     }
 
     /// The batches of objects that come one after the other.
     #[staticmethod]
     fn stream(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        Self(Handed::new(name, Kind::Stream(objects.unbind())))
+        Self(GivenInput::new(name, Kind::Stream(objects.unbind())))
     }
 
     /// Bytes that come piece by piece: of any format, or lines of `dicts` or `rows`.
@@ -67,14 +67,14 @@ impl Input {
     #[pyo3(signature = (name, pieces, lines=None))]
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
         let kind = Kind::Reader(pieces.unbind(), of_lines(lines)?);
-        Ok(Self(Handed::new(name, kind)))
+        Ok(Self(GivenInput::new(name, kind)))
     }
 
     /// Bytes that are in memory: of any format, or lines of `dicts` or `rows`.
     #[staticmethod]
     #[pyo3(signature = (name, text, lines=None))]
     fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
-        Ok(Self(Handed::new(name, Kind::Text(text[..].into(), of_lines(lines)?))))
+        Ok(Self(GivenInput::new(name, Kind::Text(text[..].into(), of_lines(lines)?))))
     }
 }
 
@@ -89,10 +89,10 @@ fn of_lines(name: Option<&str>) -> PyResult<Lines> {
     }
 }
 
-impl Input {
+impl PyInput {
     /// What is handed over, for another thread.
-    pub(crate) fn handed(&self, py: Python<'_>) -> Handed {
-        let Handed { name, kind, raised } = &self.0;
+    pub(crate) fn handed(&self, py: Python<'_>) -> GivenInput {
+        let GivenInput { name, kind, raised } = &self.0;
         let kind = match kind {
             Kind::Table(items) => Kind::Table(items.clone_ref(py)),
             Kind::Tables(items, without) => Kind::Tables(items.clone_ref(py), Arc::clone(without)),
@@ -100,11 +100,11 @@ impl Input {
             Kind::Reader(pieces, lines) => Kind::Reader(pieces.clone_ref(py), *lines),
             Kind::Text(text, lines) => Kind::Text(Arc::clone(text), *lines),
         };
-        Handed { name: name.clone(), kind, raised: raised.clone() }
+        GivenInput { name: name.clone(), kind, raised: raised.clone() }
     }
 }
 
-impl Handed {
+impl GivenInput {
     fn new(name: String, kind: Kind) -> Self {
         Self { name, kind, raised: Raised::default() }
     }
@@ -118,14 +118,15 @@ impl Handed {
     pub(crate) fn numbered(self) -> Result<(Inputs, Vec<u64>)> {
         let Self { name, kind, raised } = self;
         let input = match kind {
-            Kind::Table(items) => Source::of_table(&name, Batches::new(&name, items, raised))?,
+            Kind::Table(items) => Source::of_table(&name, BatchStream::new(&name, items, raised))?,
             Kind::Tables(items, without) => {
                 let mut rest = Rest::new(&without);
-                let batches = Batches::new(&name, items, raised).flat_map(|batch| rest.of(batch));
+                let batches =
+                    BatchStream::new(&name, items, raised).flat_map(|batch| rest.of(batch));
                 let inputs = Source::of_tables(&name, batches)?;
                 return Ok((inputs, rest.starts));
             }
-            Kind::Stream(items) => Source::of_stream(&name, Batches::new(&name, items, raised)),
+            Kind::Stream(items) => Source::of_stream(&name, BatchStream::new(&name, items, raised)),
             Kind::Reader(pieces, lines) => {
                 holding(Source::of_reader(&name, Bytes::new(pieces, raised)), lines)
             }

@@ -41,11 +41,11 @@ fn look_in(folder: PathBuf) {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<input::Input>()?;
+    module.add_class::<input::PyInput>()?;
     module.add_class::<command::Command>()?;
     module.add_class::<leaves::Array>()?;
-    module.add_class::<relay::Relay>()?;
-    module.add_class::<writer::Writer>()?;
+    module.add_class::<relay::PyRelay>()?;
+    module.add_class::<writer::PyWriter>()?;
     module.add_class::<writer::Doing>()?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_function(wrap_pyfunction!(attached::leave, module)?)?;

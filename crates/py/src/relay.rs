@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use crate::failure::failure;
-use crate::input::Input;
+use crate::input::PyInput;
 use crate::stream::Raised;
 
 /// Rows that are gathered by threads of their own, for one COPY after the other.
-#[pyclass(frozen, weakref, module = "pgsluice._native")]
-pub(crate) struct Relay {
+#[pyclass(frozen, weakref, name = "Relay", module = "pgsluice._native")]
+pub(crate) struct PyRelay {
     control: Arc<Control>,
     beginning: Mutex<Receiver<Result<Rows>>>,
     rows: Mutex<Option<Rows>>,
@@ -27,11 +27,11 @@ pub(crate) struct Relay {
 }
 
 #[pymethods]
-impl Relay {
+impl PyRelay {
     /// Begins to read the tree and the rows. `options` and `input` are as for a load.
     #[new]
     #[pyo3(signature = (options, input=None))]
-    fn new(py: Python<'_>, options: String, input: Option<&Input>) -> Self {
+    fn new(py: Python<'_>, options: String, input: Option<&PyInput>) -> Self {
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let control = Arc::new(Control::default());
@@ -40,7 +40,7 @@ impl Relay {
         thread::spawn(move || {
             let begin = || {
                 let given = given.map(|given| given.inputs()).transpose()?;
-                door::Rows::new(&options, given)?.relay(&of_thread)
+                door::RowOptions::new(&options, given)?.relay(&of_thread)
             };
             let _ = begun.send(begin());
         });
@@ -104,7 +104,7 @@ impl Relay {
     }
 }
 
-impl Relay {
+impl PyRelay {
     fn rows(&self) -> MutexGuard<'_, Option<Rows>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +116,7 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
+impl Drop for PyRelay {
     fn drop(&mut self) {
         self.control.stop.interrupt();
     }

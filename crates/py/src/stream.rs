@@ -51,7 +51,7 @@ impl Raised {
 }
 
 /// The batches of objects that come one after the other.
-pub(crate) struct Batches {
+pub(crate) struct BatchStream {
     name: String,
     items: Py<PyIterator>,
     raised: Raised,
@@ -59,7 +59,7 @@ pub(crate) struct Batches {
     open: Option<(Reader, bool)>,
 }
 
-impl Batches {
+impl BatchStream {
     pub(crate) fn new(name: &str, items: Py<PyIterator>, raised: Raised) -> Self {
         Self { name: name.to_owned(), items, raised, open: None }
     }
@@ -74,7 +74,7 @@ impl Batches {
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for BatchStream {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -15,12 +15,12 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::failure::{failure, failure_at};
-use crate::input::Input;
+use crate::input::PyInput;
 use crate::stream::Raised;
 
 /// A writer.
-#[pyclass(frozen, weakref, module = "pgsluice._native")]
-pub(crate) struct Writer {
+#[pyclass(frozen, weakref, name = "Writer", module = "pgsluice._native")]
+pub(crate) struct PyWriter {
     control: Arc<Control>,
     orders: Mutex<Sender<Order>>,
 }
@@ -65,7 +65,7 @@ enum What {
 }
 
 #[pymethods]
-impl Writer {
+impl PyWriter {
     /// A writer that is not open.
     #[new]
     fn new() -> Self {
@@ -89,7 +89,7 @@ impl Writer {
         &self,
         py: Python<'_>,
         options: String,
-        input: &Input,
+        input: &PyInput,
         position: Option<String>,
         rejected: u64,
     ) -> PyResult<Doing> {
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     /// Tries rows, and stores none.
-    fn check(&self, py: Python<'_>, options: String, input: &Input) -> PyResult<Doing> {
+    fn check(&self, py: Python<'_>, options: String, input: &PyInput) -> PyResult<Doing> {
         self.order(What::Check(rest(py, options, input)?))
     }
 
@@ -122,7 +122,7 @@ impl Writer {
     }
 }
 
-impl Writer {
+impl PyWriter {
     fn order(&self, what: What) -> PyResult<Doing> {
         let (outcome, received) = channel();
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
@@ -220,7 +220,7 @@ fn attempt(
     match what {
         What::Open(options, durability) => {
             let nothing = Source::of_bytes("<data>", Arc::default());
-            let load = door::Rows::new(&options, Some(nothing.into()))?;
+            let load = door::RowOptions::new(&options, Some(nothing.into()))?;
             *rows = Some(load.writer(durability, control)?);
         }
         What::Write(rest, position, rejected) => {
@@ -250,7 +250,7 @@ fn with_input<T>(
             input.files = inputs;
             input
         }
-        None => door::Rows::new(&options, Some(inputs))?.input().clone(),
+        None => door::RowOptions::new(&options, Some(inputs))?.input().clone(),
     };
     let done = work(&input);
     // The batches are Python's.
@@ -259,7 +259,7 @@ fn with_input<T>(
     done
 }
 
-fn rest(py: Python<'_>, options: String, input: &Input) -> PyResult<Rest> {
+fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<Rest> {
     let handed = input.handed(py);
     let raised = handed.raised.clone();
     let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;

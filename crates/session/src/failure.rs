@@ -15,7 +15,7 @@ use crate::{Error, Kind};
 
 /// One failed attempt.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct FailedAttempt {
     text: String,
     sqlstate: Option<String>,
     detail: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Failure {
     lacks_password: bool,
 }
 
-impl Failure {
+impl FailedAttempt {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -91,7 +91,7 @@ impl Failure {
     }
 
     /// This one and the failures after it as one error, the first being the message.
-    pub(crate) fn into_error(self, later: Vec<Failure>) -> Error {
+    pub(crate) fn into_error(self, later: Vec<FailedAttempt>) -> Error {
         let mut error = Error::new(Kind::Connection, &*self.text);
         if let Some(code) = self.sqlstate {
             error = error.with_sqlstate(code);

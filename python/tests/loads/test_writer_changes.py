@@ -182,7 +182,9 @@ class Changed(Loads):
                 counts = vars(receipt.counts)
                 self.assertEqual(sum(counts.values()), count)
                 self.assertEqual(receipt.rows_inserted, counts["inserted"])
-                self.assertEqual(len(held) - before, counts["inserted"] - counts["deleted"], receipt)
+                self.assertEqual(
+                    len(held) - before, counts["inserted"] - counts["deleted"], receipt
+                )
                 ways.add(receipt.method)
         return ways
 

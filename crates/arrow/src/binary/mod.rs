@@ -8,9 +8,9 @@ use crate::array::{self, ArrayOf};
 use crate::composite::CompositeOf;
 use crate::decimal::Decimal;
 use crate::fit;
-use crate::source::{Items, Row, Source, Value};
+use crate::source::{ArrowValue, Items, Row, Source};
 use crate::time::EPOCH_DAYS;
-use crate::writer::{Fail, Interval, Sink, Spelled, Writer, Written};
+use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Written};
 
 /// `JSONB_VERSION_NUMBER` as `jsonb_send` writes it, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18.
 const JSONB_VERSION: u8 = 1;
@@ -18,13 +18,13 @@ const JSONB_VERSION: u8 = 1;
 /// Appends the field of a row: its length, or -1 for NULL, and the value.
 #[inline]
 pub(crate) fn field(
-    writer: &Writer,
+    writer: &ColumnWriter,
     source: &Source<'_>,
     row: usize,
     out: &mut Vec<u8>,
 ) -> Written {
     match source.value(row) {
-        Value::Null => {
+        ArrowValue::Null => {
             wire::put_null(out);
             Ok(())
         }
@@ -35,7 +35,7 @@ pub(crate) fn field(
 /// Writes fields with their lengths.
 struct Binary<'o>(&'o mut Vec<u8>);
 
-impl Sink for Binary<'_> {
+impl ValueSink for Binary<'_> {
     fn bool(&mut self, value: bool) {
         wire::put1(value.into(), self.0);
     }
@@ -78,7 +78,7 @@ impl Sink for Binary<'_> {
     }
 
     #[inline]
-    fn spelled(&mut self, text: &str, ty: &Spelled) -> Written {
+    fn spelled(&mut self, text: &str, ty: &SpelledType) -> Written {
         let written = ty.codec.as_ref().and_then(|codec| codec.encode(text.as_bytes(), self.0));
         written.ok_or_else(|| unspelled(text))
     }
@@ -154,7 +154,7 @@ impl Sink for Binary<'_> {
             out.extend_from_slice(&count(ty.columns.len())?.to_be_bytes());
             ty.columns.iter().try_for_each(|column| {
                 let (source, row) =
-                    row.field(column.field).ok_or_else(|| fit::strange(&Value::Broken))?;
+                    row.field(column.field).ok_or_else(|| fit::strange(&ArrowValue::Broken))?;
                 out.extend_from_slice(&column.oid.to_be_bytes());
                 field(&column.writer, source, row, out)
             })

@@ -5,7 +5,7 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 
-use super::nested::{Fields, Keys, Places};
+use super::nested::{DictionaryKeys, Places, StructFields};
 use super::{Data, Source};
 use crate::extension::Extension;
 
@@ -141,7 +141,10 @@ fn nested(array: &dyn Array) -> Option<Data<'_>> {
         DataType::Struct(names) => {
             let columns = array.as_struct_opt()?.columns().iter().zip(names);
             let sources = columns.map(|(column, field)| Source::bind(column, field));
-            return Some(Data::Struct(Fields { names, sources: sources.collect::<Option<_>>()? }));
+            return Some(Data::Struct(StructFields {
+                names,
+                sources: sources.collect::<Option<_>>()?,
+            }));
         }
         DataType::Map(..) => {
             let map = array.as_map_opt()?;
@@ -159,14 +162,14 @@ fn dictionary<'b>(array: &'b dyn Array, key: &DataType, extension: Extension) ->
         Some(array.as_dictionary_opt::<K>()?.keys().values())
     }
     let keys = match key {
-        DataType::Int8 => Keys::Int8(keys::<Int8Type>(array)?),
-        DataType::Int16 => Keys::Int16(keys::<Int16Type>(array)?),
-        DataType::Int32 => Keys::Int32(keys::<Int32Type>(array)?),
-        DataType::Int64 => Keys::Int64(keys::<Int64Type>(array)?),
-        DataType::UInt8 => Keys::UInt8(keys::<UInt8Type>(array)?),
-        DataType::UInt16 => Keys::UInt16(keys::<UInt16Type>(array)?),
-        DataType::UInt32 => Keys::UInt32(keys::<UInt32Type>(array)?),
-        DataType::UInt64 => Keys::UInt64(keys::<UInt64Type>(array)?),
+        DataType::Int8 => DictionaryKeys::Int8(keys::<Int8Type>(array)?),
+        DataType::Int16 => DictionaryKeys::Int16(keys::<Int16Type>(array)?),
+        DataType::Int32 => DictionaryKeys::Int32(keys::<Int32Type>(array)?),
+        DataType::Int64 => DictionaryKeys::Int64(keys::<Int64Type>(array)?),
+        DataType::UInt8 => DictionaryKeys::UInt8(keys::<UInt8Type>(array)?),
+        DataType::UInt16 => DictionaryKeys::UInt16(keys::<UInt16Type>(array)?),
+        DataType::UInt32 => DictionaryKeys::UInt32(keys::<UInt32Type>(array)?),
+        DataType::UInt64 => DictionaryKeys::UInt64(keys::<UInt64Type>(array)?),
         _ => return None,
     };
     let values = array.as_any_dictionary_opt()?.values();

@@ -19,7 +19,7 @@ use arrow_buffer::{
 use arrow_schema::TimeUnit;
 
 use crate::extension::Extension;
-use nested::{Fields, Keys, Places};
+use nested::{DictionaryKeys, Places, StructFields};
 
 /// Two bytes of a floating-point number.
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
@@ -68,21 +68,21 @@ enum Data<'b> {
     Months(&'b [i32]),
     DayTime(&'b [IntervalDayTime]),
     MonthDayNano(&'b [IntervalMonthDayNano]),
-    Dictionary(Keys<'b>, Box<Source<'b>>),
+    Dictionary(DictionaryKeys<'b>, Box<Source<'b>>),
     Runs16(&'b RunEndBuffer<i16>, Box<Source<'b>>),
     Runs32(&'b RunEndBuffer<i32>, Box<Source<'b>>),
     Runs64(&'b RunEndBuffer<i64>, Box<Source<'b>>),
     List(Places<'b>, Box<Source<'b>>),
-    Struct(Fields<'b>),
+    Struct(StructFields<'b>),
     Map(Places<'b>, Box<[Source<'b>; 2]>),
 }
 
 /// What stands in a row.
-pub(crate) enum Value<'s, 'b> {
+pub(crate) enum ArrowValue<'s, 'b> {
     Null,
     Bool(bool),
     Int(i64),
-    /// An integer without a sign, which may not fit in [`Value::Int`].
+    /// An integer without a sign, which may not fit in [`ArrowValue::Int`].
     Unsigned(u64),
     Float4(f32),
     Float8(f64),
@@ -115,68 +115,72 @@ pub(crate) enum Value<'s, 'b> {
 impl<'b> Source<'b> {
     /// The value of `row`, which is less than the length of the array.
     #[inline]
-    pub(crate) fn value<'s>(&'s self, row: usize) -> Value<'s, 'b> {
+    pub(crate) fn value<'s>(&'s self, row: usize) -> ArrowValue<'s, 'b> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            return Value::Null;
+            return ArrowValue::Null;
         }
         match &self.data {
-            Data::Int32(values) => Value::Int(values[row].into()),
-            Data::Int64(values) => Value::Int(values[row]),
-            Data::Decimal128(values, scale) => Value::Decimal(values[row], *scale),
-            Data::Utf8(values) => Value::Text(values.value(row)),
-            Data::Utf8View(values) => Value::Text(values.value(row)),
-            Data::Date32(values) => Value::Date(values[row]),
-            Data::Timestamp(values, unit, zoned) => Value::Timestamp(values[row], *unit, *zoned),
-            Data::Float64(values) => Value::Float8(values[row]),
+            Data::Int32(values) => ArrowValue::Int(values[row].into()),
+            Data::Int64(values) => ArrowValue::Int(values[row]),
+            Data::Decimal128(values, scale) => ArrowValue::Decimal(values[row], *scale),
+            Data::Utf8(values) => ArrowValue::Text(values.value(row)),
+            Data::Utf8View(values) => ArrowValue::Text(values.value(row)),
+            Data::Date32(values) => ArrowValue::Date(values[row]),
+            Data::Timestamp(values, unit, zoned) => {
+                ArrowValue::Timestamp(values[row], *unit, *zoned)
+            }
+            Data::Float64(values) => ArrowValue::Float8(values[row]),
             _ => self.rare(row),
         }
     }
 
-    fn rare<'s>(&'s self, row: usize) -> Value<'s, 'b> {
+    fn rare<'s>(&'s self, row: usize) -> ArrowValue<'s, 'b> {
         match &self.data {
-            Data::Null => Value::Null,
-            Data::Bool(values) => Value::Bool(values.value(row)),
+            Data::Null => ArrowValue::Null,
+            Data::Bool(values) => ArrowValue::Bool(values.value(row)),
             Data::Int8(values) if self.extension == Extension::Bool8 => {
-                Value::Bool(values[row] != 0)
+                ArrowValue::Bool(values[row] != 0)
             }
-            Data::Int8(values) => Value::Int(values[row].into()),
-            Data::Int16(values) => Value::Int(values[row].into()),
-            Data::UInt8(values) => Value::Int(values[row].into()),
-            Data::UInt16(values) => Value::Int(values[row].into()),
-            Data::UInt32(values) => Value::Int(values[row].into()),
-            Data::UInt64(values) => Value::Unsigned(values[row]),
-            Data::Float16(values) => Value::Float4(values[row].to_f32()),
-            Data::Float32(values) => Value::Float4(values[row]),
-            Data::Decimal32(values, scale) => Value::Decimal(values[row].into(), *scale),
-            Data::Decimal64(values, scale) => Value::Decimal(values[row].into(), *scale),
-            Data::Decimal256(values, scale) => Value::Wide(&values[row], *scale),
-            Data::LargeUtf8(values) => Value::Text(values.value(row)),
-            Data::Binary(values) => Value::Bytes(values.value(row)),
-            Data::LargeBinary(values) => Value::Bytes(values.value(row)),
-            Data::BinaryView(values) => Value::Bytes(values.value(row)),
-            Data::FixedSizeBinary(values) => Value::Bytes(values.value(row)),
-            Data::Date64(values) => Value::DateMillis(values[row]),
-            Data::Time32(values, unit) => Value::Time(values[row].into(), *unit),
-            Data::Time64(values, unit) => Value::Time(values[row], *unit),
-            Data::Duration(values, unit) => Value::Duration(values[row], *unit),
-            Data::Months(values) => Value::Interval { months: values[row], days: 0, nanos: 0 },
+            Data::Int8(values) => ArrowValue::Int(values[row].into()),
+            Data::Int16(values) => ArrowValue::Int(values[row].into()),
+            Data::UInt8(values) => ArrowValue::Int(values[row].into()),
+            Data::UInt16(values) => ArrowValue::Int(values[row].into()),
+            Data::UInt32(values) => ArrowValue::Int(values[row].into()),
+            Data::UInt64(values) => ArrowValue::Unsigned(values[row]),
+            Data::Float16(values) => ArrowValue::Float4(values[row].to_f32()),
+            Data::Float32(values) => ArrowValue::Float4(values[row]),
+            Data::Decimal32(values, scale) => ArrowValue::Decimal(values[row].into(), *scale),
+            Data::Decimal64(values, scale) => ArrowValue::Decimal(values[row].into(), *scale),
+            Data::Decimal256(values, scale) => ArrowValue::Wide(&values[row], *scale),
+            Data::LargeUtf8(values) => ArrowValue::Text(values.value(row)),
+            Data::Binary(values) => ArrowValue::Bytes(values.value(row)),
+            Data::LargeBinary(values) => ArrowValue::Bytes(values.value(row)),
+            Data::BinaryView(values) => ArrowValue::Bytes(values.value(row)),
+            Data::FixedSizeBinary(values) => ArrowValue::Bytes(values.value(row)),
+            Data::Date64(values) => ArrowValue::DateMillis(values[row]),
+            Data::Time32(values, unit) => ArrowValue::Time(values[row].into(), *unit),
+            Data::Time64(values, unit) => ArrowValue::Time(values[row], *unit),
+            Data::Duration(values, unit) => ArrowValue::Duration(values[row], *unit),
+            Data::Months(values) => ArrowValue::Interval { months: values[row], days: 0, nanos: 0 },
             Data::DayTime(values) => {
                 let IntervalDayTime { days, milliseconds } = values[row];
-                Value::Interval { months: 0, days, nanos: i64::from(milliseconds) * 1_000_000 }
+                ArrowValue::Interval { months: 0, days, nanos: i64::from(milliseconds) * 1_000_000 }
             }
             Data::MonthDayNano(values) => {
                 let IntervalMonthDayNano { months, days, nanoseconds: nanos } = values[row];
-                Value::Interval { months, days, nanos }
+                ArrowValue::Interval { months, days, nanos }
             }
             Data::Dictionary(keys, values) => values.checked(keys.get(row)),
             Data::Runs16(ends, values) => values.checked(Some(ends.get_physical_index(row))),
             Data::Runs32(ends, values) => values.checked(Some(ends.get_physical_index(row))),
             Data::Runs64(ends, values) => values.checked(Some(ends.get_physical_index(row))),
             Data::List(places, child) => {
-                places.items(child, row).map_or(Value::Broken, Value::List)
+                places.items(child, row).map_or(ArrowValue::Broken, ArrowValue::List)
             }
-            Data::Struct(fields) => Value::Struct(fields.row(row)),
-            Data::Map(places, pairs) => places.pairs(pairs, row).map_or(Value::Broken, Value::Map),
+            Data::Struct(fields) => ArrowValue::Struct(fields.row(row)),
+            Data::Map(places, pairs) => {
+                places.pairs(pairs, row).map_or(ArrowValue::Broken, ArrowValue::Map)
+            }
             // Read by `value`.
             Data::Int32(_)
             | Data::Int64(_)
@@ -185,16 +189,16 @@ impl<'b> Source<'b> {
             | Data::Utf8(_)
             | Data::Utf8View(_)
             | Data::Date32(_)
-            | Data::Timestamp(..) => Value::Broken,
+            | Data::Timestamp(..) => ArrowValue::Broken,
         }
     }
 
     /// The value of a row that may be none.
-    fn checked<'s>(&'s self, row: Option<usize>) -> Value<'s, 'b> {
-        row.filter(|&row| row < self.length).map_or(Value::Broken, |row| self.value(row))
+    fn checked<'s>(&'s self, row: Option<usize>) -> ArrowValue<'s, 'b> {
+        row.filter(|&row| row < self.length).map_or(ArrowValue::Broken, |row| self.value(row))
     }
 
     pub(crate) fn is_null(&self, row: usize) -> bool {
-        matches!(self.value(row), Value::Null)
+        matches!(self.value(row), ArrowValue::Null)
     }
 }

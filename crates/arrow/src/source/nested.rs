@@ -2,10 +2,10 @@
 
 use arrow_schema::Fields as Schemas;
 
-use super::{Source, Value};
+use super::{ArrowValue, Source};
 
 /// The keys of a dictionary.
-pub(super) enum Keys<'b> {
+pub(super) enum DictionaryKeys<'b> {
     Int8(&'b [i8]),
     Int16(&'b [i16]),
     Int32(&'b [i32]),
@@ -16,7 +16,7 @@ pub(super) enum Keys<'b> {
     UInt64(&'b [u64]),
 }
 
-impl Keys<'_> {
+impl DictionaryKeys<'_> {
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<usize> {
         match self {
@@ -103,7 +103,7 @@ impl<'s, 'b> Items<'s, 'b> {
         self.start..self.start + self.length
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = Value<'s, 'b>> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = ArrowValue<'s, 'b>> {
         let child = self.child;
         self.rows().map(move |row| child.value(row))
     }
@@ -117,12 +117,12 @@ pub(crate) struct Pairs<'s, 'b> {
 }
 
 /// The arrays of a struct, and their names.
-pub(super) struct Fields<'b> {
+pub(super) struct StructFields<'b> {
     pub(super) names: &'b Schemas,
     pub(super) sources: Box<[Source<'b>]>,
 }
 
-impl<'b> Fields<'b> {
+impl<'b> StructFields<'b> {
     pub(super) fn row<'s>(&'s self, row: usize) -> Row<'s, 'b> {
         Row { fields: self, row }
     }
@@ -131,7 +131,7 @@ impl<'b> Fields<'b> {
 /// A row of a struct.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'s, 'b> {
-    fields: &'s Fields<'b>,
+    fields: &'s StructFields<'b>,
     row: usize,
 }
 

@@ -2,7 +2,7 @@
 //! rows may share a long value of a dictionary, a run, or a list.
 
 use super::nested::Items;
-use super::{Data, Source, Value};
+use super::{ArrowValue, Data, Source};
 
 /// The weight of a number, a time, or the frame of a longer value.
 const SCALAR: usize = 24;
@@ -34,12 +34,12 @@ impl Source<'_> {
     /// Returns the weight of the value in `row`.
     pub(crate) fn weight(&self, row: usize) -> usize {
         match self.value(row) {
-            Value::Text(text) => SCALAR + text.len(),
-            Value::Bytes(value) => bytes(value.len()),
-            Value::List(items) => SCALAR.saturating_add(items.weight()),
-            Value::Map(pairs) => pairs.keys.weight().saturating_add(pairs.values.weight()),
+            ArrowValue::Text(text) => SCALAR + text.len(),
+            ArrowValue::Bytes(value) => bytes(value.len()),
+            ArrowValue::List(items) => SCALAR.saturating_add(items.weight()),
+            ArrowValue::Map(pairs) => pairs.keys.weight().saturating_add(pairs.values.weight()),
             // As JSON each row has the names.
-            Value::Struct(row) => row
+            ArrowValue::Struct(row) => row
                 .named()
                 .map(|(name, source, row)| source.weight(row).saturating_add(name.len()))
                 .fold(SCALAR, usize::saturating_add),

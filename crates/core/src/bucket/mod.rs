@@ -48,7 +48,7 @@ pub use payload::Payload;
 pub use pool::Pool;
 pub use scheduler::{Scheduler, Worth};
 pub use shard::{Room, Shard};
-pub use sort::{Column, Order};
+pub use sort::{Order, SortColumn};
 pub use turns::TOGETHER;
 
 /// A payload takes blocks until it has this many bytes, if it is not sorted.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Wire;
 use super::block::{Block, RowAt, Slice};
 use super::claim::Claim;
-use super::sort::{self, Column};
+use super::sort::{self, SortColumn};
 use super::turns::{Leaf, in_turns};
 use crate::catalog::{NodeId, ROOT};
 
@@ -105,7 +105,7 @@ impl Payload {
     /// Puts the rows into the order in which they are sent. Those of each node stand in the order of the
     /// index on the columns that `order` says of it, or else in that of the input. Those of several
     /// nodes take turns.
-    pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [Column]>) {
+    pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [SortColumn]>) {
         let (mut begin, mut is_sorted) = (0, false);
         let mut of_nodes = Vec::new();
         for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {

@@ -19,7 +19,7 @@ pub enum Order {
 
 /// A column of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct SortColumn {
     /// Which field of the row it is, from 0.
     pub field: usize,
     /// How its values are compared.
@@ -31,7 +31,7 @@ pub struct Column {
 const WIDTH: usize = size_of::<u128>();
 
 /// The first bytes of the key of `row`, which is in COPY BINARY. NULL is above all values.
-fn prefix(row: &[u8], columns: &[Column]) -> u128 {
+fn prefix(row: &[u8], columns: &[SortColumn]) -> u128 {
     let mut prefix = [0; WIDTH];
     let mut length = 0;
     for column in columns {
@@ -94,7 +94,7 @@ const MOST_PARTS: usize = 1 << 16;
 pub(super) fn sorted(
     blocks: &[Block],
     within: Range<usize>,
-    columns: &[Column],
+    columns: &[SortColumn],
 ) -> Option<Vec<Slice>> {
     if blocks.len() > MOST_PARTS {
         return None;
@@ -148,8 +148,8 @@ mod tests {
         row
     }
 
-    fn column(field: usize, order: Order) -> Column {
-        Column { field, order, descending: false }
+    fn column(field: usize, order: Order) -> SortColumn {
+        SortColumn { field, order, descending: false }
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_descending_column_sorts_the_other_way() {
-        let columns = [Column { descending: true, ..column(0, Order::Signed) }];
+        let columns = [SortColumn { descending: true, ..column(0, Order::Signed) }];
         let key = |number: i16| prefix(&row(&[Some(&number.to_be_bytes())]), &columns);
         assert!(key(1) < key(0) && key(0) < key(-1));
     }

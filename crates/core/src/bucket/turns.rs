@@ -85,7 +85,7 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Order, Payload, RowAt, Wire};
+    use super::super::{Order, Payload, RowAt, SortColumn, Wire};
     use super::*;
 
     /// A payload of leaves with so many rows each, in blocks of seven.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn rows_that_are_sorted_take_the_same_turns() {
-        let columns = [Column { field: 0, order: Order::Bytes, descending: false }];
+        let columns = [SortColumn { field: 0, order: Order::Bytes, descending: false }];
         for leaves in [&[1100, 600][..], &[10, 130, 130, 20, 3], &[125; 9], &[1]] {
             let mut sorted = payload(leaves);
             // No row has such a field, so that they keep their order.

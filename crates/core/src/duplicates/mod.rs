@@ -23,7 +23,7 @@ mod rank;
 use std::cmp::Reverse;
 
 pub use print::{KeyPart, NoPrint, Print, Secret};
-pub use rank::{NoRank, Rank, TooLong, Value};
+pub use rank::{NoRank, Rank, RankedValue, TooLong};
 
 /// Which row of a key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::types::Datum;
 
-/// What an entry is compared by: [`Value`], or [`NoRank`] where only the places count.
+/// What an entry is compared by: [`RankedValue`], or [`NoRank`] where only the places count.
 pub trait Rank: Copy + Ord {
     /// The bytes that [`Self::write`] appends.
     const BYTES: usize;
@@ -33,13 +33,13 @@ const LONGEST: usize = 22;
 
 /// A value of one column in bytes of the same order; the default is NULL, which is below any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Value([u8; LONGEST + 2]);
+pub struct RankedValue([u8; LONGEST + 2]);
 
 /// The value has more bytes than are compared, or another order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
-impl Value {
+impl RankedValue {
     /// Returns the value of a datum. All that are compared are of one type.
     pub fn of(datum: Datum<'_>) -> Result<Self, TooLong> {
         match datum {
@@ -62,7 +62,7 @@ impl Value {
     }
 }
 
-impl Rank for Value {
+impl Rank for RankedValue {
     const BYTES: usize = LONGEST + 2;
 
     fn write(&self, bytes: &mut Vec<u8>) {
@@ -83,8 +83,9 @@ mod tests {
     #[test]
     fn values_sort_as_datums_do() {
         let is_ascending = |datums: &[Datum<'_>]| {
-            let values = datums.iter().map(|datum| Value::of(*datum).expect("a short one"));
-            let values: Vec<Value> = std::iter::once(Value::default()).chain(values).collect();
+            let values = datums.iter().map(|datum| RankedValue::of(*datum).expect("a short one"));
+            let values: Vec<RankedValue> =
+                std::iter::once(RankedValue::default()).chain(values).collect();
             values.is_sorted_by(|one, next| one < next)
         };
         assert!(is_ascending(&[i64::MIN, -1, 0, 1, i64::MAX].map(Datum::Int)));
@@ -92,6 +93,6 @@ mod tests {
         assert!(is_ascending(&[0, 1, u128::MAX].map(Datum::Uuid)));
         let bytes: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"\0a", b"a", &[0xFF; LONGEST]];
         assert!(is_ascending(&bytes.map(Datum::Bytes)));
-        assert_eq!(Value::of(Datum::Bytes(&[0; LONGEST + 1])), Err(TooLong));
+        assert_eq!(RankedValue::of(Datum::Bytes(&[0; LONGEST + 1])), Err(TooLong));
     }
 }

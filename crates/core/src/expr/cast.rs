@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use super::arithmetic::{limits, within};
-use super::value::{Value, read};
+use super::value::{ExprValue, read};
 use crate::types::datetime::USECS_PER_DAY;
 use crate::types::{KeyType, float, numeric};
 
@@ -84,21 +84,21 @@ impl Cast {
     /// The value as one of the type `to`.
     pub(super) fn apply<'a>(
         self,
-        value: Value<'a>,
+        value: ExprValue<'a>,
         to: &KeyType,
         scratch: &mut Vec<u8>,
-    ) -> Option<Value<'a>> {
+    ) -> Option<ExprValue<'a>> {
         match self {
             Self::Relabel => Some(value),
             Self::IntegerToText => to_text(value.int()?, scratch),
             Self::IntegerToNumeric => to_numeric(value.int()?, 0, scratch),
             Self::BoolToText => {
-                Some(Value::Given(if value.int()? == 0 { b"false" } else { b"true" }))
+                Some(ExprValue::Given(if value.int()? == 0 { b"false" } else { b"true" }))
             }
             Self::UuidToText => uuid_to_text(value, scratch),
             Self::TextToValue => match read(to, value.bytes(scratch)?, &mut Vec::new())? {
-                Value::Int(value) => Some(Value::Int(value)),
-                Value::Uuid(value) => Some(Value::Uuid(value)),
+                ExprValue::Int(value) => Some(ExprValue::Int(value)),
+                ExprValue::Uuid(value) => Some(ExprValue::Uuid(value)),
                 _ => None,
             },
             Self::TextToBpchar => {
@@ -108,9 +108,9 @@ impl Cast {
             }
             Self::NumericToInteger => {
                 let whole = numeric::to_integer(value.bytes(scratch)?)?;
-                within(to, whole).map(Value::Int)
+                within(to, whole).map(ExprValue::Int)
             }
-            _ => self.of_int(value.int()?, to).map(Value::Int),
+            _ => self.of_int(value.int()?, to).map(ExprValue::Int),
         }
     }
 
@@ -131,27 +131,31 @@ impl Cast {
     }
 }
 
-fn to_text<'a>(value: i64, scratch: &mut Vec<u8>) -> Option<Value<'a>> {
+fn to_text<'a>(value: i64, scratch: &mut Vec<u8>) -> Option<ExprValue<'a>> {
     scratch.clear();
     write!(scratch, "{value}").ok()?;
-    Some(Value::made(scratch))
+    Some(ExprValue::made(scratch))
 }
 
 /// `value` with its last `scale` digits behind the decimal point.
-pub(super) fn to_numeric<'a>(value: i64, scale: u8, scratch: &mut Vec<u8>) -> Option<Value<'a>> {
+pub(super) fn to_numeric<'a>(
+    value: i64,
+    scale: u8,
+    scratch: &mut Vec<u8>,
+) -> Option<ExprValue<'a>> {
     let mut text = [0; 24];
     let mut rest = &mut text[..];
     write!(rest, "{value}e-{scale}").ok()?;
     let left = rest.len();
     match read(&KeyType::Numeric { scale: None }, &text[..text.len() - left], scratch)? {
-        Value::Made { start, end } => Some(Value::Made { start, end }),
+        ExprValue::Made { start, end } => Some(ExprValue::Made { start, end }),
         _ => None,
     }
 }
 
 /// Lower case, with the hyphens where everybody writes them.
-fn uuid_to_text<'a>(value: Value<'_>, scratch: &mut Vec<u8>) -> Option<Value<'a>> {
-    let Value::Uuid(value) = value else { return None };
+fn uuid_to_text<'a>(value: ExprValue<'_>, scratch: &mut Vec<u8>) -> Option<ExprValue<'a>> {
+    let ExprValue::Uuid(value) = value else { return None };
     scratch.clear();
     for (index, byte) in value.to_be_bytes().into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
@@ -159,7 +163,7 @@ fn uuid_to_text<'a>(value: Value<'_>, scratch: &mut Vec<u8>) -> Option<Value<'a>
         }
         scratch.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
     }
-    Some(Value::made(scratch))
+    Some(ExprValue::made(scratch))
 }
 
 /// None where a finite number would become infinite, or another one zero.

@@ -1,7 +1,7 @@
 //! The value of an expression for one row. Every function is strict but COALESCE, and every operand of
 //! a strict one is evaluated, because any of them may be an error.
 
-use super::value::{Value, read_column};
+use super::value::{ExprValue, read_column};
 use super::{Cut, Expr, Node, Operator, arithmetic, string, time};
 use crate::parse::{self, Fields};
 use crate::types::{Datum, KeyType};
@@ -40,11 +40,11 @@ impl Expr {
         &'a self,
         input: Input<'a>,
         scratch: &mut Vec<u8>,
-    ) -> Result<Option<Value<'a>>, Unknown> {
+    ) -> Result<Option<ExprValue<'a>>, Unknown> {
         let (value, of) = match &self.node {
             Node::Column { place, ty } => return column(*place, ty, input, scratch),
             Node::Constant(value) => {
-                return Ok(value.as_ref().and_then(|value| Value::of(value.as_datum())));
+                return Ok(value.as_ref().and_then(|value| ExprValue::of(value.as_datum())));
             }
             Node::Coalesce(items) => return coalesce(items, input, scratch),
             Node::Arithmetic(operator, sides) => {
@@ -65,7 +65,7 @@ impl Expr {
             Node::Case(case, _) => string::change(*case, value, scratch),
             Node::Cast(cast, _) => cast.apply(value, &self.ty, scratch),
             Node::Part(field, _) => time::part(*field, value, &of.ty, &self.ty, scratch),
-            node => value.int().and_then(|value| self.of_int(node, value)).map(Value::Int),
+            node => value.int().and_then(|value| self.of_int(node, value)).map(ExprValue::Int),
         };
         value.map(Some).ok_or(Unknown::Value)
     }
@@ -88,7 +88,7 @@ fn column<'a>(
     ty: &KeyType,
     input: Input<'a>,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Value<'a>>, Unknown> {
+) -> Result<Option<ExprValue<'a>>, Unknown> {
     match input.keys.get(place, input.row) {
         parse::Value::Missing => Err(Unknown::Missing),
         parse::Value::Null => Ok(None),
@@ -100,7 +100,7 @@ fn coalesce<'a>(
     items: &'a [Expr],
     input: Input<'a>,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Value<'a>>, Unknown> {
+) -> Result<Option<ExprValue<'a>>, Unknown> {
     for item in items {
         if let Some(value) = item.value(input, scratch)? {
             return Ok(Some(value));
@@ -116,14 +116,14 @@ fn arithmetic<'a>(
     ty: &KeyType,
     input: Input<'a>,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Value<'a>>, Unknown> {
+) -> Result<Option<ExprValue<'a>>, Unknown> {
     let left = left.value(input, scratch)?;
     let right = right.value(input, scratch)?;
     let (Some(left), Some(right)) = (left, right) else { return Ok(None) };
     let value = left.int().zip(right.int());
     let value = value.and_then(|(left, right)| operator.apply(left, right));
     let value = value.and_then(|value| arithmetic::within(ty, value));
-    value.map(|value| Some(Value::Int(value))).ok_or(Unknown::Value)
+    value.map(|value| Some(ExprValue::Int(value))).ok_or(Unknown::Value)
 }
 
 /// The numbers come first, because the text may stand in the scratch that they need too.
@@ -133,10 +133,10 @@ fn cut_text<'a>(
     numbers: &'a [Expr],
     input: Input<'a>,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Value<'a>>, Unknown> {
+) -> Result<Option<ExprValue<'a>>, Unknown> {
     let mut values = [None; 2];
     for (value, number) in values.iter_mut().zip(numbers) {
-        *value = number.value(input, scratch)?.and_then(Value::int);
+        *value = number.value(input, scratch)?.and_then(ExprValue::int);
     }
     let text = text.value(input, scratch)?;
     let values = &values[..numbers.len()];

@@ -19,7 +19,7 @@ pub use arithmetic::Operator;
 pub use cast::Cast;
 pub use evaluate::Unknown;
 pub use string::{Case, Cut};
-pub use time::{Field, Unit};
+pub use time::{ExtractField, TruncUnit};
 
 /// A typed expression; its columns are fields of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ enum Node {
     Arithmetic(Operator, Box<[Expr; 2]>),
     Negate(Box<Expr>),
     Abs(Box<Expr>),
-    Truncate(Unit, Box<Expr>),
-    Part(Field, Box<Expr>),
+    Truncate(TruncUnit, Box<Expr>),
+    Part(ExtractField, Box<Expr>),
     /// Steps of this many microseconds from an origin.
     Bin {
         stride: i64,
@@ -140,13 +140,13 @@ impl Expr {
 
     /// `date_trunc(unit, timestamp)`.
     #[must_use]
-    pub fn truncate(self, unit: Unit) -> Option<Self> {
+    pub fn truncate(self, unit: TruncUnit) -> Option<Self> {
         self.over(TIMESTAMP, TIMESTAMP, |of| Node::Truncate(unit, of))
     }
 
     /// `date_part(field, date | timestamp | time)`.
     #[must_use]
-    pub fn part(self, field: Field) -> Option<Self> {
+    pub fn part(self, field: ExtractField) -> Option<Self> {
         // date_part of a date is that of its midnight.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };
         let known = field.is_of(&of.ty);
@@ -155,7 +155,7 @@ impl Expr {
 
     /// `EXTRACT(field FROM date | timestamp | time)` as from PostgreSQL 14 on: a numeric.
     #[must_use]
-    pub fn extract(self, field: Field) -> Option<Self> {
+    pub fn extract(self, field: ExtractField) -> Option<Self> {
         let known = field.is_of(&self.ty);
         // A date has no time of day here.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::value::Value;
+use super::value::ExprValue;
 
 /// Which case letters are changed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,11 @@ pub enum Case {
 
 /// `lower` and `upper`, `src/backend/utils/adt/oracle_compat.c` and `formatting.c`, PostgreSQL 13
 /// to 18, of ASCII; other letters are the collation's to know.
-pub(super) fn change<'a>(case: Case, text: Value<'a>, scratch: &mut Vec<u8>) -> Option<Value<'a>> {
+pub(super) fn change<'a>(
+    case: Case,
+    text: ExprValue<'a>,
+    scratch: &mut Vec<u8>,
+) -> Option<ExprValue<'a>> {
     let bytes = text.bytes(scratch)?;
     if !bytes.is_ascii() {
         return None;
@@ -28,10 +32,10 @@ pub(super) fn change<'a>(case: Case, text: Value<'a>, scratch: &mut Vec<u8>) -> 
         return Some(text);
     }
     let made = match text {
-        Value::Given(bytes) => {
+        ExprValue::Given(bytes) => {
             scratch.clear();
             scratch.extend(bytes);
-            Value::made(scratch)
+            ExprValue::made(scratch)
         }
         made => made,
     };

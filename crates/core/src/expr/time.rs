@@ -5,7 +5,7 @@
 
 use super::calendar::{Date, iso_week, weekday};
 use super::cast::to_numeric;
-use super::value::Value;
+use super::value::ExprValue;
 use crate::types::datetime::USECS_PER_DAY;
 pub(super) use crate::types::datetime::USECS_PER_SECOND;
 use crate::types::{KeyType, float};
@@ -18,7 +18,7 @@ const UNIX_EPOCH: i64 = -10_957 * USECS_PER_DAY;
 /// What `date_trunc` truncates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Unit {
+pub enum TruncUnit {
     Microseconds,
     Milliseconds,
     Second,
@@ -34,7 +34,7 @@ pub enum Unit {
     Millennium,
 }
 
-impl Unit {
+impl TruncUnit {
     /// All of them, with the names that the documentation gives them.
     pub const ALL: [(&str, Self); 13] = [
         ("microseconds", Self::Microseconds),
@@ -62,7 +62,7 @@ impl Unit {
 /// What `date_part` and `EXTRACT` get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Field {
+pub enum ExtractField {
     Microseconds,
     Milliseconds,
     Second,
@@ -83,7 +83,7 @@ pub enum Field {
     DayOfYear,
 }
 
-impl Field {
+impl ExtractField {
     /// All of them, with the names that the documentation gives them.
     pub const ALL: [(&str, Self); 18] = [
         ("microseconds", Self::Microseconds),
@@ -123,7 +123,7 @@ impl Field {
     }
 
     fn is_of_clock(self) -> bool {
-        use Field::{Hour, Microseconds, Milliseconds, Minute, Second};
+        use ExtractField::{Hour, Microseconds, Milliseconds, Minute, Second};
         matches!(self, Microseconds | Milliseconds | Second | Minute | Hour)
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn is_finite(usecs: i64) -> bool {
 }
 
 /// `timestamp_trunc`.
-pub(super) fn truncate(unit: Unit, usecs: i64) -> Option<i64> {
+pub(super) fn truncate(unit: TruncUnit, usecs: i64) -> Option<i64> {
     let days = usecs.div_euclid(USECS_PER_DAY);
     let date = Date::of(days)?;
     let down_to = |step: i64| Some(usecs - usecs.rem_euclid(step));
@@ -147,38 +147,38 @@ pub(super) fn truncate(unit: Unit, usecs: i64) -> Option<i64> {
     let year =
         |year: u32| (year > 0).then(|| Date { year, month: 1, day: 1 }.days() * USECS_PER_DAY);
     match unit {
-        Unit::Microseconds => Some(usecs),
-        Unit::Milliseconds => down_to(1_000),
-        Unit::Second => down_to(USECS_PER_SECOND),
-        Unit::Minute => down_to(USECS_PER_MINUTE),
-        Unit::Hour => down_to(USECS_PER_HOUR),
-        Unit::Day => down_to(USECS_PER_DAY),
-        Unit::Week => Some((days - weekday(days)) * USECS_PER_DAY),
-        Unit::Month => month(date.month),
-        Unit::Quarter => month((date.month - 1) / 3 * 3 + 1),
-        Unit::Year => year(date.year),
-        Unit::Decade => year(date.year / 10 * 10),
-        Unit::Century => year((date.year - 1) / 100 * 100 + 1),
-        Unit::Millennium => year((date.year - 1) / 1000 * 1000 + 1),
+        TruncUnit::Microseconds => Some(usecs),
+        TruncUnit::Milliseconds => down_to(1_000),
+        TruncUnit::Second => down_to(USECS_PER_SECOND),
+        TruncUnit::Minute => down_to(USECS_PER_MINUTE),
+        TruncUnit::Hour => down_to(USECS_PER_HOUR),
+        TruncUnit::Day => down_to(USECS_PER_DAY),
+        TruncUnit::Week => Some((days - weekday(days)) * USECS_PER_DAY),
+        TruncUnit::Month => month(date.month),
+        TruncUnit::Quarter => month((date.month - 1) / 3 * 3 + 1),
+        TruncUnit::Year => year(date.year),
+        TruncUnit::Decade => year(date.year / 10 * 10),
+        TruncUnit::Century => year((date.year - 1) / 100 * 100 + 1),
+        TruncUnit::Millennium => year((date.year - 1) / 1000 * 1000 + 1),
     }
 }
 
 /// `timestamp_part`, `time_part` and the `extract_` functions, for a value of the type `of`: a double
 /// precision or a numeric, as `to` says.
 pub(super) fn part<'a>(
-    field: Field,
-    value: Value<'_>,
+    field: ExtractField,
+    value: ExprValue<'_>,
     of: &KeyType,
     to: &KeyType,
     scratch: &mut Vec<u8>,
-) -> Option<Value<'a>> {
+) -> Option<ExprValue<'a>> {
     let usecs = value.int()?;
     let number = match of {
         KeyType::Time { .. } => of_clock(field, usecs)?,
         _ => of_timestamp(field, usecs)?,
     };
     match to {
-        KeyType::Float8 => Some(Value::Int(float::sortable(number.to_float()))),
+        KeyType::Float8 => Some(ExprValue::Int(float::sortable(number.to_float()))),
         _ => to_numeric(number.digits, number.scale, scratch),
     }
 }
@@ -212,39 +212,39 @@ impl Number {
 }
 
 /// Takes a field of the microseconds since midnight, or of a whole day of them.
-fn of_clock(field: Field, usecs: i64) -> Option<Number> {
+fn of_clock(field: ExtractField, usecs: i64) -> Option<Number> {
     let seconds = |scale| Number { digits: usecs % USECS_PER_MINUTE, scale, seconds: true };
     Some(match field {
-        Field::Microseconds => seconds(0),
-        Field::Milliseconds => seconds(3),
-        Field::Second => seconds(6),
-        Field::Minute => Number::whole(usecs / USECS_PER_MINUTE % 60),
-        Field::Hour => Number::whole(usecs / USECS_PER_HOUR),
-        Field::Epoch => Number { digits: usecs, scale: 6, seconds: false },
+        ExtractField::Microseconds => seconds(0),
+        ExtractField::Milliseconds => seconds(3),
+        ExtractField::Second => seconds(6),
+        ExtractField::Minute => Number::whole(usecs / USECS_PER_MINUTE % 60),
+        ExtractField::Hour => Number::whole(usecs / USECS_PER_HOUR),
+        ExtractField::Epoch => Number { digits: usecs, scale: 6, seconds: false },
         _ => return None,
     })
 }
 
-fn of_timestamp(field: Field, usecs: i64) -> Option<Number> {
+fn of_timestamp(field: ExtractField, usecs: i64) -> Option<Number> {
     let days = usecs.div_euclid(USECS_PER_DAY);
     let date = Date::of(days)?;
     let year = i64::from(date.year);
     Some(Number::whole(match field {
-        Field::Epoch => {
+        ExtractField::Epoch => {
             return Some(Number { digits: usecs - UNIX_EPOCH, scale: 6, seconds: false });
         }
-        Field::Day => date.day.into(),
-        Field::Month => date.month.into(),
-        Field::Quarter => ((date.month - 1) / 3 + 1).into(),
-        Field::Year => year,
-        Field::Decade => year / 10,
-        Field::Century => (year + 99) / 100,
-        Field::Millennium => (year + 999) / 1000,
-        Field::Week => iso_week(days)?.1,
-        Field::IsoYear => iso_week(days)?.0.into(),
-        Field::DayOfWeek => (weekday(days) + 1) % 7,
-        Field::IsoDayOfWeek => weekday(days) + 1,
-        Field::DayOfYear => days - Date { month: 1, day: 1, ..date }.days() + 1,
+        ExtractField::Day => date.day.into(),
+        ExtractField::Month => date.month.into(),
+        ExtractField::Quarter => ((date.month - 1) / 3 + 1).into(),
+        ExtractField::Year => year,
+        ExtractField::Decade => year / 10,
+        ExtractField::Century => (year + 99) / 100,
+        ExtractField::Millennium => (year + 999) / 1000,
+        ExtractField::Week => iso_week(days)?.1,
+        ExtractField::IsoYear => iso_week(days)?.0.into(),
+        ExtractField::DayOfWeek => (weekday(days) + 1) % 7,
+        ExtractField::IsoDayOfWeek => weekday(days) + 1,
+        ExtractField::DayOfYear => days - Date { month: 1, day: 1, ..date }.days() + 1,
         clock => return of_clock(clock, usecs.rem_euclid(USECS_PER_DAY)),
     }))
 }
@@ -273,7 +273,7 @@ mod tests {
     fn timestamp(text: &str) -> i64 {
         let ty = KeyType::Timestamp { precision: 6 };
         match read(&ty, text.as_bytes(), &mut Vec::new()) {
-            Some(Value::Int(usecs)) => usecs,
+            Some(ExprValue::Int(usecs)) => usecs,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -292,12 +292,15 @@ mod tests {
     #[test]
     fn what_lies_outside_of_four_digit_years_is_left_to_the_server() {
         let (first, last) = (timestamp("0001-01-01"), timestamp("9999-12-31 23:59:59.999999"));
-        assert_eq!(truncate(Unit::Decade, timestamp("0009-12-31")), None);
-        assert_eq!(truncate(Unit::Decade, timestamp("0010-01-01")), Some(timestamp("0010-01-01")));
-        assert_eq!(truncate(Unit::Millennium, timestamp("1000-12-31")), Some(first));
+        assert_eq!(truncate(TruncUnit::Decade, timestamp("0009-12-31")), None);
+        assert_eq!(
+            truncate(TruncUnit::Decade, timestamp("0010-01-01")),
+            Some(timestamp("0010-01-01"))
+        );
+        assert_eq!(truncate(TruncUnit::Millennium, timestamp("1000-12-31")), Some(first));
         assert_eq!([shift(first, -1), shift(last, 1), shift(i64::MAX, 0)], [None; 3]);
         assert_eq!(shift(first, 1), Some(first + 1));
-        for (_, unit) in Unit::ALL {
+        for (_, unit) in TruncUnit::ALL {
             assert_eq!([first - 1, last + 1].map(|usecs| truncate(unit, usecs)), [None; 2]);
             assert_eq!([i64::MIN, i64::MAX].map(|usecs| truncate(unit, usecs)), [None; 2]);
         }

@@ -11,7 +11,7 @@ use crate::types::{Datum, KeyType};
 
 /// A value that is not NULL.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value<'a> {
+pub(super) enum ExprValue<'a> {
     /// As [`Datum::Int`].
     Int(i64),
     Uuid(u128),
@@ -24,7 +24,7 @@ pub(super) enum Value<'a> {
     },
 }
 
-impl<'a> Value<'a> {
+impl<'a> ExprValue<'a> {
     pub(super) fn int(self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(value),
@@ -80,7 +80,11 @@ impl<'a> Value<'a> {
 }
 
 /// Reads `text` as the type `ty`; None if the value is not certain.
-pub(super) fn read<'a>(ty: &KeyType, text: &'a [u8], scratch: &mut Vec<u8>) -> Option<Value<'a>> {
+pub(super) fn read<'a>(
+    ty: &KeyType,
+    text: &'a [u8],
+    scratch: &mut Vec<u8>,
+) -> Option<ExprValue<'a>> {
     read_column(ty, parse::Value::Text(text), scratch)
 }
 
@@ -89,17 +93,17 @@ pub(super) fn read_column<'a>(
     ty: &KeyType,
     value: parse::Value<'a>,
     scratch: &mut Vec<u8>,
-) -> Option<Value<'a>> {
+) -> Option<ExprValue<'a>> {
     let given = value.bytes()?;
     let length = match value.read(ty, scratch)? {
-        Datum::Int(value) => return Some(Value::Int(value)),
-        Datum::Uuid(value) => return Some(Value::Uuid(value)),
+        Datum::Int(value) => return Some(ExprValue::Int(value)),
+        Datum::Uuid(value) => return Some(ExprValue::Uuid(value)),
         Datum::Bytes(bytes) => bytes.len(),
         _ => return None,
     };
     Some(match ty {
-        KeyType::Numeric { .. } => Value::Made { start: 0, end: length },
+        KeyType::Numeric { .. } => ExprValue::Made { start: 0, end: length },
         // The strings are their text, but for blanks at the end.
-        _ => Value::Given(&given[..length]),
+        _ => ExprValue::Given(&given[..length]),
     })
 }

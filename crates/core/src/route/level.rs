@@ -18,8 +18,8 @@ const MAX_SLOTS: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) enum Level {
     Hash(Hash),
-    List(List),
-    Range(Range),
+    List(ListLevel),
+    Range(RangeLevel),
     /// The server must be asked before the lookup.
     Asked(Box<Level>),
     /// The key has a column that neither side can evaluate for the other.
@@ -37,7 +37,7 @@ pub(super) struct Hash {
 
 /// `values` is sorted; each has its child next to it.
 #[derive(Debug)]
-pub(super) struct List {
+pub(super) struct ListLevel {
     part: Part,
     values: Vec<(OwnedDatum, NodeId)>,
     null: Option<NodeId>,
@@ -46,7 +46,7 @@ pub(super) struct List {
 
 /// `ranges` is sorted by lower bound and does not overlap.
 #[derive(Debug)]
-pub(super) struct Range {
+pub(super) struct RangeLevel {
     parts: Vec<Part>,
     ranges: Vec<(Vec<Edge>, Vec<Edge>, NodeId)>,
     ints: Option<Ints>,
@@ -65,10 +65,10 @@ impl Level {
         match strategy {
             Strategy::Hash => Self::Hash(Hash::new(parts, children())),
             Strategy::List => match parts[..] {
-                [ref part] => Self::List(List::new(part.clone(), children(), default)),
+                [ref part] => Self::List(ListLevel::new(part.clone(), children(), default)),
                 _ => Self::Opaque,
             },
-            Strategy::Range => Self::Range(Range::new(parts, children(), default)),
+            Strategy::Range => Self::Range(RangeLevel::new(parts, children(), default)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Hash {
     }
 }
 
-impl List {
+impl ListLevel {
     fn new<'t>(
         part: Part,
         children: impl Iterator<Item = (NodeId, &'t Bound)>,
@@ -167,7 +167,7 @@ impl List {
     }
 }
 
-impl Range {
+impl RangeLevel {
     fn new<'t>(
         parts: Vec<Part>,
         children: impl Iterator<Item = (NodeId, &'t Bound)>,

@@ -2,13 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use super::kind::Kind;
+use super::kind::ValueKind;
 use super::tag::{Tag, Tagged};
 use crate::string;
 
 /// Why a column does not hold a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misfit {
+pub(crate) struct ValueMisfit {
     /// The value, by its type.
     pub(crate) value: String,
     /// The loss, unless it is only that the types differ.
@@ -31,7 +31,7 @@ const MISSING: &str =
     "Use None for missing values, for which pandas has NaN, or convert the value with str(...).";
 const FINITE: &str = "JSON has no NaN or Infinity: use None or a str instead.";
 
-impl Misfit {
+impl ValueMisfit {
     fn new(value: impl Into<String>, why: Option<&'static str>, hint: &'static str) -> Self {
         Self { value: value.into(), why, hint, can_round: false }
     }
@@ -45,45 +45,49 @@ impl Misfit {
 /// if the server `rounds` them.
 pub(crate) fn put(
     value: Tagged<'_>,
-    kind: &Kind,
+    kind: &ValueKind,
     rounds: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Misfit> {
-    let is_json = matches!(kind, Kind::Json | Kind::Document);
+) -> Result<(), ValueMisfit> {
+    let is_json = matches!(kind, ValueKind::Json | ValueKind::Document);
     match value.tag {
         Tag::Bytes if is_json => match value.bytes() {
             Some(bytes) => put_document(&bytes, out),
-            None => Err(Misfit::of_type("bytes")),
+            None => Err(ValueMisfit::of_type("bytes")),
         },
         _ if is_json => put_in_json(value, out),
         Tag::Decimal | Tag::Infinite | Tag::Single => put_number(value, kind, out),
         Tag::Bytes => put_bytes(value, kind, out),
-        Tag::Uuid => put_if(matches!(kind, Kind::Uuid | Kind::Text | Kind::Other), value, out),
-        Tag::Address => {
-            put_if(matches!(kind, Kind::Network | Kind::Text | Kind::Other), value, out)
+        Tag::Uuid => {
+            put_if(matches!(kind, ValueKind::Uuid | ValueKind::Text | ValueKind::Other), value, out)
         }
+        Tag::Address => put_if(
+            matches!(kind, ValueKind::Network | ValueKind::Text | ValueKind::Other),
+            value,
+            out,
+        ),
         _ => put_time(value, kind, rounds, out),
     }
 }
 
 /// Appends a tagged value within a value of the type json or jsonb.
-pub(crate) fn put_in_json(value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), Misfit> {
+pub(crate) fn put_in_json(value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     match value.tag {
         Tag::Decimal | Tag::Single if value.is_finite() => out.extend(value.text.as_bytes()),
         Tag::Decimal | Tag::Single | Tag::Infinite => {
-            return Err(Misfit::new(value.text, None, FINITE));
+            return Err(ValueMisfit::new(value.text, None, FINITE));
         }
-        Tag::Bytes => return Err(Misfit::new("bytes", None, DECODE)),
+        Tag::Bytes => return Err(ValueMisfit::new("bytes", None, DECODE)),
         _ => put_string(value.text, out),
     }
     Ok(())
 }
 
 /// Appends a JSON text that is all of a value.
-pub(crate) fn put_document(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
-    let text = str::from_utf8(bytes).map_err(|_| Misfit::new("bytes", None, DECODE))?;
+pub(crate) fn put_document(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
+    let text = str::from_utf8(bytes).map_err(|_| ValueMisfit::new("bytes", None, DECODE))?;
     let document: &RawValue = serde_json::from_str(text)
-        .map_err(|_| Misfit::new("a str or bytes that are not valid JSON", None, CONVERT))?;
+        .map_err(|_| ValueMisfit::new("a str or bytes that are not valid JSON", None, CONVERT))?;
     out.extend_from_slice(document.get().as_bytes());
     Ok(())
 }
@@ -92,19 +96,19 @@ fn put_string(text: &str, out: &mut Vec<u8>) {
     string::put_json(text.as_bytes(), out);
 }
 
-fn put_if(fits: bool, value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), Misfit> {
+fn put_if(fits: bool, value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     if !fits {
-        return Err(Misfit::of_type(value.name()));
+        return Err(ValueMisfit::of_type(value.name()));
     }
     put_string(value.text, out);
     Ok(())
 }
 
-fn put_bytes(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Misfit> {
-    let misfit = |why| Misfit::new("bytes", why, DECODE);
+fn put_bytes(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
+    let misfit = |why| ValueMisfit::new("bytes", why, DECODE);
     match kind {
-        Kind::Bytea => put_string(&format!("\\x{}", value.text), out),
-        Kind::Text => {
+        ValueKind::Bytea => put_string(&format!("\\x{}", value.text), out),
+        ValueKind::Text => {
             let text = value.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
             let text = text.filter(|text| !text.contains('\0'));
             put_string(&text.ok_or_else(|| misfit(Some("they are not valid UTF-8")))?, out);
@@ -114,9 +118,14 @@ fn put_bytes(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Mi
     Ok(())
 }
 
-fn put_time(value: Tagged<'_>, kind: &Kind, rounds: bool, out: &mut Vec<u8>) -> Result<(), Misfit> {
-    use Kind::{Date, Interval, Other, Text, Time, Timestamp, Timestamptz, Timetz};
-    let misfit = |why, hint| Err(Misfit::new(value.name(), Some(why), hint));
+fn put_time(
+    value: Tagged<'_>,
+    kind: &ValueKind,
+    rounds: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), ValueMisfit> {
+    use ValueKind::{Date, Interval, Other, Text, Time, Timestamp, Timestamptz, Timetz};
+    let misfit = |why, hint| Err(ValueMisfit::new(value.name(), Some(why), hint));
     let fits = match (value.tag, kind) {
         (_, Text | Other)
         | (Tag::Date, Date | Timestamp | Timestamptz)
@@ -144,34 +153,36 @@ fn put_time(value: Tagged<'_>, kind: &Kind, rounds: bool, out: &mut Vec<u8>) -> 
     };
     if fits && !matches!(kind, Text) && value.has_nanoseconds() && !rounds {
         let why = Some("it has nanoseconds, which would be lost");
-        return Err(Misfit { can_round: true, ..Misfit::new(value.name(), why, ROUND) });
+        return Err(ValueMisfit { can_round: true, ..ValueMisfit::new(value.name(), why, ROUND) });
     }
     put_if(fits, value, out)
 }
 
-fn put_number(value: Tagged<'_>, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Misfit> {
+fn put_number(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     match kind {
-        Kind::Double if value.tag == Tag::Single => {
+        ValueKind::Double if value.tag == Tag::Single => {
             // Each number of single precision is one of double precision.
             let wide = value.text.parse::<f32>().map(f64::from);
-            let wide = wide.map_err(|_| Misfit::of_type(value.name()))?;
+            let wide = wide.map_err(|_| ValueMisfit::of_type(value.name()))?;
             put_string(&format!("{wide:e}"), out);
         }
-        Kind::Int if value.is_finite() => put_integer(value.text, out)?,
-        Kind::Text | Kind::Other if value.tag == Tag::Infinite && value.text == "NaN" => {
-            return Err(Misfit::new("NaN", None, MISSING));
+        ValueKind::Int if value.is_finite() => put_integer(value.text, out)?,
+        ValueKind::Text | ValueKind::Other if value.tag == Tag::Infinite && value.text == "NaN" => {
+            return Err(ValueMisfit::new("NaN", None, MISSING));
         }
-        Kind::Text | Kind::Double | Kind::Number | Kind::Other => put_string(value.text, out),
-        _ => return Err(Misfit::of_type(value.name())),
+        ValueKind::Text | ValueKind::Double | ValueKind::Number | ValueKind::Other => {
+            put_string(value.text, out)
+        }
+        _ => return Err(ValueMisfit::of_type(value.name())),
     }
     Ok(())
 }
 
 /// Appends a decimal number for a column of integers, if it is one.
-pub(crate) fn put_integer(number: &str, out: &mut Vec<u8>) -> Result<(), Misfit> {
+pub(crate) fn put_integer(number: &str, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     let integer = integer(number).ok_or_else(|| {
         let hint = "Round it in the code that produces the rows, or make the column numeric.";
-        Misfit::new(number, Some("it is not an integer"), hint)
+        ValueMisfit::new(number, Some("it is not an integer"), hint)
     })?;
     out.extend_from_slice(integer.as_bytes());
     Ok(())

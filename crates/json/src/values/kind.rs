@@ -4,7 +4,7 @@ use pgsluice_core::types::{Column, ColumnType, Made};
 
 /// A type, as far as it matters for the values of a program. A domain is of the kind of the type below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// Character strings.
     Text,
     Bool,
@@ -29,13 +29,13 @@ pub(crate) enum Kind {
     Document,
     /// Built-in types whose syntax is their own, and which no number means.
     Own,
-    Array(Box<Kind>),
-    Composite(Vec<(String, Kind)>),
+    Array(Box<ValueKind>),
+    Composite(Vec<(String, ValueKind)>),
     /// A type that is not known here, such as an enum or a type of an extension.
     Other,
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the kind of a type; `json` is that of json and jsonb.
     pub(crate) fn of(ty: &ColumnType, json: &Self) -> Self {
         let base = ty.base();
@@ -108,18 +108,30 @@ mod tests {
     #[test]
     fn a_domain_is_of_the_kind_below_it() {
         let date = ty(1082, Made::Alone);
-        assert_eq!(Kind::of(&ty(9, Made::Domain(date.clone().into())), &Kind::Json), Kind::Date);
+        assert_eq!(
+            ValueKind::of(&ty(9, Made::Domain(date.clone().into())), &ValueKind::Json),
+            ValueKind::Date
+        );
         let array = ty(1182, Made::Array { delimiter: b',', element: date.into() });
-        assert_eq!(Kind::of(&array, &Kind::Json), Kind::Array(Kind::Date.into()));
-        assert_eq!(Kind::of(&ty(99_999, Made::Alone), &Kind::Json), Kind::Other);
-        assert_eq!(Kind::of(&ty(1560, Made::Enum), &Kind::Json), Kind::Other);
+        assert_eq!(
+            ValueKind::of(&array, &ValueKind::Json),
+            ValueKind::Array(ValueKind::Date.into())
+        );
+        assert_eq!(ValueKind::of(&ty(99_999, Made::Alone), &ValueKind::Json), ValueKind::Other);
+        assert_eq!(ValueKind::of(&ty(1560, Made::Enum), &ValueKind::Json), ValueKind::Other);
     }
 
     #[test]
     fn numbers_are_no_times() {
-        for kind in [Kind::Date, Kind::Interval, Kind::Bytea, Kind::Network, Kind::Own] {
+        for kind in [
+            ValueKind::Date,
+            ValueKind::Interval,
+            ValueKind::Bytea,
+            ValueKind::Network,
+            ValueKind::Own,
+        ] {
             assert!(!kind.takes_numbers() && !kind.takes_booleans(), "{kind:?}");
         }
-        assert!(Kind::Int.takes_numbers() && !Kind::Int.takes_booleans());
+        assert!(ValueKind::Int.takes_numbers() && !ValueKind::Int.takes_booleans());
     }
 }

@@ -10,11 +10,11 @@ mod kind;
 mod tag;
 
 use crate::goes::{Goes, Paths};
-use crate::refused::Refused;
-use crate::target::Target;
+use crate::refused::RefusedLine;
+use crate::target::KeyTarget;
 use crate::{string, walk};
-use fit::Misfit;
-use kind::Kind;
+use fit::ValueMisfit;
+use kind::ValueKind;
 use tag::{MARK, Tagged};
 
 /// How lines of a program's values are written as NDJSON.
@@ -34,18 +34,18 @@ struct ValueColumn {
     name: String,
     /// The name of its type.
     ty: String,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 impl Values {
-    pub(crate) fn new(targets: &[Target], are_rows: bool, paths: Paths) -> Self {
+    pub(crate) fn new(targets: &[KeyTarget], are_rows: bool, paths: Paths) -> Self {
         // A string of a row is the text of its value, as a field of a file is.
-        let json = if are_rows { Kind::Document } else { Kind::Json };
-        let columns = targets.iter().map(|Target { key, column, .. }| ValueColumn {
+        let json = if are_rows { ValueKind::Document } else { ValueKind::Json };
+        let columns = targets.iter().map(|KeyTarget { key, column, .. }| ValueColumn {
             key: key.clone(),
             name: column.name.clone(),
             ty: column.ty.name.clone(),
-            kind: Kind::of(&column.ty, &json),
+            kind: ValueKind::of(&column.ty, &json),
         });
         Self { columns: columns.collect(), paths, are_rows, rounds: false }
     }
@@ -60,8 +60,8 @@ impl Values {
     }
 
     /// Appends the object that a line stands for, with each value as its column reads it.
-    pub(crate) fn put_plain(&self, line: &[u8], out: &mut Vec<u8>) -> Result<(), Refused> {
-        let line = str::from_utf8(line).map_err(|error| Refused::encoding(line, error))?;
+    pub(crate) fn put_plain(&self, line: &[u8], out: &mut Vec<u8>) -> Result<(), RefusedLine> {
+        let line = str::from_utf8(line).map_err(|error| RefusedLine::encoding(line, error))?;
         out.push(b'{');
         match self.are_rows {
             true => self.put_row(line, out)?,
@@ -81,11 +81,11 @@ impl Values {
         Ok(())
     }
 
-    fn put_row(&self, line: &str, out: &mut Vec<u8>) -> Result<(), Refused> {
+    fn put_row(&self, line: &str, out: &mut Vec<u8>) -> Result<(), RefusedLine> {
         let mut place = 0;
         walk::elements(line, line, |value| {
             let Some(column) = self.columns.get(place) else {
-                return Err(Refused::new(line, value, "extra data after last expected column"));
+                return Err(RefusedLine::new(line, value, "extra data after last expected column"));
             };
             put_key(&column.key, out);
             place += 1;
@@ -94,7 +94,7 @@ impl Values {
         match self.columns.get(place) {
             None => Ok(()),
             Some(ValueColumn { name, .. }) => {
-                Err(Refused::new(line, line, format!("missing data for column \"{name}\"")))
+                Err(RefusedLine::new(line, line, format!("missing data for column \"{name}\"")))
             }
         }
     }
@@ -105,15 +105,15 @@ impl Values {
         line: &str,
         value: &str,
         out: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedLine> {
         let ValueColumn { name, ty, kind, .. } = &self.columns[place];
         put(line, value, kind, self.rounds, out).map_err(|flaw| match flaw {
             Flaw::Refused(refused) => refused,
-            Flaw::Misfit(Misfit { value: what, why, hint, can_round }) => {
+            Flaw::Misfit(ValueMisfit { value: what, why, hint, can_round }) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let message = format!("column {name} of type {ty} cannot hold {what}{why}");
-                let refused = Refused::new(line, value, message).with_hint(hint);
-                Refused { column: Some(place), can_round, ..refused }
+                let refused = RefusedLine::new(line, value, message).with_hint(hint);
+                RefusedLine { column: Some(place), can_round, ..refused }
             }
         })
     }
@@ -142,18 +142,18 @@ impl Values {
 
 /// Why a value is not written.
 enum Flaw {
-    Refused(Refused),
-    Misfit(Misfit),
+    Refused(RefusedLine),
+    Misfit(ValueMisfit),
 }
 
-impl From<Misfit> for Flaw {
-    fn from(misfit: Misfit) -> Self {
+impl From<ValueMisfit> for Flaw {
+    fn from(misfit: ValueMisfit) -> Self {
         Self::Misfit(misfit)
     }
 }
 
-impl From<Refused> for Flaw {
-    fn from(refused: Refused) -> Self {
+impl From<RefusedLine> for Flaw {
+    fn from(refused: RefusedLine) -> Self {
         Self::Refused(refused)
     }
 }
@@ -172,28 +172,39 @@ fn put_comma(out: &mut Vec<u8>) {
 }
 
 /// Appends a value for a column of this kind, which may round.
-fn put(line: &str, value: &str, kind: &Kind, rounds: bool, out: &mut Vec<u8>) -> Result<(), Flaw> {
+fn put(
+    line: &str,
+    value: &str,
+    kind: &ValueKind,
+    rounds: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), Flaw> {
     if let Some(tagged) = Tagged::read(value) {
         return Ok(fit::put(tagged, kind, rounds, out)?);
     }
     let misfit = |value: &str| {
         let hint = "Convert it in the code that produces the rows to a value of the column's type.";
-        Err(Flaw::Misfit(Misfit { value: value.to_owned(), why: None, hint, can_round: false }))
+        Err(Flaw::Misfit(ValueMisfit {
+            value: value.to_owned(),
+            why: None,
+            hint,
+            can_round: false,
+        }))
     };
     match (value.as_bytes().first(), kind) {
-        (Some(b'['), Kind::Array(element)) => {
+        (Some(b'['), ValueKind::Array(element)) => {
             return put_elements(line, value, element, rounds, out);
         }
-        (Some(b'{'), Kind::Composite(columns)) => {
+        (Some(b'{'), ValueKind::Composite(columns)) => {
             return put_members(line, value, columns, rounds, out);
         }
         (Some(b'{' | b'['), _) => put_within(value, out)?,
-        (Some(b'"'), Kind::Document) => {
+        (Some(b'"'), ValueKind::Document) => {
             let mut text = Vec::new();
             string::unescape::<string::Plain>(line, string::inner(value), &mut text)?;
             fit::put_document(&text, out)?;
         }
-        (Some(b'-' | b'0'..=b'9'), Kind::Int) => fit::put_integer(value, out)?,
+        (Some(b'-' | b'0'..=b'9'), ValueKind::Int) => fit::put_integer(value, out)?,
         (Some(b'-' | b'0'..=b'9'), kind) if !kind.takes_numbers() => return misfit("a number"),
         (Some(b't' | b'f'), kind) if !kind.takes_booleans() => return misfit("a bool"),
         _ => out.extend_from_slice(value.as_bytes()),
@@ -205,7 +216,7 @@ fn put(line: &str, value: &str, kind: &Kind, rounds: bool, out: &mut Vec<u8>) ->
 fn put_elements(
     line: &str,
     value: &str,
-    element: &Kind,
+    element: &ValueKind,
     rounds: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Flaw> {
@@ -228,7 +239,7 @@ fn put_elements(
 fn put_members(
     line: &str,
     value: &str,
-    columns: &[(String, Kind)],
+    columns: &[(String, ValueKind)],
     rounds: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Flaw> {
@@ -237,7 +248,7 @@ fn put_members(
     walk::members(line, value, |key, value| {
         put_key(&key, out);
         let kind = columns.iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
-        put(line, value, kind.unwrap_or(&Kind::Json), rounds, out)
+        put(line, value, kind.unwrap_or(&ValueKind::Json), rounds, out)
             .map_err(|found| stop(line, value, &mut flaw, found))
     })
     .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
@@ -246,13 +257,13 @@ fn put_members(
 }
 
 /// Ends a walk: the flaw goes around its errors.
-fn stop(line: &str, value: &str, flaw: &mut Option<Flaw>, found: Flaw) -> Refused {
+fn stop(line: &str, value: &str, flaw: &mut Option<Flaw>, found: Flaw) -> RefusedLine {
     *flaw = Some(found);
-    Refused::new(line, value, "")
+    RefusedLine::new(line, value, "")
 }
 
 /// Appends a value within which all is JSON.
-fn put_within(value: &str, out: &mut Vec<u8>) -> Result<(), Misfit> {
+fn put_within(value: &str, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     replace(value, out, fit::put_in_json)
 }
 

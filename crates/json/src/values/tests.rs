@@ -4,15 +4,15 @@ use pgsluice_core::types::{Column, ColumnType, Made};
 
 use super::Values;
 use crate::goes::Paths;
-use crate::target::{Missing, Target};
+use crate::target::{KeyTarget, MissingKey};
 
 fn ty(oid: u32, made: Made) -> ColumnType {
     ColumnType { oid, modifier: -1, name: format!("type{oid}"), made }
 }
 
-fn target(key: &str, ty: ColumnType) -> Target {
+fn target(key: &str, ty: ColumnType) -> KeyTarget {
     let column = Column { name: key.to_owned(), ty };
-    Target { key: key.to_owned(), column, missing: Missing::Null }
+    KeyTarget { key: key.to_owned(), column, missing: MissingKey::Null }
 }
 
 /// Writes a value for a column of a built-in type.

@@ -8,17 +8,17 @@ use draw::{Drawn, Value};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 use pgsluice_core::types::{Column, ColumnType};
-use pgsluice_json::{Keys, Missing, Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, Keys, MissingKey, Objects, UnknownKeys};
 use proptest::prelude::*;
 
 /// Columns `c0`, `c1` and so on, each second one with a default.
 fn objects(types: &[ColumnType]) -> Objects {
-    let targets = types.iter().enumerate().map(|(place, ty)| Target {
+    let targets = types.iter().enumerate().map(|(place, ty)| KeyTarget {
         key: format!("c{place}"),
         column: Column { name: format!("column {place}"), ty: ty.clone() },
-        missing: if place % 2 == 0 { Missing::Null } else { Missing::Default },
+        missing: if place % 2 == 0 { MissingKey::Null } else { MissingKey::Default },
     });
-    Objects::new(targets.collect(), Unknown::Ignore)
+    Objects::new(targets.collect(), UnknownKeys::Ignore)
 }
 
 /// The fields of a row as they stand, and their values.

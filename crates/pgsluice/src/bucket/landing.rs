@@ -19,7 +19,7 @@ const NEWEST: f64 = 0.25;
 
 /// What the two ways have taken.
 #[derive(Debug)]
-pub(super) struct Landing {
+pub(super) struct LandingCosts {
     /// Whether rows of several leaves may travel together at all.
     is_open: bool,
     alone: Way,
@@ -33,7 +33,7 @@ struct Way {
     nanoseconds_a_byte: f64,
 }
 
-impl Landing {
+impl LandingCosts {
     pub(super) fn new(is_open: bool) -> Self {
         Self { is_open, alone: Way::default(), together: Way::default(), taken: 0 }
     }

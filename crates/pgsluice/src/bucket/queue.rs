@@ -10,7 +10,7 @@
 //! 5. The first transaction of a load takes about the first [`FIRST_BYTES`] of the input, or all of it. Other
 //!    connections send meanwhile, but commit nothing before it: see `sink`.
 //! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
-//!    ([`Landing`]).
+//!    ([`LandingCosts`]).
 //!
 //! Locks are taken in this order: the scheduler, the shards by their numbers, the pool.
 
@@ -24,7 +24,7 @@ use pgsluice_core::bucket::{
 use tokio::sync::watch;
 
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
-use super::landing::Landing;
+use super::landing::LandingCosts;
 use super::meeting::Meeting;
 use super::relied::Relied;
 use super::waiting::Waiting;
@@ -83,7 +83,7 @@ pub(super) struct State {
     /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
     pub(super) urgent: Vec<usize>,
     pub(super) first: First,
-    pub(super) landing: Landing,
+    pub(super) landing: LandingCosts,
     /// Whether rows may be sent.
     is_open: bool,
 }
@@ -137,7 +137,7 @@ impl<'c> Queue<'c> {
             false => First::Done,
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
-        let landing = Landing::new(joins);
+        let landing = LandingCosts::new(joins);
         let meeting = Meeting::new(nodes);
         if control.attempts.updates_first() {
             meeting.update_first();

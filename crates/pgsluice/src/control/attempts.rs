@@ -19,7 +19,7 @@ pub(crate) enum Rejecting {
 
 /// A partition that the load has made.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
+pub(crate) struct MadePartition {
     pub(crate) relation: Relation,
     pub(crate) parent: Relation,
     /// The state of its tables in the catalogue when it was made.
@@ -45,7 +45,7 @@ struct Names {
     /// Whether the next attempt must update rows that are there before it inserts others.
     updates_first: bool,
     /// The partitions that were made, the upper ones first.
-    made: Vec<Made>,
+    made: Vec<MadePartition>,
 }
 
 impl Attempts {
@@ -106,12 +106,12 @@ impl Attempts {
     }
 
     /// Adds the partitions that were made.
-    pub(crate) fn add_made(&self, made: Vec<Made>) {
+    pub(crate) fn add_made(&self, made: Vec<MadePartition>) {
         self.names().made.extend(made);
     }
 
     /// Returns the partitions that were made, once.
-    pub(crate) fn take_made(&self) -> Vec<Made> {
+    pub(crate) fn take_made(&self) -> Vec<MadePartition> {
         std::mem::take(&mut self.names().made)
     }
 

@@ -12,7 +12,7 @@ use pgsluice_session::connect::{Caller, Pid};
 
 use crate::error::Error;
 use attempts::Attempts;
-pub(crate) use attempts::{Made, Rejecting};
+pub(crate) use attempts::{MadePartition, Rejecting};
 use busy::Busy;
 pub use progress::Progress;
 use stop::STOP_POLL;

@@ -96,12 +96,12 @@ impl<R: Rank> Part<R> {
 }
 
 /// The entries that one thread has gathered.
-pub(super) struct Gathered<'e, R> {
+pub(super) struct GatheredEntries<'e, R> {
     entries: &'e Entries<R>,
     parts: Vec<Vec<Entry<R>>>,
 }
 
-impl<'e, R: Rank + Send> Gathered<'e, R> {
+impl<'e, R: Rank + Send> GatheredEntries<'e, R> {
     pub(super) fn new(entries: &'e Entries<R>) -> Self {
         Self { entries, parts: (0..PARTS).map(|_| Vec::with_capacity(AT_ONCE)).collect() }
     }
@@ -136,7 +136,7 @@ mod tests {
         let (mut fields, mut scratch) = (Fields::default(), Vec::new());
         for memory in [1 << 30, 10_000] {
             let entries = Entries::<NoRank>::new(memory);
-            let mut gathered = Gathered::new(&entries);
+            let mut gathered = GatheredEntries::new(&entries);
             for row in 0..ROWS {
                 let text = row.to_string();
                 parser.parse(text.as_bytes(), &mut fields);

@@ -1,6 +1,6 @@
 //! The same of few rows, by one thread: to begin others takes longer.
 
-use pgsluice_core::duplicates::{Entry, Value, superseded};
+use pgsluice_core::duplicates::{Entry, RankedValue, superseded};
 use roaring::RoaringTreemap;
 
 use super::alone::KeysAlone;
@@ -23,7 +23,7 @@ pub(crate) fn find_few(
     };
     let mut reader = Reader::new(inputs.clone(), &plan.shape);
     let secret = secret();
-    let (mut entries, mut unread) = (Vec::<Entry<Value>>::new(), Vec::new());
+    let (mut entries, mut unread) = (Vec::<Entry<RankedValue>>::new(), Vec::new());
     let mut used = None;
     while let Some(split) = reader.next(used.take())? {
         let read = keys.read(&split, changes, &secret, &mut unread, |entry| {

@@ -15,12 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 use pgsluice_core::catalog::label;
-use pgsluice_core::duplicates::{Entry, KeyPart, NoPrint, NoRank, Rank, Secret, Value, superseded};
+use pgsluice_core::duplicates::{
+    Entry, KeyPart, NoPrint, NoRank, Rank, RankedValue, Secret, superseded,
+};
 use pgsluice_core::parse::Fields;
 use roaring::RoaringTreemap;
 
 use self::alone::KeysAlone;
-use self::entries::{Entries, Gathered};
+use self::entries::{Entries, GatheredEntries};
 pub(crate) use self::few::find_few;
 use crate::control::Control;
 use crate::counts::words::count;
@@ -29,7 +31,7 @@ use crate::error::{Error, Result, option};
 use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
-use crate::plan::changes::{Changes, Key};
+use crate::plan::changes::{Changes, MatchKey};
 use crate::route::routing::Routing;
 use crate::route::row::Routed;
 use crate::source::reading::Reading;
@@ -95,7 +97,7 @@ pub(crate) fn find(
     let unkeyed = AtomicU64::new(0);
     let finding = Finding { job, plan, changes, inputs, target, control, secret, unkeyed };
     let found = match &changes.newer {
-        Some(_) => finding.find::<Value>(),
+        Some(_) => finding.find::<RankedValue>(),
         None => finding.find::<NoRank>(),
     };
     control.progress.wait_for(None);
@@ -153,7 +155,7 @@ impl Finding<'_> {
         let Self { plan, changes, target, control, .. } = self;
         let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
         let mut keys = KeysAlone::new(plan, changes);
-        let mut gathered = Gathered::new(entries);
+        let mut gathered = GatheredEntries::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());
         while let Some(split) = reading.next(control) {
             if let Some(keys) = &mut keys {
@@ -195,7 +197,7 @@ impl Finding<'_> {
         routed: &Routed<'_>,
         scratch: &mut Vec<u8>,
     ) -> Result<Option<Entry<R>>> {
-        let Key { parts, joins_nulls, is_of_root, columns, .. } = &self.changes.key;
+        let MatchKey { parts, joins_nulls, is_of_root, columns, .. } = &self.changes.key;
         // What the server refuses is no duplicate of anything.
         if routed.refused {
             return Ok(None);
@@ -252,7 +254,7 @@ impl Ranked for NoRank {
     }
 }
 
-impl Ranked for Value {
+impl Ranked for RankedValue {
     fn of(
         newer: Option<&KeyPart>,
         (row, fields): (&[u8], &Fields),

@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
 use crate::error::{Error, Result};
-use crate::exchange::sql::{Definition, Stage};
+use crate::exchange::sql::{BuildStage, Definition};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::qualified::qualified;
@@ -36,13 +36,16 @@ pub(super) async fn build(
     let indexes: Vec<Task> = leaves
         .iter()
         .flat_map(|(node, shadow)| {
-            let indexes = shadow.steps(Stage::Index);
+            let indexes = shadow.steps(BuildStage::Index);
             indexes.map(|index| Task { node: *node, steps: vec![index] })
         })
         .collect();
     let rest: Vec<Task> = leaves
         .iter()
-        .map(|(node, shadow)| Task { node: *node, steps: shadow.steps(Stage::Finish).collect() })
+        .map(|(node, shadow)| Task {
+            node: *node,
+            steps: shadow.steps(BuildStage::Finish).collect(),
+        })
         .filter(|task| !task.steps.is_empty())
         .collect();
     control.progress.indexes_total.store(indexes.len() as u64, Relaxed);
@@ -76,7 +79,7 @@ async fn work(
                 control
                     .progress
                     .indexes_built
-                    .fetch_add(u64::from(step.stage == Stage::Index), Relaxed);
+                    .fetch_add(u64::from(step.stage == BuildStage::Index), Relaxed);
             }
         }
         Ok(())

@@ -38,11 +38,11 @@ fn differing<'a>(before: &'a str, now: &'a str) -> (&'a str, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::{Definition, difference, differing};
-    use crate::exchange::sql::Stage;
+    use crate::exchange::sql::BuildStage;
 
     fn list(things: &[(&str, &str)]) -> Vec<Definition> {
         let thing = |(name, sql): &(&str, &str)| Definition {
-            stage: Stage::Described,
+            stage: BuildStage::Described,
             kind: "column".into(),
             name: (*name).into(),
             sql: (*sql).into(),

@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use super::{Claim, Exchange, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::exchange::sql::{Defined, Definition, Reader, Stage};
+use crate::exchange::sql::{BuildStage, Defined, Definition, LeafReader};
 use crate::pg::sql;
 
 /// How often a connection looks whether another one has made the table that it needs.
@@ -25,7 +25,7 @@ pub(super) struct Shadow {
 
 impl Shadow {
     /// The statements of one stage, in order.
-    pub(super) fn steps(&self, stage: Stage) -> impl Iterator<Item = &Definition> {
+    pub(super) fn steps(&self, stage: BuildStage) -> impl Iterator<Item = &Definition> {
         self.defined.shadow.iter().filter(move |made| made.stage == stage)
     }
 }
@@ -42,7 +42,7 @@ pub(crate) struct Destination {
 /// Makes the tables shadow leaves, on one connection.
 pub(crate) struct Maker<'a> {
     exchange: &'a Exchange<'a>,
-    reader: OnceCell<Reader>,
+    reader: OnceCell<LeafReader>,
 }
 
 /// Who makes the table.
@@ -107,7 +107,8 @@ impl<'a> Maker<'a> {
         let reader = match self.reader.get() {
             Some(reader) => reader,
             None => {
-                let reader = Reader::prepare(client, facts[ROOT].oid, &self.exchange.load).await?;
+                let reader =
+                    LeafReader::prepare(client, facts[ROOT].oid, &self.exchange.load).await?;
                 self.reader.get_or_init(|| reader)
             }
         };
@@ -143,7 +144,7 @@ impl Exchange<'_> {
 
 /// Begins a transaction with the making of the table, and gives the session its settings back.
 fn making(defined: &Defined) -> String {
-    let statements = defined.shadow.iter().filter(|made| made.stage == Stage::Create);
+    let statements = defined.shadow.iter().filter(|made| made.stage == BuildStage::Create);
     let statements: Vec<&str> = statements.map(|made| made.sql.as_str()).collect();
     [sql::BEGIN, &statements.join("; "), sql::RESET_SETTINGS].join("; ")
 }

@@ -19,9 +19,9 @@ use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result, option};
-use crate::exchange::sql::{self as catalogue, Reader, Stage, find};
+use crate::exchange::sql::{self as catalogue, BuildStage, LeafReader, find};
 use crate::ledger::sql::is_held;
-use crate::ledger::{Ledger, Statements};
+use crate::ledger::{Ledger, ReceiptStatements};
 use crate::pg::exchange::obstacles;
 use crate::pg::{is_answer, sql};
 use crate::plan::Plan;
@@ -47,7 +47,8 @@ pub(super) async fn swap(
     let plan = exchange.plan;
     let client = &exchange.lock_session.client;
     client.batch_execute(sql::DEPARSE_SETTINGS).await?;
-    let reader = Reader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
+    let reader =
+        LeafReader::prepare(client, plan.catalogue.facts[ROOT].oid, &exchange.load).await?;
     let receipts = match receipts {
         Some((ledger, splits)) => {
             ledger.trust(client).await?;
@@ -89,10 +90,10 @@ struct Swap<'a> {
     exchange: &'a Exchange<'a>,
     plan: &'a Plan,
     client: &'a Client,
-    reader: Reader,
+    reader: LeafReader,
     leaves: Vec<&'a (NodeId, Shadow)>,
     control: &'a Control,
-    receipts: Option<(&'a Ledger, &'a Splits, Statements)>,
+    receipts: Option<(&'a Ledger, &'a Splits, ReceiptStatements)>,
 }
 
 /// How a leaf differs from what it was when its table was made.
@@ -194,7 +195,7 @@ impl Swap<'_> {
 
     async fn move_rows(&self) -> Result<u64> {
         // Functions find what they find in every session of this user.
-        let moving = self.statements(Stage::Move).collect::<Vec<_>>().join("; ");
+        let moving = self.statements(BuildStage::Move).collect::<Vec<_>>().join("; ");
         let moving = [sql::RESET_SEARCH_PATH, &moving, sql::PG_CATALOG_ONLY].join("; ");
         let answers = self.client.simple_query(&moving).await?;
         let rows = answers.iter().map(|answer| match answer {
@@ -204,7 +205,7 @@ impl Swap<'_> {
         Ok(rows.sum())
     }
 
-    fn statements(&self, stage: Stage) -> impl Iterator<Item = String> {
+    fn statements(&self, stage: BuildStage) -> impl Iterator<Item = String> {
         let all = self.leaves.iter().flat_map(move |(_, shadow)| shadow.steps(stage));
         all.map(|step| step.sql.clone())
     }
@@ -219,7 +220,7 @@ impl Swap<'_> {
             let leaf = &self.plan.tree.nodes[*node].relation;
             catalogue::rename(&self.exchange.shadow_name(*node), leaf)
         });
-        gone.chain(named).chain(self.statements(Stage::Rename))
+        gone.chain(named).chain(self.statements(BuildStage::Rename))
     }
 
     /// The new leaves take their places.
@@ -229,7 +230,7 @@ impl Swap<'_> {
             let bound = self.plan.catalogue.facts[*node].bound.as_deref().unwrap_or_default();
             catalogue::enter(parent, new, bound)
         });
-        attached.chain(self.statements(Stage::Late))
+        attached.chain(self.statements(BuildStage::Late))
     }
 
     /// The parent of a leaf, and the leaf.

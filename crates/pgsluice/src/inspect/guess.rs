@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use crate::error::{Error, Location, Remedy, Setting, option};
 use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
-use crate::source::{FileFormat, Header, Input, Names, OPENING};
+use crate::source::{FileFormat, Header, Input, InputNames, OPENING};
 
 /// Rows that a guess must hold for.
 const ROWS: usize = 20;
@@ -112,7 +112,7 @@ impl Opening {
             (Header::Present | Header::Skip(_), Some(names))
                 if said.is_empty()
                     && some_in(&names, columns)
-                    && how.by_name.lead(&Names::of("", names.clone()), columns).is_ok() =>
+                    && how.by_name.lead(&InputNames::of("", names.clone()), columns).is_ok() =>
             {
                 said.push("to match fields to columns by the names in the header".to_owned());
                 add.push(option("header").of("map"));
@@ -180,10 +180,10 @@ pub(super) fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
     found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()
 }
 
-pub(super) type Row = Vec<Option<Vec<u8>>>;
+pub(super) type SampleRow = Vec<Option<Vec<u8>>>;
 
 /// The fields of the first row, if they look like names and those of the next do not.
-pub(super) fn names(rows: &[Row]) -> Option<Vec<String>> {
+pub(super) fn names(rows: &[SampleRow]) -> Option<Vec<String>> {
     let name = |field: &Option<Vec<u8>>| {
         let text = String::from_utf8(field.clone()?).ok()?;
         let text = text.trim();
@@ -240,7 +240,7 @@ fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Settin
 }
 
 /// The one order of the table's columns in which each field of `rows` can be a value of its column.
-fn order(rows: &[Row], plan: &Plan) -> Option<Vec<String>> {
+fn order(rows: &[SampleRow], plan: &Plan) -> Option<Vec<String>> {
     let columns = &plan.catalogue.columns;
     let count = columns.len();
     if !(2..=MOST_COLUMNS).contains(&count) || rows.is_empty() {

@@ -22,7 +22,7 @@ use crate::error::{Error, Result, option};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::constraint::{self, Column};
+use crate::pg::constraint::{self, ReadColumn};
 use crate::pg::sql;
 use crate::plan::Plan;
 use crate::route::row::{KeyReader, Routed, Texts};
@@ -241,7 +241,7 @@ async fn ask_over(
         // The values are read as the session reads them, the bounds exactly.
         client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let constraints = constraint::constraints(client, &leaves).await?;
-        let columns = Column::of(client, plan.catalogue.facts[ROOT].oid).await?;
+        let columns = ReadColumn::of(client, plan.catalogue.facts[ROOT].oid).await?;
         client.batch_execute(sql::RESET_SETTINGS).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without one takes every row, or is no longer a partition.
@@ -263,7 +263,7 @@ async fn ask_leaf(
     plan: &Plan,
     leaf: NodeId,
     constraint: &str,
-    columns: &[Column],
+    columns: &[ReadColumn],
     keys: &[Values],
 ) -> Result<Result<usize>> {
     // Those that the table has.

@@ -22,7 +22,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::sink::context::Context;
-use crate::source::rewrite::Refusal;
+use crate::source::rewrite::RowRefusal;
 use crate::source::{Inputs, Reader, Split};
 
 /// What the server says of a sample.
@@ -146,7 +146,7 @@ struct Sent {
     rows: Vec<(u64, u64, u64)>,
     lines: u64,
     /// What is wrong with rows of which no row can be made, by their places among these.
-    refused: HashMap<usize, Refusal>,
+    refused: HashMap<usize, RowRefusal>,
 }
 
 impl Sent {

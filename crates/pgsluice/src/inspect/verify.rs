@@ -92,12 +92,12 @@ pub struct Audit {
     #[serde(flatten)]
     pub extra: ExtraNames,
     /// The leaves that have rows, or should have.
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<VerifiedLeaf>,
 }
 
 /// One leaf of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Leaf {
+pub struct VerifiedLeaf {
     /// Its name, qualified, and quoted where it must be.
     pub leaf: String,
     /// Its rows.
@@ -159,7 +159,7 @@ struct Comparison<'a> {
     /// The table as a query names it.
     table: String,
     nodes: HashMap<Oid, NodeId>,
-    leaves: BTreeMap<String, Leaf>,
+    leaves: BTreeMap<String, VerifiedLeaf>,
 }
 
 impl<'a> Comparison<'a> {
@@ -187,11 +187,11 @@ impl<'a> Comparison<'a> {
             }
         }
         audit.leaves = std::mem::take(&mut self.leaves).into_values().collect();
-        let sum = |of: fn(&Leaf) -> u64| audit.leaves.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&VerifiedLeaf) -> u64| audit.leaves.iter().map(of).sum::<u64>();
         audit.rows_missing = sum(|leaf| leaf.missing) + audit.missing_unlocated;
         audit.rows_surplus = sum(|leaf| leaf.surplus);
         audit.rows_misplaced = sum(|leaf| leaf.misplaced);
-        let differs = |leaf: &Leaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
+        let differs = |leaf: &VerifiedLeaf| leaf.surplus + leaf.missing + leaf.misplaced > 0;
         let as_it_should = audit.has_same_rows() || (subset && audit.missing_unlocated == 0);
         audit.equal = as_it_should && !audit.leaves.iter().any(differs);
         Ok(audit)
@@ -221,12 +221,16 @@ impl<'a> Comparison<'a> {
     }
 
     /// The entry of a leaf. A leaf that is younger than the plan is named by its number.
-    fn leaf(&mut self, oid: Oid) -> &mut Leaf {
+    fn leaf(&mut self, oid: Oid) -> &mut VerifiedLeaf {
         let name = match self.nodes.get(&oid) {
             Some(&node) => self.plan.tree.nodes[node].relation.label(),
             None => format!("table {oid}"),
         };
-        let leaf = || Leaf { leaf: name.clone(), checksum: "0".to_owned(), ..Leaf::default() };
+        let leaf = || VerifiedLeaf {
+            leaf: name.clone(),
+            checksum: "0".to_owned(),
+            ..VerifiedLeaf::default()
+        };
         self.leaves.entry(name.clone()).or_insert_with(leaf)
     }
 
@@ -339,7 +343,7 @@ fn count(number: i64) -> u64 {
     number.unsigned_abs()
 }
 
-impl Leaf {
+impl VerifiedLeaf {
     /// Whether the input has rows for it, or it has rows that may not be there at all. If none of its rows is
     /// of the input, the input's rows for it would be missing.
     fn is_of_input(&self) -> bool {
@@ -353,8 +357,8 @@ impl Audit {
     }
 
     /// Sums up the table's rows and their hashes, of `leaves`.
-    fn add_up<'a>(&mut self, leaves: impl Iterator<Item = &'a Leaf> + Clone) {
-        let checksum = |leaf: &Leaf| leaf.checksum.parse::<i128>().unwrap_or_default();
+    fn add_up<'a>(&mut self, leaves: impl Iterator<Item = &'a VerifiedLeaf> + Clone) {
+        let checksum = |leaf: &VerifiedLeaf| leaf.checksum.parse::<i128>().unwrap_or_default();
         self.rows_table = leaves.clone().map(|leaf| leaf.rows).sum();
         self.checksum_table = leaves.map(checksum).sum::<i128>().to_string();
     }

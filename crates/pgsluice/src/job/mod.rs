@@ -16,7 +16,7 @@ pub use self::fields::{Columns, FieldOptions};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::source::{ByName, Encoding, FileFormat, Header, Inputs, Names};
+use crate::source::{ByName, Encoding, FileFormat, Header, InputNames, Inputs};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
@@ -99,7 +99,7 @@ pub struct InputOptions {
     /// Of formats that are text the server always rounds.
     pub round: bool,
     /// The names in the inputs, once they were read.
-    pub(crate) names: Option<Names>,
+    pub(crate) names: Option<InputNames>,
     /// COPY's options about single fields.
     pub fields: FieldOptions,
 }

@@ -9,8 +9,8 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
 use super::Ledger;
-use super::blocks::{Block, Blocks};
-use super::claimed::{Claimed, Receipt};
+use super::blocks::{Blocks, StreamBlock};
+use super::claimed::{Claimed, StoredReceipt};
 use super::earlier;
 use super::layout::Layout;
 use super::others::{self, keep_out};
@@ -24,7 +24,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 use crate::job::Job;
 use crate::ledger::sql::json::{json, parse};
-use crate::ledger::sql::{self as sql, Access, Found, Named, NewLoad};
+use crate::ledger::sql::{self as sql, Access, FoundLoad, NewLoad, Participant};
 use crate::pg::Parameters;
 use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
@@ -129,7 +129,7 @@ async fn start(
 
 /// Begins a transaction in which no other run of the load has one.
 async fn wait_for(
-    named: &Named,
+    named: &Participant,
     end_other: bool,
     client: &Client,
     target: &Target,
@@ -166,7 +166,7 @@ async fn wait_for(
 }
 
 /// Refuses what is not the load that was begun.
-fn check(found: &Found, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
+fn check(found: &FoundLoad, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
     if found.relation != plan.catalogue.facts[ROOT].oid {
         let message = "this load was begun into another table";
         return Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
@@ -189,7 +189,7 @@ pub(crate) fn refuse(error: Error, id: &str) -> Error {
 /// Takes up a load that the ledger has, and ends the transaction.
 async fn resume(
     LoadRun { named, run }: LoadRun<'_>,
-    found: &Found,
+    found: &FoundLoad,
     plan: &Plan,
     sources: Vec<Fingerprint>,
     client: &mut Client,
@@ -202,7 +202,7 @@ async fn resume(
         return Err(refuse(emptied(), id));
     }
     let receipts = client.query(&named.sql(sql::RECEIPTS), &[id]).await?;
-    let receipts: Vec<Receipt> = receipts.iter().map(receipt).collect();
+    let receipts: Vec<StoredReceipt> = receipts.iter().map(receipt).collect();
     let blocks = blocks(client, named).await?;
     let rejected = client.query(&named.sql(sql::REJECTS), &[id]).await?;
     let rejected: HashSet<Origin> = rejected.iter().map(|row| origin(row, 0)).collect();
@@ -234,9 +234,9 @@ async fn resume(
 /// `receipts` speak of rows.
 async fn trees(
     client: &Client,
-    named: &Named,
+    named: &Participant,
     plan: &Plan,
-    receipts: &[Receipt],
+    receipts: &[StoredReceipt],
 ) -> Result<(i32, Vec<(i32, Layout)>)> {
     let now = Layout::of(plan);
     let (mut tree, mut others, mut next) = (None, Vec::new(), 0);
@@ -256,7 +256,7 @@ async fn trees(
 }
 
 impl Ledger {
-    fn new(named: &Named, attempt: i32, tree: i32, sources: Vec<Fingerprint>) -> Self {
+    fn new(named: &Participant, attempt: i32, tree: i32, sources: Vec<Fingerprint>) -> Self {
         Self {
             named: named.clone(),
             attempt,
@@ -280,7 +280,12 @@ fn emptied() -> Error {
     )
 }
 
-async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layout) -> Result<()> {
+async fn insert_tree(
+    client: &Client,
+    named: &Participant,
+    number: i32,
+    layout: &Layout,
+) -> Result<()> {
     let layout = json(layout)?;
     let planted: Parameters<'_> =
         &[(&named.id, Type::TEXT), (&number, Type::INT4), (&layout, Type::TEXT)];
@@ -288,9 +293,9 @@ async fn insert_tree(client: &Client, named: &Named, number: i32, layout: &Layou
     Ok(())
 }
 
-async fn blocks(client: &Client, named: &Named) -> Result<Vec<Block>> {
+async fn blocks(client: &Client, named: &Participant) -> Result<Vec<StreamBlock>> {
     let rows = client.query(&named.sql(sql::BLOCKS), &[&named.id]).await?;
-    let block = |row: &Row| Block {
+    let block = |row: &Row| StreamBlock {
         source: row.get::<_, i32>(0).unsigned_abs(),
         start: row.get::<_, i64>(1).unsigned_abs(),
         stop: row.get::<_, i64>(2).unsigned_abs(),
@@ -299,14 +304,14 @@ async fn blocks(client: &Client, named: &Named) -> Result<Vec<Block>> {
     Ok(rows.iter().map(block).collect())
 }
 
-pub(super) fn receipt(row: &Row) -> Receipt {
+pub(super) fn receipt(row: &Row) -> StoredReceipt {
     let (sources, starts, stops): (Vec<i32>, Vec<i64>, Vec<i64>) =
         (row.get(5), row.get(6), row.get(7));
     let ranges = sources.into_iter().zip(starts.into_iter().zip(stops));
     let ranges = ranges.map(|(source, (start, stop))| {
         (source.unsigned_abs(), start.unsigned_abs(), stop.unsigned_abs())
     });
-    Receipt {
+    StoredReceipt {
         number: row.get(0),
         tree: row.get(1),
         node: row.get::<_, i32>(2).unsigned_abs() as usize,
@@ -327,7 +332,7 @@ fn origin(row: &Row, column: usize) -> Origin {
 pub(crate) fn new_handful(
     job: &Job,
     LoadRun { named, run }: LoadRun<'_>,
-    table: &lookup::Found,
+    table: &lookup::FoundTable,
     rows: u64,
 ) -> Result<String> {
     let sources = json(&Fingerprint::of_all(&job.input.files)?)?;

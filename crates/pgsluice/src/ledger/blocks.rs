@@ -17,7 +17,7 @@ use pgsluice_core::position::Origin;
 
 /// A block that was read of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct StreamBlock {
     pub(super) source: u32,
     pub(super) start: u64,
     pub(super) stop: u64,
@@ -31,16 +31,16 @@ pub(super) struct Blocks(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// Blocks of earlier runs that this run has not read again yet, by source and start.
-    known: BTreeMap<(u32, u64), Block>,
+    known: BTreeMap<(u32, u64), StreamBlock>,
     /// Blocks that are not known to be in the ledger, by split.
-    new: BTreeMap<u32, Block>,
+    new: BTreeMap<u32, StreamBlock>,
     /// All blocks that this run has read, by source and start.
-    met: BTreeMap<(u32, u64), Block>,
+    met: BTreeMap<(u32, u64), StreamBlock>,
 }
 
 impl Blocks {
     /// Makes blocks that begin with those of earlier runs.
-    pub(super) fn of(earlier: Vec<Block>) -> Self {
+    pub(super) fn of(earlier: Vec<StreamBlock>) -> Self {
         let known = earlier.into_iter().map(|block| ((block.source, block.start), block)).collect();
         Self(Mutex::new(State { known, ..State::default() }))
     }
@@ -52,7 +52,7 @@ impl Blocks {
             return Ok(());
         };
         let (stop, hash) = (start + split.length as u64, split.hash().cast_signed());
-        let block = Block { source, start, stop, hash };
+        let block = StreamBlock { source, start, stop, hash };
         if self.0.lock().meet(split.number, block) {
             return Ok(());
         }
@@ -73,12 +73,12 @@ impl Blocks {
     }
 
     /// Returns the blocks up to the split `last` that must be written before a receipt speaks of them.
-    pub(super) fn unwritten(&self, last: u32) -> Vec<Block> {
+    pub(super) fn unwritten(&self, last: u32) -> Vec<StreamBlock> {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }
 
     /// Marks `blocks` as written to the ledger.
-    pub(super) fn written(&self, blocks: &[Block]) {
+    pub(super) fn written(&self, blocks: &[StreamBlock]) {
         self.0.lock().new.retain(|_, block| !blocks.contains(block));
     }
 
@@ -94,8 +94,8 @@ impl Blocks {
 
 impl State {
     /// Records the block of a split; false if earlier runs have read something else there.
-    fn meet(&mut self, split: u32, block: Block) -> bool {
-        let Block { source, start, stop, .. } = block;
+    fn meet(&mut self, split: u32, block: StreamBlock) -> bool {
+        let StreamBlock { source, start, stop, .. } = block;
         self.met.insert((source, start), block);
         if let Some(known) = self.known.remove(&(source, start)) {
             return known == block;
@@ -107,9 +107,9 @@ impl State {
 }
 
 /// Returns the stream of these blocks, which come in their order.
-fn of_stream(blocks: impl Iterator<Item = Block>) -> Option<OfStream> {
+fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
     let (mut bytes, mut texts) = (0, Vec::new());
-    for Block { start, stop, hash, .. } in blocks {
+    for StreamBlock { start, stop, hash, .. } in blocks {
         bytes = stop;
         texts.push(format!("{start}-{stop}:{hash}"));
     }
@@ -127,14 +127,15 @@ fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
 mod tests {
     use super::*;
 
-    fn block(start: u64, stop: u64) -> Block {
-        Block { source: 1, start, stop, hash: (start + stop).cast_signed() }
+    fn block(start: u64, stop: u64) -> StreamBlock {
+        StreamBlock { source: 1, start, stop, hash: (start + stop).cast_signed() }
     }
 
     #[test]
     fn a_block_that_no_run_has_recorded_may_be_between_two() {
-        let recorded = || vec![block(0, 10), block(20, 30), Block { source: 0, ..block(10, 20) }];
-        let meets = |blocks: &[Block]| {
+        let recorded =
+            || vec![block(0, 10), block(20, 30), StreamBlock { source: 0, ..block(10, 20) }];
+        let meets = |blocks: &[StreamBlock]| {
             let found = Blocks::of(recorded());
             let mut state = found.0.lock();
             (0..).zip(blocks).all(|(split, block)| state.meet(split, *block))
@@ -144,6 +145,6 @@ mod tests {
         for other in [block(10, 21), block(9, 10), block(11, 30), block(21, 25), block(20, 31)] {
             assert!(!meets(&[block(0, 5), other]) && !meets(&[other]), "{other:?}");
         }
-        assert!(!meets(&[Block { hash: 0, ..block(20, 30) }]));
+        assert!(!meets(&[StreamBlock { hash: 0, ..block(20, 30) }]));
     }
 }

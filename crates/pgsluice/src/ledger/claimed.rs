@@ -8,7 +8,7 @@ use crate::row_counts::RowCounts;
 
 /// One receipt, as it is read.
 #[derive(Clone, Debug)]
-pub(crate) struct Receipt {
+pub(crate) struct StoredReceipt {
     pub(crate) number: i64,
     pub(crate) tree: i32,
     pub(crate) node: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Receipt {
     pub(crate) counts: RowCounts,
 }
 
-impl Receipt {
+impl StoredReceipt {
     /// The place from which on it says nothing.
     pub(crate) fn reach(&self) -> Origin {
         let stops = self.ranges.iter().map(|&(input, _, at)| Origin { input, at });
@@ -47,7 +47,7 @@ struct OfNode {
 
 impl Claimed {
     /// Adds all of `receipts` up.
-    pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> Self {
+    pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r StoredReceipt>) -> Self {
         let mut claimed = Self::default();
         for receipt in receipts {
             let node = claimed.nodes.entry(receipt.node).or_default();
@@ -116,8 +116,8 @@ mod tests {
         Origin { input, at }
     }
 
-    fn receipt(node: usize, upto: (u32, u64), ranges: &[(u32, u64, u64)]) -> Receipt {
-        Receipt {
+    fn receipt(node: usize, upto: (u32, u64), ranges: &[(u32, u64, u64)]) -> StoredReceipt {
+        StoredReceipt {
             number: 0,
             tree: 0,
             node,

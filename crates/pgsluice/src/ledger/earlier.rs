@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::Job;
-use crate::ledger::sql::{Earlier, Look, NOTHING, Named, lives, may_hold_rows};
+use crate::ledger::sql::{Earlier, Look, NOTHING, Participant, lives, may_hold_rows};
 use crate::source::Fingerprint;
 
 /// Blocks of the ledger in which a load looks that takes long anyway.
@@ -18,7 +18,7 @@ const LEDGER_BLOCKS: u32 = 1000;
 /// the next one looks.
 pub(super) async fn check(
     job: &Job,
-    named: &Named,
+    named: &Participant,
     table: &Relation,
     sources: &[Fingerprint],
     client: &Client,
@@ -41,7 +41,7 @@ pub(super) async fn check(
 }
 
 async fn check_once(
-    named: &Named,
+    named: &Participant,
     table: &Relation,
     sources: &[Fingerprint],
     client: &Client,
@@ -52,7 +52,7 @@ async fn check_once(
     let lives = lives(&named.schema, client).await?;
     let found = find(named, table, sources, client, Look::All).await?;
     let is_running = |earlier: &&Earlier| {
-        earlier.ended.is_none() && Named::new(&named.schema, &earlier.id).is_running(&lives)
+        earlier.ended.is_none() && Participant::new(&named.schema, &earlier.id).is_running(&lives)
     };
     if let Some(running) = found.iter().find(is_running) {
         return Err(refusal(running, table, true));
@@ -67,7 +67,7 @@ async fn check_once(
 
 /// Returns the loads of these inputs into the table, as far as `look` goes.
 async fn find(
-    named: &Named,
+    named: &Participant,
     table: &Relation,
     sources: &[Fingerprint],
     client: &Client,
@@ -82,7 +82,12 @@ async fn find(
 }
 
 /// Returns the question which loads they are, one statement; [`Earlier::of`] makes sense of its rows.
-pub(crate) fn question(named: &Named, table: &str, sources: &[Fingerprint], look: Look) -> String {
+pub(crate) fn question(
+    named: &Participant,
+    table: &str,
+    sources: &[Fingerprint],
+    look: Look,
+) -> String {
     match Fingerprint::content(sources) {
         Some(files) => named.earlier(table, &files, sources.len(), look),
         None => NOTHING.to_owned(),

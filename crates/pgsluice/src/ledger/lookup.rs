@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, command};
 use crate::ledger::sql::json::parse;
-use crate::ledger::sql::{self as sql, Access, Named, Schema};
+use crate::ledger::sql::{self as sql, Access, Participant, Schema};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::exchange;
@@ -26,7 +26,7 @@ use crate::source::Fingerprint;
 
 /// A load, as the ledger has it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Its name.
     pub id: String,
     /// The table, as it was named then.
@@ -72,7 +72,7 @@ pub struct Forgotten {
 pub struct Details {
     /// The load as [`list`] shows it.
     #[serde(flatten)]
-    pub entry: Entry,
+    pub entry: LedgerEntry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
     /// What became of its rows, as far as that is known: of one that is not finished only of those that were
@@ -105,7 +105,7 @@ pub async fn list(
     schema: &str,
     filter: &Filter,
     control: &Control,
-) -> Result<Vec<Entry>> {
+) -> Result<Vec<LedgerEntry>> {
     let listing = async {
         match Session::open(target, schema, Access::Read).await? {
             Some(session) => session.entries(filter).await,
@@ -127,7 +127,7 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let Session { client, schema, .. } = &session;
     let rows = session.rows(Some(id), &Filter::default()).await?;
     let row = rows.first().ok_or_else(|| unknown(id))?;
-    let named = Named::new(schema, id);
+    let named = Participant::new(schema, id);
     let trees = client.query(&named.sql(sql::TREES), &[&id]).await?;
     let trees: BTreeMap<i32, Layout> =
         trees.iter().map(|row| Ok((row.get(0), parse(row.get(1))?))).collect::<Result<_>>()?;
@@ -185,7 +185,7 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<()> {
     let Some(session) = Session::open(target, schema, Access::Write).await? else {
         return Err(unknown(id));
     };
-    if Named::new(&session.schema, id).find(&session.client).await?.is_none() {
+    if Participant::new(&session.schema, id).find(&session.client).await?.is_none() {
         return Err(unknown(id));
     }
     if !session.forget(id).await? {
@@ -208,7 +208,7 @@ pub async fn forget_all(
     let Some(session) = Session::open(target, schema, Access::Write).await? else {
         return Ok(forgotten);
     };
-    for Entry { id, state, .. } in session.entries(filter).await? {
+    for LedgerEntry { id, state, .. } in session.entries(filter).await? {
         if only_unfinished && state == FINISHED {
             continue;
         }
@@ -242,7 +242,7 @@ impl Session {
         Ok(is_there.then_some(Self { client, schema, search_path }))
     }
 
-    async fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    async fn entries(&self, filter: &Filter) -> Result<Vec<LedgerEntry>> {
         let (rows, lives) = (self.rows(None, filter).await?, self.lives().await?);
         rows.iter().map(|row| self.entry(row, &lives)).collect()
     }
@@ -273,14 +273,14 @@ impl Session {
         sql::lives(&self.schema, &self.client).await
     }
 
-    fn entry(&self, row: &Row, lives: &HashSet<i64>) -> Result<Entry> {
-        let named = Named::new(&self.schema, row.get(0));
+    fn entry(&self, row: &Row, lives: &HashSet<i64>) -> Result<LedgerEntry> {
+        let named = Participant::new(&self.schema, row.get(0));
         let sources: Vec<Fingerprint> = parse(row.get(8))?;
         let rows = match row.get::<_, Option<i64>>(6) {
             Some(loaded) => loaded,
             None => row.get(7),
         };
-        Ok(Entry {
+        Ok(LedgerEntry {
             state: match (row.get(2), named.is_running(lives)) {
                 ("running", false) => "unfinished",
                 (state, _) => state,
@@ -300,7 +300,7 @@ impl Session {
     /// Removes a load from the ledger. Returns false if it is running.
     async fn forget(&self, id: &str) -> Result<bool> {
         let Self { client, schema, .. } = self;
-        let named = Named::new(schema, id);
+        let named = Participant::new(schema, id);
         let begun = client.simple_query(&named.begin_unless_running()).await?;
         if !sql::is_held(&begun) {
             client.batch_execute(ROLLBACK).await?;

@@ -76,11 +76,11 @@ pub(crate) use self::run::LoadRun;
 pub use self::run::Run;
 pub(crate) use self::seen::Claimant;
 pub(crate) use self::withdraw::withdraw;
-pub(crate) use self::writing::{Statements, Writing};
+pub(crate) use self::writing::{ReceiptStatements, Writing};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::job::Job;
-use crate::ledger::sql::{Access, Named, Schema, trust};
+use crate::ledger::sql::{Access, Participant, Schema, trust};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
@@ -93,14 +93,14 @@ use pgsluice_core::position::Origin;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The load `id` in the ledger, if one is kept.
-pub(crate) fn named(job: &Job, id: &str) -> Option<Named> {
+pub(crate) fn named(job: &Job, id: &str) -> Option<Participant> {
     let schema = job.safety.ledger.as_deref().filter(|_| job.keeps_ledger())?;
-    Some(Named::new(&Schema::new(schema), id))
+    Some(Participant::new(&Schema::new(schema), id))
 }
 
 /// One attempt of a load, as the ledger knows it.
 pub(crate) struct Ledger {
-    named: Named,
+    named: Participant,
     /// The fingerprints of the inputs; if the load is finished, those that they had then.
     sources: Vec<Fingerprint>,
     attempt: i32,

@@ -12,7 +12,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::sql::json::parse;
-use crate::ledger::sql::{Holder, Named, is_held, lives};
+use crate::ledger::sql::{Holder, Participant, is_held, lives};
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,13 +56,13 @@ pub(super) async fn keep_out(
 }
 
 /// Says what the load waits for.
-pub(super) fn waiting(named: &Named, holders: &[Holder]) -> String {
+pub(super) fn waiting(named: &Participant, holders: &[Holder]) -> String {
     let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
     format!("waiting for another run of load {} to end: {}", named.id, sessions.join("; "))
 }
 
 /// Ends the sessions of another run.
-pub(super) async fn end(named: &Named, client: &Client, holders: &[Holder]) -> Result<()> {
+pub(super) async fn end(named: &Participant, client: &Client, holders: &[Holder]) -> Result<()> {
     for holder in holders {
         match holder.end(client).await {
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
@@ -74,7 +74,7 @@ pub(super) async fn end(named: &Named, client: &Client, holders: &[Holder]) -> R
     Ok(())
 }
 
-fn may_not_end(named: &Named, holder: &Holder) -> Error {
+fn may_not_end(named: &Participant, holder: &Holder) -> Error {
     let message = format!("permission denied to end the other run of load {}", named.id);
     Error::new(Kind::Server, message)
         .with_sqlstate("42501")
@@ -87,7 +87,7 @@ fn may_not_end(named: &Named, holder: &Holder) -> Error {
         .permanent()
 }
 
-fn in_use(named: &Named, other: Option<&Run>, holders: &[Holder]) -> Error {
+fn in_use(named: &Participant, other: Option<&Run>, holders: &[Holder]) -> Error {
     let message = format!("load {} is being run by another process", named.id);
     let error = Error::new(Kind::Server, message).with_sqlstate("55006");
     let error = match other {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use pgsluice_core::bucket::{Claim, Span};
 
-use super::claimed::Receipt;
+use super::claimed::StoredReceipt;
 use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
@@ -33,8 +33,8 @@ struct Held {
 
 /// Receipts that one transaction must write.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
-    pub(super) receipts: Vec<Receipt>,
+pub(crate) struct ReceiptEntries {
+    pub(super) receipts: Vec<StoredReceipt>,
     /// The numbers of those that they cover.
     pub(super) gone: Vec<i64>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Entries {
 impl Receipts {
     /// Makes receipts that begin with those of earlier runs for the same tree; new ones are numbered
     /// from `next` on.
-    pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r Receipt>) -> Self {
+    pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r StoredReceipt>) -> Self {
         let mut state = State { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))
@@ -55,8 +55,8 @@ impl Receipts {
         splits: &Splits,
         tree: i32,
         claims: impl Iterator<Item = &'c Claim>,
-    ) -> Entries {
-        let claims = claims.map(|claim| Receipt {
+    ) -> ReceiptEntries {
+        let claims = claims.map(|claim| StoredReceipt {
             number: 0,
             tree,
             node: claim.node,
@@ -65,13 +65,13 @@ impl Receipts {
             rows: claim.rows as u64,
             counts: RowCounts::default(),
         });
-        let mut entries = Entries { receipts: claims.collect(), gone: Vec::new() };
+        let mut entries = ReceiptEntries { receipts: claims.collect(), gone: Vec::new() };
         self.number(&mut entries);
         entries
     }
 
     /// Numbers new receipts, and adds to them what they cover.
-    pub(super) fn number(&self, entries: &mut Entries) {
+    pub(super) fn number(&self, entries: &mut ReceiptEntries) {
         let mut state = self.0.lock();
         for receipt in &mut entries.receipts {
             receipt.number = state.next;
@@ -86,15 +86,15 @@ impl Receipts {
     }
 
     /// Marks receipts as committed.
-    pub(super) fn committed(&self, entries: &Entries) {
+    pub(super) fn committed(&self, entries: &ReceiptEntries) {
         let mut state = self.0.lock();
         entries.receipts.iter().for_each(|receipt| state.hold(receipt));
     }
 }
 
 impl State {
-    fn hold(&mut self, receipt: &Receipt) {
-        let Receipt { number, rows, counts, .. } = *receipt;
+    fn hold(&mut self, receipt: &StoredReceipt) {
+        let StoredReceipt { number, rows, counts, .. } = *receipt;
         let held = Held { number, reach: receipt.reach(), rows, counts };
         self.by_node.entry(receipt.node).or_default().push(held);
     }

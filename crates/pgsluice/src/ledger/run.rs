@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::sql::Named;
+use crate::ledger::sql::Participant;
 
 /// One run, however often it tries again. The server adds the role and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Run {
 /// A load in the ledger, and the run that works at it.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadRun<'a> {
-    pub(crate) named: &'a Named,
+    pub(crate) named: &'a Participant,
     pub(crate) run: &'a Run,
 }
 

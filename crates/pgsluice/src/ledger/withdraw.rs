@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::sql::json::parse;
-use crate::ledger::sql::{self as sql, Access, Named};
+use crate::ledger::sql::{self as sql, Access, Participant};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
@@ -47,7 +47,7 @@ pub(crate) async fn withdraw(
     let _ = tokio::time::timeout(patience, withdrawing).await;
 }
 
-async fn take_out(named: &Named, run: &Run, client: &Client) -> Result<()> {
+async fn take_out(named: &Participant, run: &Run, client: &Client) -> Result<()> {
     if !named.schema.open(client, Access::Write).await? {
         return Ok(());
     }

@@ -10,9 +10,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 use super::Ledger;
-use super::blocks::Block;
-use super::claimed::Receipt;
-use super::receipts::Entries;
+use super::blocks::StreamBlock;
+use super::claimed::StoredReceipt;
+use super::receipts::ReceiptEntries;
 use super::row_counts;
 use crate::error::Error;
 use crate::ledger::sql;
@@ -22,7 +22,7 @@ use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
 
 /// The statements that write it, planned.
-pub(crate) struct Statements {
+pub(crate) struct ReceiptStatements {
     receipts: Statement,
     gone: Statement,
     blocks: Statement,
@@ -30,8 +30,8 @@ pub(crate) struct Statements {
 
 /// What one transaction writes.
 pub(crate) struct Writing {
-    entries: Entries,
-    blocks: Vec<Block>,
+    entries: ReceiptEntries,
+    blocks: Vec<StreamBlock>,
 }
 
 impl Writing {
@@ -91,7 +91,7 @@ impl Ledger {
         nodes: impl Iterator<Item = (NodeId, u64)>,
     ) -> Writing {
         let upto = splits.end();
-        let receipts = nodes.map(|(node, rows)| Receipt {
+        let receipts = nodes.map(|(node, rows)| StoredReceipt {
             number: 0,
             tree: self.tree,
             node,
@@ -100,7 +100,7 @@ impl Ledger {
             rows,
             counts: RowCounts::default(),
         });
-        let mut entries = Entries { receipts: receipts.collect(), gone: Vec::new() };
+        let mut entries = ReceiptEntries { receipts: receipts.collect(), gone: Vec::new() };
         self.receipts.number(&mut entries);
         Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
     }
@@ -109,20 +109,20 @@ impl Ledger {
     pub(crate) async fn prepare(
         &self,
         client: &Client,
-    ) -> Result<Statements, tokio_postgres::Error> {
+    ) -> Result<ReceiptStatements, tokio_postgres::Error> {
         let [write, replace, see] =
             [sql::WRITE, sql::REPLACE, sql::SEE].map(|statement| self.named.sql(statement));
         let (receipts, gone, blocks) =
             try_join3(client.prepare(&write), client.prepare(&replace), client.prepare(&see))
                 .await?;
-        Ok(Statements { receipts, gone, blocks })
+        Ok(ReceiptStatements { receipts, gone, blocks })
     }
 
     /// Writes, in the transaction that `client` is in. All is sent when this is first polled.
     pub(crate) async fn write(
         &self,
         client: &Client,
-        statements: &Statements,
+        statements: &ReceiptStatements,
         Writing { entries, blocks }: &Writing,
     ) -> Result<(), tokio_postgres::Error> {
         let receipts = async {
@@ -151,7 +151,7 @@ impl Ledger {
         &self,
         client: &Client,
         statement: &Statement,
-        receipts: &[Receipt],
+        receipts: &[StoredReceipt],
     ) -> Result<u64, tokio_postgres::Error> {
         let numbers: Vec<i64> = receipts.iter().map(|receipt| receipt.number).collect();
         let nodes: Vec<i32> = receipts.iter().map(|receipt| receipt.node as i32).collect();
@@ -161,7 +161,7 @@ impl Ledger {
         let row_counts: Vec<Option<String>> =
             receipts.iter().map(|receipt| row_counts::written(receipt.counts)).collect();
         let list = |part: fn(&(u32, u64, u64)) -> u64| -> Vec<String> {
-            let list = |receipt: &Receipt| {
+            let list = |receipt: &StoredReceipt| {
                 let parts: Vec<String> =
                     receipt.ranges.iter().map(|range| part(range).to_string()).collect();
                 format!("{{{}}}", parts.join(","))
@@ -191,7 +191,7 @@ impl Ledger {
         &self,
         client: &Client,
         statement: &Statement,
-        blocks: &[Block],
+        blocks: &[StreamBlock],
     ) -> Result<u64, tokio_postgres::Error> {
         let sources: Vec<i32> = blocks.iter().map(|block| block.source as i32).collect();
         let starts: Vec<i64> = blocks.iter().map(|block| block.start as i64).collect();

@@ -18,10 +18,10 @@ use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, Sink};
-use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Named, glance};
+use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, glance};
 use crate::ledger::{LoadRun, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
-use crate::pg::lookup::{self, Found};
+use crate::pg::lookup::{self, FoundTable};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{FileFormat, Fingerprint, Header, Reader, Shape, Split};
@@ -64,7 +64,7 @@ pub(crate) enum Tried {
 struct Small<'a> {
     attempt: &'a Attempt<'a>,
     link: Link,
-    named: Option<Named>,
+    named: Option<Participant>,
 }
 
 /// Rows that are in the table.
@@ -176,14 +176,14 @@ fn may_be(job: &Job) -> bool {
 
 /// What the server says of the table, and of the ledger if one is kept.
 struct Asked {
-    table: Answer<Option<Found>>,
+    table: Answer<Option<FoundTable>>,
     ledger: Option<Answer<Vec<SimpleQueryMessage>>>,
 }
 
 type Answer<T> = Result<T, tokio_postgres::Error>;
 
 /// Asks about the table and the ledger, and changes nothing.
-async fn ask(client: &Client, job: &Job, named: Option<&Named>) -> Asked {
+async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> Asked {
     let find = find(client, job);
     let glance = async {
         let named = named?;
@@ -194,7 +194,7 @@ async fn ask(client: &Client, job: &Job, named: Option<&Named>) -> Asked {
     Asked { table, ledger }
 }
 
-async fn find(client: &Client, job: &Job) -> Answer<Option<Found>> {
+async fn find(client: &Client, job: &Job) -> Answer<Option<FoundTable>> {
     let counts = job.input.files.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
     lookup::find(&job.target.table, counts, client).await
 }
@@ -209,7 +209,7 @@ struct Known {
 }
 
 /// Asks whether the ledger knows the load, which load has loaded the same inputs before, and who publishes the ledger.
-fn questions(named: &Named, job: &Job) -> [String; 3] {
+fn questions(named: &Participant, job: &Job) -> [String; 3] {
     let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, &job.target.table, &sources, look);
@@ -222,8 +222,8 @@ async fn look(
     client: &Client,
     Asked { table, ledger }: Asked,
     job: &Job,
-    named: Option<&Named>,
-) -> Answer<Option<(Found, Known)>> {
+    named: Option<&Participant>,
+) -> Answer<Option<(FoundTable, Known)>> {
     let known = match named.zip(ledger) {
         Some((named, glanced)) => match ask_ledger(named, glanced, job, client).await? {
             Some(known) => known,
@@ -241,7 +241,7 @@ async fn look(
 
 /// Returns the answers of the ledger; `None` if it has this load, or may not be used. The whole load then says why.
 async fn ask_ledger(
-    named: &Named,
+    named: &Participant,
     glanced: Answer<Vec<SimpleQueryMessage>>,
     job: &Job,
     client: &Client,
@@ -264,7 +264,7 @@ async fn ask_ledger(
 }
 
 /// Reads the answers to [`questions`].
-fn answered(named: &Named, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
+fn answered(named: &Participant, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
     let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
     if first(0).is_some() {
         return None;
@@ -276,7 +276,7 @@ fn answered(named: &Named, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
 impl Rows {
     /// The first rows. None if the inputs are too long for the table, have no rows, or begin with some that are not
     /// well formed.
-    fn begin(job: &Job, table: &Found) -> Option<Self> {
+    fn begin(job: &Job, table: &FoundTable) -> Option<Self> {
         let inputs = &job.input.files;
         let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
         if inputs.text_size().is_none_or(|bytes| bytes > most) {
@@ -319,7 +319,7 @@ impl Rows {
 async fn copy<T>(
     link: &Link,
     job: &Job,
-    table: &Found,
+    table: &FoundTable,
     before: impl Future<Output = Answer<T>>,
     rows: &mut Rows,
     receipt: impl Fn(&Rows) -> Option<String>,
@@ -362,7 +362,7 @@ async fn copy<T>(
 /// dropped them.
 async fn note_dropped(
     link: &Link,
-    named: Option<&Named>,
+    named: Option<&Participant>,
     relation: &Relation,
     [read, stored]: [u64; 2],
 ) -> Result<()> {

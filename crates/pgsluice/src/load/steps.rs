@@ -27,7 +27,7 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
-use crate::rejects::{self, Rejects};
+use crate::rejects::{self, RejectFiles};
 use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::source::splits::Splits;
@@ -220,7 +220,7 @@ impl Attempt<'_> {
     fn finish(&self, flow: &Flow<'_>, session: Client, outcome: &mut Outcome) -> Result<()> {
         let finishing = finish::finish(self.job, session, self.target, flow, outcome);
         let finished = self.runtime.block_on(finishing);
-        let kept = flow.rejects.map_or(Ok(()), Rejects::finish);
+        let kept = flow.rejects.map_or(Ok(()), RejectFiles::finish);
         finished.and(kept).map_err(|error| self.explain(error, flow.plan))?;
         outcome.exchanged = flow.exchange.map(Exchange::done).unwrap_or_default();
         let note = flow.plan.extra_note();

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
 use tokio_postgres::Client;
 
-use super::names::{self, Names};
+use super::names::{self, TakenNames};
 use super::{FAR, Gaps, Missing, Partition, ranges};
 use crate::error::Result;
 use crate::partitions::sql::steps::{self, Counting};
@@ -32,7 +32,7 @@ pub(super) async fn write(
 ) -> Result<()> {
     let schemas: Vec<&str> =
         plan.tree.nodes.iter().map(|node| node.relation.schema.as_str()).collect();
-    let mut names = Names::new(steps::taken(client, &schemas).await?);
+    let mut names = TakenNames::new(steps::taken(client, &schemas).await?);
     let mut new = Vec::new();
     for &node in gaps.ranges.keys() {
         new.extend(new_ranges(plan, gaps, client, node).await?);
@@ -102,7 +102,7 @@ fn new_lists<'a>(plan: &'a Plan, gaps: &'a Gaps, parent: NodeId) -> impl Iterato
     })
 }
 
-fn make(plan: &Plan, new: &New, names: &mut Names) -> Partition {
+fn make(plan: &Plan, new: &New, names: &mut TakenNames) -> Partition {
     let parent = &plan.tree.nodes[new.parent].relation;
     let schema = new.like.map_or(&parent.schema, |like| &plan.tree.nodes[like].relation.schema);
     let relation = names.free(schema, &new.name);
@@ -122,7 +122,7 @@ fn make(plan: &Plan, new: &New, names: &mut Names) -> Partition {
 /// it.
 fn statements(
     plan: &Plan,
-    names: &mut Names,
+    names: &mut TakenNames,
     relation: &Relation,
     parent: &Relation,
     bound: &str,

@@ -18,14 +18,14 @@ use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
 pub(crate) use self::left::take_back;
-use crate::control::{Control, Made};
+use crate::control::{Control, MadePartition};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, command, option};
 use crate::inspect::preview::Preview;
 use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
 use crate::partitions::sql::drops;
-use crate::partitions::sql::steps::{self, Counting, Range, Wanted};
+use crate::partitions::sql::steps::{self, Counting, Range, WantedRange};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -160,11 +160,15 @@ fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) 
 
 impl Missing {
     /// Returns the partitions that were made, as the catalogue has them.
-    async fn made(&self, client: &Client) -> Result<Vec<Made>> {
+    async fn made(&self, client: &Client) -> Result<Vec<MadePartition>> {
         let mut made = Vec::new();
         for Partition { relation, parent, .. } in &self.partitions {
             if let Some(state) = drops::state(client, relation).await? {
-                made.push(Made { relation: relation.clone(), parent: parent.clone(), state });
+                made.push(MadePartition {
+                    relation: relation.clone(),
+                    parent: parent.clone(),
+                    state,
+                });
             }
         }
         Ok(made)
@@ -331,7 +335,7 @@ impl Gaps {
         );
         self.steps.insert(node, step);
         let ranges = self.ranges.entry(node).or_default();
-        for Wanted { lower, upper, rows } in wanted {
+        for WantedRange { lower, upper, rows } in wanted {
             *ranges.entry((lower, upper)).or_default() += rows;
         }
         Ok(())

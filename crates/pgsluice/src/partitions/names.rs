@@ -10,9 +10,9 @@ const LONGEST: usize = 63;
 
 /// The names of tables and types, in all schemas that matter.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<(String, String)>);
+pub(super) struct TakenNames(HashSet<(String, String)>);
 
-impl Names {
+impl TakenNames {
     pub(super) fn new(taken: Vec<(String, String)>) -> Self {
         Self(taken.into_iter().collect())
     }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn names_are_free_and_short() {
-        let mut names = Names::new(vec![("s".to_owned(), "a".to_owned())]);
+        let mut names = TakenNames::new(vec![("s".to_owned(), "a".to_owned())]);
         assert_eq!(names.free("s", "a").name, "a_1");
         assert_eq!(names.free("s", "a").name, "a_2");
         assert_eq!(names.free("other", "a").name, "a");

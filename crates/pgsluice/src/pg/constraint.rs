@@ -31,7 +31,7 @@ pub(crate) async fn constraints(
 
 /// A column as its values are read: with its modifier, and with its collation.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub(crate) struct ReadColumn {
     /// Its name, unquoted.
     pub(crate) name: String,
     /// Its type, qualified; None if the server writes it in a way that is not understood.
@@ -78,7 +78,7 @@ LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
 WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum";
 
-impl Column {
+impl ReadColumn {
     /// The columns of the table `oid`.
     pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
         let rows = client.query_typed(COLUMNS, &[(&oid, Type::OID)]).await?;
@@ -117,8 +117,8 @@ impl Column {
 /// Returns a query, for any session, whose parameters are the texts of the columns `given` of one row;
 /// the others are NULL. It says whether the row meets `constraint`, as `ExecPartitionCheck` in
 /// `execMain.c` counts it. None if a name in it cannot be qualified.
-pub(crate) fn meets(constraint: &str, columns: &[Column], given: &[&str]) -> Option<String> {
-    let column = |column: &Column| match given.iter().position(|name| *name == column.name) {
+pub(crate) fn meets(constraint: &str, columns: &[ReadColumn], given: &[&str]) -> Option<String> {
+    let column = |column: &ReadColumn| match given.iter().position(|name| *name == column.name) {
         Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),
         None => column.read("NULL"),
     };
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_row_has_every_column_of_the_table() {
-        let column = |name: &str, ty: &str, collation: Option<&str>| Column {
+        let column = |name: &str, ty: &str, collation: Option<&str>| ReadColumn {
             name: name.to_owned(),
             ty: Some(ty.to_owned()),
             collation: collation.map(str::to_owned),

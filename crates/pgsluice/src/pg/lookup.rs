@@ -23,7 +23,7 @@ JOIN pg_catalog.pg_class l ON l.oid {eq} i.inhrelid
 WHERE i.inhparent {eq} pg_catalog.to_regclass({name}) LIMIT 129";
 
 /// A table into which rows can be copied.
-pub(crate) struct Found {
+pub(crate) struct FoundTable {
     pub(crate) relation: Relation,
     /// The server's version.
     pub(crate) version: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Found {
     pub(crate) has_few_leaves: bool,
 }
 
-impl Found {
+impl FoundTable {
     /// The columns `names`, or all, with their types.
     pub(crate) fn spelled(&self, names: Option<&[String]>) -> String {
         let all = || self.columns.iter().zip(&self.types);
@@ -58,7 +58,7 @@ pub(crate) async fn find(
     name: &str,
     counts: bool,
     client: &Client,
-) -> Result<Option<Found>, Error> {
+) -> Result<Option<FoundTable>, Error> {
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ pub(crate) async fn find(
     Ok(found(&answers, counts))
 }
 
-fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<Found> {
+fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<FoundTable> {
     let (mut table, mut columns, mut leaves) = (None, Vec::new(), Vec::new());
     let mut known: Vec<String> = Vec::new();
     for answer in answers {
@@ -95,5 +95,5 @@ fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<Found> {
         columns.into_iter().map(|(_, name, spelled)| (name, spelled)).unzip();
     known.extend(columns.iter().cloned());
     let has_few_leaves = counts && leaves.len() <= 128 && !leaves.contains(&"p");
-    Some(Found { relation, version, columns, known, types, has_few_leaves })
+    Some(FoundTable { relation, version, columns, known, types, has_few_leaves })
 }

@@ -8,7 +8,7 @@
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
 
-use super::constraint::{Column, everywhere};
+use super::constraint::{ReadColumn, everywhere};
 use super::raw::Raw;
 
 /// One query about keys; nodes whose questions are equal share it.
@@ -82,7 +82,7 @@ impl Term {
 /// The question how the server spells the `fields`, columns of the input with their places there.
 /// `iso` says that the session writes dates in ISO style. None if it cannot be asked.
 pub(crate) fn spelling(
-    columns: &[Column],
+    columns: &[ReadColumn],
     fields: &[(usize, &str)],
     iso: bool,
 ) -> Option<Question> {
@@ -112,7 +112,7 @@ pub(crate) fn spelling(
 /// `columns` are those of the table, `fields` those of them that the input has and the key needs,
 /// each with its place in the input. None if a name in the keys cannot be qualified.
 pub(crate) fn question(
-    columns: &[Column],
+    columns: &[ReadColumn],
     fields: &[(usize, &str)],
     keys: &str,
     count: usize,
@@ -160,8 +160,13 @@ pub(crate) fn question(
 
 /// Returns the rows of a batch as an item of FROM. Its columns are their places, and the `count`
 /// expressions that `keys` lists, named `k0` and so on. None if a column cannot be read.
-fn rows(columns: &[Column], fields: &[(usize, &str)], keys: &str, count: usize) -> Option<String> {
-    let column = |column: &Column| {
+fn rows(
+    columns: &[ReadColumn],
+    fields: &[(usize, &str)],
+    keys: &str,
+    count: usize,
+) -> Option<String> {
+    let column = |column: &ReadColumn| {
         let place = fields.iter().position(|(_, name)| *name == column.name);
         column.read(&place.map_or("NULL".to_owned(), |place| format!("input.f{place}")))
     };

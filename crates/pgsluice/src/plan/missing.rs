@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pgsluice_core::catalog::label;
-use pgsluice_json::{Lacking, Missing, Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, Lacking, MissingKey, Objects, UnknownKeys};
 use tokio_postgres::types::Type;
 
 use crate::error::{Setting, Words, option};
@@ -17,7 +17,8 @@ pub(super) const FIRST_WITH_DEFAULT: u32 = 160_000;
 
 /// Returns the maker of rows from objects.
 pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
-    let unknown = if job.input.by_name.ignore_extra { Unknown::Ignore } else { Unknown::Refuse };
+    let unknown =
+        if job.input.by_name.ignore_extra { UnknownKeys::Ignore } else { UnknownKeys::Refuse };
     let left_out = led.leads.columns().iter().filter(|name| !led.columns.contains(name));
     let hints: HashMap<String, Words> =
         left_out.map(|name| (name.clone(), hint_of_left_out(job, catalogue, name))).collect();
@@ -40,20 +41,20 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
 
 /// Returns the maker of rows from the values of all columns.
 pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
-    let targets = catalogue.made.iter().map(|column| Target {
+    let targets = catalogue.made.iter().map(|column| KeyTarget {
         key: column.name.clone(),
         column: column.clone(),
-        missing: Missing::Null,
+        missing: MissingKey::Null,
     });
-    let targets: Vec<Target> = targets.collect();
-    let objects = Objects::new(targets.clone(), Unknown::Refuse).of_program(&targets, true);
+    let targets: Vec<KeyTarget> = targets.collect();
+    let objects = Objects::new(targets.clone(), UnknownKeys::Refuse).of_program(&targets, true);
     objects.rounding(job.input.round)
 }
 
 /// Returns the columns of rows, each with its name in the input.
-pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<Target> {
+pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<KeyTarget> {
     let columns = led.names.iter().zip(&led.types).zip(&led.has_default);
-    let columns = columns.map(|((key, column), has_default)| Target {
+    let columns = columns.map(|((key, column), has_default)| KeyTarget {
         key: key.clone(),
         column: column.clone(),
         missing: missing(job, catalogue, &column.name, *has_default),
@@ -62,9 +63,10 @@ pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<Target
 }
 
 /// Returns the value of a column whose name is missing, or why it has none.
-fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> Missing {
-    let lacks =
-        |why: &str, hint: Words| Missing::Refused(Arc::new(Lacking { why: why.to_owned(), hint }));
+fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> MissingKey {
+    let lacks = |why: &str, hint: Words| {
+        MissingKey::Refused(Arc::new(Lacking { why: why.to_owned(), hint }))
+    };
     let is_key = is_key(catalogue, column);
     let by_default = || {
         let hint = match job.input.file_format.is_typed() {
@@ -78,15 +80,15 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
     };
     let changes = &job.changes;
     match changes.on_conflict {
-        OnConflict::Error if !has_default => Missing::Null,
-        OnConflict::Error if catalogue.version >= FIRST_WITH_DEFAULT => Missing::Default,
+        OnConflict::Error if !has_default => MissingKey::Null,
+        OnConflict::Error if catalogue.version >= FIRST_WITH_DEFAULT => MissingKey::Default,
         OnConflict::Error => by_default(),
         // The key of a row that may be there already must be known here.
         OnConflict::Skip if has_default => by_default(),
         OnConflict::Delete if has_default && is_key => by_default(),
-        OnConflict::Skip | OnConflict::Delete => Missing::Null,
+        OnConflict::Skip | OnConflict::Delete => MissingKey::Null,
         OnConflict::Update if is_in(&changes.update) || is_besides(catalogue, column) => {
-            Missing::Null
+            MissingKey::Null
         }
         OnConflict::Update if is_key || changes.newer.as_deref() == Some(column) => {
             let hint = "Give the key in every object; null stands for NULL.".into();
@@ -102,7 +104,7 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
             lacks("an update would set its column to NULL", hint)
         }
         OnConflict::Update if has_default => by_default(),
-        OnConflict::Update => Missing::Null,
+        OnConflict::Update => MissingKey::Null,
     }
 }
 

@@ -18,7 +18,7 @@ mod steady;
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Column, Wire};
+use pgsluice_core::bucket::{SortColumn, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation, Tree};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::parse::Parser;
@@ -36,8 +36,8 @@ use crate::error::{Error, Result};
 use crate::job::{FieldOptions, Job, Sink};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
-use crate::pg::introspect::uniques::{Meeting, Uniques};
-use crate::pg::introspect::{Catalogue, Fields};
+use crate::pg::introspect::uniques::{ExistingRows, Uniques};
+use crate::pg::introspect::{Catalogue, FieldColumns};
 use crate::pg::replica_identity;
 use crate::pg::sql;
 use crate::plan::eligible::Eligible;
@@ -95,13 +95,13 @@ impl Plan {
 
     /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
-        let fields = Fields::of(job);
+        let fields = FieldColumns::of(job);
         let mut chosen = None;
         let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
             let index = changes::choose(catalogue, uniques, &job.changes)?;
             Ok(chosen.insert(index).wanted(&job.changes))
         };
-        let meeting = Meeting {
+        let meeting = ExistingRows {
             choose: &mut choose,
             newer: job.changes.newer.as_deref(),
             delete_when: job.changes.delete_when.as_deref(),
@@ -279,7 +279,7 @@ impl Plan {
     }
 
     /// The columns by which the rows of `node` are sorted before they are sent, if they are.
-    pub(crate) fn order(&self, node: NodeId) -> Option<&[Column]> {
+    pub(crate) fn order(&self, node: NodeId) -> Option<&[SortColumn]> {
         self.catalogue.facts[node].order.as_deref()
     }
 

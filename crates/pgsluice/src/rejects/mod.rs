@@ -31,14 +31,14 @@ pub(crate) struct Reject {
     /// The number of its source, and its first byte.
     pub origin: Origin,
     pub place: Location,
-    pub reason: Reason,
+    pub reason: RejectReason,
     /// As it stands in the input.
     pub row: Vec<u8>,
 }
 
 /// The server's words. The names of the fields are those of the log.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Reason {
+pub(crate) struct RejectReason {
     /// The table that the row was sent to.
     pub table: String,
     pub column: Option<String>,
@@ -57,11 +57,11 @@ struct Line<'r> {
     line: u64,
     offset: u64,
     #[serde(flatten)]
-    reason: &'r Reason,
+    reason: &'r RejectReason,
 }
 
 /// Where rejects go, and how many may.
-pub(crate) struct Rejects {
+pub(crate) struct RejectFiles {
     /// The load.
     id: String,
     most: Most,
@@ -97,7 +97,7 @@ pub(crate) fn begin(
     inputs: &[Input],
     ledger: Option<&Ledger>,
     header: &Arc<OnceLock<Vec<u8>>>,
-) -> Result<Option<Rejects>> {
+) -> Result<Option<RejectFiles>> {
     let Some(rejects) = &job.safety.rejects else { return Ok(None) };
     if let Some(why) = &plan.one_statement {
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
@@ -109,10 +109,10 @@ pub(crate) fn begin(
         header_rows: job.input.header.rows(),
         rejected: ledger.rejected(),
     });
-    Rejects::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
+    RejectFiles::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
 }
 
-impl Rejects {
+impl RejectFiles {
     /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
     /// written them. The text in `header` comes in front of the first row.
     pub(crate) fn open(
@@ -263,7 +263,7 @@ mod tests {
     fn reject(row: &str) -> Reject {
         let source = "rows.csv".to_owned();
         let place = Location { source, line: 7, offset: 70, input: 0, unit: Unit::Bytes };
-        let reason = Reason {
+        let reason = RejectReason {
             table: "public.t".to_owned(),
             column: None,
             sqlstate: "23505".to_owned(),
@@ -273,11 +273,11 @@ mod tests {
         Reject { origin: Origin { input: 0, at: 70 }, place, reason, row: row.as_bytes().to_vec() }
     }
 
-    fn rejects(folder: &Path, most: Most, header: Option<&str>) -> Rejects {
+    fn rejects(folder: &Path, most: Most, header: Option<&str>) -> RejectFiles {
         let job = job::Rejects { file: folder.join("bad.csv"), most };
         let cell = Arc::new(OnceLock::new());
         header.into_iter().for_each(|header| _ = cell.set(header.as_bytes().to_vec()));
-        Rejects::open("id", &job, cell, None).expect("files")
+        RejectFiles::open("id", &job, cell, None).expect("files")
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             if header {
                 let _ = cell.set(b"a,b".to_vec());
             }
-            Rejects::open("id", &job, cell, Some(&before))
+            RejectFiles::open("id", &job, cell, Some(&before))
         };
         let reject = |offset: u64, row: &str| {
             let mut reject = reject(row);
@@ -367,7 +367,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("bad.csv"), "1\n").expect("a file");
         let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(1) };
-        let error = Rejects::open("id", &job, Arc::default(), None).err().expect("not empty");
+        let error = RejectFiles::open("id", &job, Arc::default(), None).err().expect("not empty");
         assert!(error.to_string().contains("is not empty\nHINT"), "{error}");
     }
 

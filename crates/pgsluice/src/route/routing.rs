@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::plan::{Answered, Plan};
-use crate::route::remote::{self, Place, RemoteKeys, Spelled};
+use crate::route::remote::{self, AnswerSlot, RemoteKeys, Spelled};
 use crate::route::row::{KeyReader, Routed, Texts};
 use crate::source::Split;
 
@@ -51,7 +51,7 @@ struct Asked {
 
 #[derive(Clone, Copy)]
 enum About {
-    Key(NodeId, Option<Place>),
+    Key(NodeId, Option<AnswerSlot>),
     Spelling(NodeId, usize),
 }
 

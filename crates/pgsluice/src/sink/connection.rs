@@ -24,7 +24,7 @@ use super::part::Part;
 use super::refusal::Sent;
 use super::settled::{Loaded, Settled};
 use super::transaction::{Commit, Transaction, begin};
-use super::writer::Writer;
+use super::writer::ReceiptWriter;
 use crate::bucket::queue::{Next, Queue};
 use crate::control::Progress;
 use crate::counts::outcome::Committed;
@@ -48,7 +48,7 @@ pub(crate) struct Connection<'a> {
     pub(super) queue: &'a Queue<'a>,
     pub(super) link: Link,
     pub(super) prepared: Prepared,
-    pub(super) writer: Option<Writer<'a>>,
+    pub(super) writer: Option<ReceiptWriter<'a>>,
     pub(super) target: &'a Target,
     pub(super) maker: Option<Maker<'a>>,
     pub(super) chunk_sizes: ChunkSizes,
@@ -68,7 +68,7 @@ impl<'a> Connection<'a> {
             let preparing = async { Ok(Prepared::new(client, flow.plan, true).await?) };
             let writer = async {
                 let Some(ledger) = flow.ledger else { return Ok(None) };
-                Writer::open(ledger, client).await.map(Some)
+                ReceiptWriter::open(ledger, client).await.map(Some)
             };
             let (prepared, writer) = try_join(preparing, writer).await?;
             if flow.is_atomic {

@@ -8,7 +8,7 @@
 
 /// What COPY may have said.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ContextLine {
     /// Line of the COPY, from 1.
     pub line: u64,
     pub column: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 
 /// All that COPY may have said.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Context(pub Vec<Entry>);
+pub(crate) struct Context(pub Vec<ContextLine>);
 
 impl Context {
     /// `relations` are those that COPY may be into, `columns` its own.
@@ -32,10 +32,10 @@ impl Context {
     ) -> Self {
         let ends = context.match_indices('\n').map(|(at, _)| at + 1);
         let places = std::iter::once(0).chain(ends);
-        let mut found: Vec<Entry> = Vec::new();
+        let mut found: Vec<ContextLine> = Vec::new();
         for at in places {
             let lines = relations.clone().filter_map(|name| line_of(&context[at..], name));
-            let entries = lines.map(|(line, rest)| Entry::new(line, rest, columns, at == 0));
+            let entries = lines.map(|(line, rest)| ContextLine::new(line, rest, columns, at == 0));
             entries.for_each(|entry| {
                 if !found.contains(&entry) {
                     found.push(entry)
@@ -46,12 +46,12 @@ impl Context {
     }
 
     /// Returns what only COPY can have said, because no row is printed before it.
-    pub(crate) fn certain(&self) -> Option<&Entry> {
+    pub(crate) fn certain(&self) -> Option<&ContextLine> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_first)
     }
 
     /// Returns what COPY has said, unless a row imitates both COPY and the end of what a function says.
-    pub(crate) fn likely(&self) -> Option<&Entry> {
+    pub(crate) fn likely(&self) -> Option<&ContextLine> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_last)
     }
 
@@ -62,7 +62,7 @@ impl Context {
     }
 }
 
-impl Entry {
+impl ContextLine {
     fn new(line: u64, rest: &str, columns: &[String], is_first: bool) -> Self {
         let (column, rest) = match column_of(rest, columns) {
             Some((column, rest)) => (Some(column), rest),
@@ -136,7 +136,7 @@ mod tests {
         let context = parse(context);
         context
             .certain()
-            .map(|Entry { line, column, value, .. }| (*line, column.clone(), value.clone()))
+            .map(|ContextLine { line, column, value, .. }| (*line, column.clone(), value.clone()))
     }
 
     #[test]

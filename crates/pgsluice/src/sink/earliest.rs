@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::lines;
 use super::original::at_row;
 use super::part::{Landing, Part, Rows};
-use super::pieces::{Piece, pieces};
+use super::pieces::{PartRows, pieces};
 use super::refusal::{Sent, blame, refusal};
 use super::transaction::Commit;
 use crate::error::{Error, Location};
@@ -44,7 +44,7 @@ impl Connection<'_> {
     async fn refused_before(
         &self,
         place: &Location,
-        (node, wire, mut rows): Piece<'_>,
+        (node, wire, mut rows): PartRows<'_>,
     ) -> Result<Option<Error>, Failure> {
         let order = |place: &Location| (place.input, place.offset);
         let place_of = |at: RowAt| self.flow.place_of(at).as_ref().map(order);

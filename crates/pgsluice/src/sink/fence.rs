@@ -5,8 +5,8 @@ use tokio_postgres::{Client, Error as PgError, SimpleQueryMessage};
 
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::ledger::sql::positions::Position;
-use crate::ledger::sql::{Named, is_held};
+use crate::ledger::sql::positions::WriterPosition;
+use crate::ledger::sql::{Participant, is_held};
 use crate::pg::connect::Link;
 
 /// The conditions under which a transaction may write.
@@ -23,8 +23,8 @@ pub(crate) enum Fence<'f> {
 
 /// A participant whose position moves with the rows of a transaction.
 pub(crate) struct Advance<'a> {
-    pub(crate) participant: &'a Named,
-    pub(crate) from: Position,
+    pub(crate) participant: &'a Participant,
+    pub(crate) from: WriterPosition,
     /// The next position; the same as before if `None`.
     pub(crate) to: Option<&'a str>,
     /// The number of rows between the two.

@@ -8,12 +8,12 @@ use crate::plan::Plan;
 
 /// Columns and their values, as the server writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct RowKey {
     columns: Vec<String>,
     values: Vec<String>,
 }
 
-impl Key {
+impl RowKey {
     /// `Key (a, b)=(1, 2) is not present in table "t".`, in the server's language: the parentheses
     /// are the same in all. None if it is not clear which value is whose.
     pub(crate) fn parse(detail: &str) -> Option<Self> {
@@ -87,10 +87,10 @@ fn unquoted(column: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Key;
+    use super::RowKey;
 
     fn key(detail: &str) -> Option<(Vec<String>, Vec<String>)> {
-        Key::parse(detail).map(|Key { columns, values }| (columns, values))
+        RowKey::parse(detail).map(|RowKey { columns, values }| (columns, values))
     }
 
     #[test]

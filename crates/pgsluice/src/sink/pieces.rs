@@ -4,10 +4,10 @@ use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
 
 /// Rows that are sent to one table.
-pub(super) type Piece<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
+pub(super) type PartRows<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
 
 /// What each table gets: a leaf with many rows gets them by its own name, so that the server checks them.
-pub(super) fn pieces(payload: &Payload) -> Vec<Piece<'_>> {
+pub(super) fn pieces(payload: &Payload) -> Vec<PartRows<'_>> {
     let wire = payload.wire();
     if stays_whole(payload) {
         return vec![(payload.node(), wire, payload.in_order().collect())];

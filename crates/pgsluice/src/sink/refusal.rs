@@ -10,14 +10,14 @@ use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use pgsluice_core::parse::{Fields, Parser, Value};
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::context::{Context, Entry};
-use super::key::Key;
+use super::context::{Context, ContextLine};
+use super::key::RowKey;
 use super::lines;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::error::sqlstate;
 use crate::pg::lost;
-use crate::rejects::Reason;
+use crate::rejects::RejectReason;
 use crate::sink::flow::Flow;
 use crate::sink::sql::stage::stage;
 
@@ -39,11 +39,11 @@ impl Sent {
 pub(super) struct Blame {
     /// The report as an error, without the row's place.
     pub report: Error,
-    pub reason: Reason,
+    pub reason: RejectReason,
     /// The lines of the data that it may have been at.
     pub context: Context,
     /// The key of the row, if it names that.
-    pub key: Option<Key>,
+    pub key: Option<RowKey>,
 }
 
 impl Blame {
@@ -53,7 +53,7 @@ impl Blame {
         let row = bytes.strip_suffix(b"\n").filter(|_| wire == Wire::Text);
         let Some(refusal) = row.and_then(|row| flow.plan.shape.refusal(row)) else { return self };
         let message = refusal.message.clone();
-        let reason = Reason { column: None, message, detail: None, ..self.reason };
+        let reason = RejectReason { column: None, message, detail: None, ..self.reason };
         Self { report: refusal.into(), reason, ..self }
     }
 }
@@ -80,14 +80,14 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     if let Some(column) = &column {
         report = report.with_column(column);
     }
-    let reason = Reason {
+    let reason = RejectReason {
         table: flow.plan.tree.nodes[node].relation.label(),
         column,
         sqlstate: sqlstate.to_owned(),
         message: db.message().to_owned(),
         detail: db.detail().map(str::to_owned),
     };
-    let key = db.detail().and_then(Key::parse);
+    let key = db.detail().and_then(RowKey::parse);
     Some(Blame { report, reason, context, key })
 }
 
@@ -153,7 +153,11 @@ fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation
 }
 
 /// Returns the row that `entry` is about, as far as it says what the row holds: its place, and how it was sent.
-fn row<'s>(flow: &Flow<'_>, entry: &Entry, sent: &'s [Sent]) -> Option<(RowAt, (&'s [u8], Wire))> {
+fn row<'s>(
+    flow: &Flow<'_>,
+    entry: &ContextLine,
+    sent: &'s [Sent],
+) -> Option<(RowAt, (&'s [u8], Wire))> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
     let line = entry.line - lines_before;
@@ -164,7 +168,7 @@ fn row<'s>(flow: &Flow<'_>, entry: &Entry, sent: &'s [Sent]) -> Option<(RowAt, (
 }
 
 /// Whether the row, as text, has what the server has printed of it.
-fn has(flow: &Flow<'_>, row: &[u8], entry: &Entry) -> bool {
+fn has(flow: &Flow<'_>, row: &[u8], entry: &ContextLine) -> bool {
     let Some(value) = &entry.value else { return true };
     // The server cuts what is long.
     let printed = value.strip_suffix("...").unwrap_or(value).as_bytes();

@@ -12,7 +12,7 @@ use crate::bucket::message::Message;
 const MOST: usize = 64;
 
 /// A COPY that has begun: where its rows are sent.
-pub(crate) type Sink = Pin<Box<CopyInSink<Message>>>;
+pub(crate) type CopySink = Pin<Box<CopyInSink<Message>>>;
 
 /// The COPY statements of one connection, by their text.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Statements {
 
 impl Statements {
     /// Begins a COPY. Names in it are looked up each time that it begins.
-    pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<Sink, Error> {
+    pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<CopySink, Error> {
         let kept = self.kept.borrow().get(copy).cloned();
         let statement = match kept {
             Some(statement) => statement,

@@ -9,7 +9,7 @@ use crate::pg::constraint::everywhere;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::row_counts::RowCounts;
-use crate::sink::sql::changes::{Applied, Apply, How};
+use crate::sink::sql::changes::{Applied, Apply, ConflictAction};
 use crate::sink::sql::misplaced;
 use crate::sink::sql::stage::{make_stage, number_stage, stage};
 
@@ -64,9 +64,11 @@ pub(crate) fn apply<'p>(
 ) -> Apply<'p> {
     let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
     let how = match changes.on_conflict {
-        OnConflict::Error | OnConflict::Skip => How::Skip,
-        OnConflict::Update => How::Update { set: &changes.set, inserts: changes.inserts },
-        OnConflict::Delete => How::Delete,
+        OnConflict::Error | OnConflict::Skip => ConflictAction::Skip,
+        OnConflict::Update => {
+            ConflictAction::Update { set: &changes.set, inserts: changes.inserts }
+        }
+        OnConflict::Delete => ConflictAction::Delete,
     };
     Apply {
         into: &plan.tree.nodes[node].relation,

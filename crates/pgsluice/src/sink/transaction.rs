@@ -27,7 +27,7 @@ use super::fence::Fence;
 use super::merge::Merge;
 use super::part::{Landing, Part, Rows};
 use super::recheck::Changed;
-use super::statements::Sink;
+use super::statements::CopySink;
 use super::taken::{Taken, take};
 use crate::bucket::message::Message;
 use crate::counts::first_row::Opening;
@@ -67,7 +67,7 @@ pub(crate) struct Transaction<'t> {
 struct Open<'t> {
     part: Part<'t>,
     number: usize,
-    sink: Sink,
+    sink: CopySink,
     /// The number of rows that the session had stored in each leaf before, if the proof compares them.
     before: Option<Vec<i64>>,
 }
@@ -300,7 +300,10 @@ impl<'t> Transaction<'t> {
 }
 
 /// Begins the COPY of a part, under the locks of its transaction.
-async fn open(channel: Channel<'_>, part: &Part<'_>) -> Result<(Sink, Option<Vec<i64>>), Failure> {
+async fn open(
+    channel: Channel<'_>,
+    part: &Part<'_>,
+) -> Result<(CopySink, Option<Vec<i64>>), Failure> {
     let Channel { link, plan, prepared, .. } = channel;
     let (client, node) = (&link.client, part.landing.node());
     let (wire, is_shadow) = (part.wire(), part.landing.is_shadow());
@@ -324,7 +327,7 @@ async fn open(channel: Channel<'_>, part: &Part<'_>) -> Result<(Sink, Option<Vec
 /// Sends all rows of a payload.
 async fn send(
     channel: Channel<'_>,
-    sink: &mut Sink,
+    sink: &mut CopySink,
     payload: &Arc<Payload>,
 ) -> Result<(), Failure> {
     for message in Message::all(payload) {

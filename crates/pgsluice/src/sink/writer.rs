@@ -4,18 +4,18 @@ use futures_util::future::try_join3;
 use tokio_postgres::{Client, Error, Statement};
 
 use crate::error::Result;
-use crate::ledger::{Ledger, Statements, Writing};
+use crate::ledger::{Ledger, ReceiptStatements, Writing};
 use pgsluice_core::position::Origin;
 
 /// Writes receipts on one connection. Its statements are planned beforehand. Planning one takes a round
 /// trip, and COMMIT is sent without waiting for it, so it would come too early.
-pub(super) struct Writer<'a> {
+pub(super) struct ReceiptWriter<'a> {
     pub(super) ledger: &'a Ledger,
-    statements: Statements,
+    statements: ReceiptStatements,
     rejecting: Statement,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ReceiptWriter<'a> {
     /// Looks at the ledger, marks the load as running, and has the statements planned.
     pub(super) async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self> {
         let looking = async {

@@ -7,7 +7,7 @@ use pgsluice_core::catalog::label;
 use pgsluice_core::leads::{Lead, Leads};
 use pgsluice_core::types::Column;
 
-use super::names::Names;
+use super::names::InputNames;
 use super::shown::{LISTED, SHOWN, shown, shown_list};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
@@ -76,7 +76,7 @@ impl ByName {
     }
 
     /// Leads the fields of each header to the columns of a table.
-    pub(crate) fn lead(&self, names: &Names, columns: &[String]) -> Result<Led> {
+    pub(crate) fn lead(&self, names: &InputNames, columns: &[String]) -> Result<Led> {
         let leads = Arc::new(self.leads(columns)?);
         self.check_map(names)?;
         let mut all = Led { leads: Arc::clone(&leads), ..Led::default() };
@@ -156,7 +156,7 @@ impl ByName {
     /// later objects may have it.
     pub(crate) fn lead_keys(
         &self,
-        names: &Names,
+        names: &InputNames,
         columns: &[String],
         adds: impl Fn(&String) -> bool,
     ) -> Result<Led> {
@@ -207,7 +207,7 @@ impl ByName {
     }
 
     /// Checks that some input has each name of `--map`.
-    fn check_map(&self, names: &Names) -> Result<()> {
+    fn check_map(&self, names: &InputNames) -> Result<()> {
         if !names.are_all || names.lists.is_empty() {
             return Ok(());
         }

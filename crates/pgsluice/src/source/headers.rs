@@ -17,7 +17,7 @@ type Fields = Vec<Option<Vec<u8>>>;
 
 /// The header of the first input that has one.
 #[derive(Debug)]
-pub(crate) struct First {
+pub(crate) struct FirstHeader {
     source: String,
     fields: Fields,
 }
@@ -42,8 +42,9 @@ impl Shape {
 
     /// Refuses a header of columns in another order, and one that is not that of the first input.
     fn check_present(&self, fields: Fields, source: &str) -> Result<()> {
-        let first =
-            self.first.get_or_init(|| First { source: source.to_owned(), fields: fields.clone() });
+        let first = self
+            .first
+            .get_or_init(|| FirstHeader { source: source.to_owned(), fields: fields.clone() });
         if first.fields != fields {
             return Err(not_the_first(first, &fields, source));
         }
@@ -132,7 +133,7 @@ fn has_extra(fields: &Fields, known: &[String]) -> bool {
 }
 
 /// The error for a first row that is not the header of the first input.
-fn not_the_first(first: &First, fields: &Fields, source: &str) -> Error {
+fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
     let message = format!("the first row of {source} is not the header of {}", first.source);
     let [expected, got] = [&first.fields, fields].map(|fields| {
         let labels: Vec<String> = names(fields).iter().map(|name| label(name)).collect();

@@ -48,7 +48,7 @@ pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
 pub use header::Header;
 pub(crate) use inputs::OPENING;
 pub use inputs::{Input, Inputs};
-pub(crate) use names::Names;
+pub(crate) use names::InputNames;
 pub use reader::Reader;
 pub use shape::Shape;
 pub(crate) use shown::shown_list;

@@ -33,7 +33,7 @@ const MOST_KEYS: usize = 100_000;
 
 /// The names in the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct InputNames {
     /// The different lists of names, in the order in which inputs have them. Inputs without rows have none.
     pub(crate) lists: Vec<List>,
     /// Whether no row has others.
@@ -58,7 +58,7 @@ struct Beginning {
     is_whole: bool,
 }
 
-impl Names {
+impl InputNames {
     /// The names in a header.
     pub(crate) fn of(source: &str, names: Vec<String>) -> Self {
         let lists = vec![List { source: source.to_owned(), names }];
@@ -76,7 +76,11 @@ impl Names {
 impl Inputs {
     /// Returns the names in the header of the first input that has one, and the same inputs: what was read of an input
     /// that can be read only once is put back.
-    pub(crate) fn header(&self, format: &Format, control: &Arc<Control>) -> Result<(Self, Names)> {
+    pub(crate) fn header(
+        &self,
+        format: &Format,
+        control: &Arc<Control>,
+    ) -> Result<(Self, InputNames)> {
         let mut inputs = self.to_vec();
         for place in 0..inputs.len() {
             let (reading, format) = (inputs[place].clone(), format.clone());
@@ -89,11 +93,11 @@ impl Inputs {
             let (input, names) = read?;
             inputs[place] = input;
             if let Some(names) = names {
-                let names = Names::of(&inputs[place].name, names);
+                let names = InputNames::of(&inputs[place].name, names);
                 return Ok((self.replaced(inputs), names));
             }
         }
-        Ok((self.replaced(inputs), Names { are_in_headers: true, ..Names::default() }))
+        Ok((self.replaced(inputs), InputNames { are_in_headers: true, ..InputNames::default() }))
     }
 
     /// Returns the keys of the objects that each input begins with, and the same inputs. The `wanted` keys are looked
@@ -102,7 +106,7 @@ impl Inputs {
         &self,
         wanted: HashSet<String>,
         control: &Arc<Control>,
-    ) -> Result<(Self, Names)> {
+    ) -> Result<(Self, InputNames)> {
         let (inputs, of_thread) = (self.clone(), Arc::clone(control));
         unless_stopped(control, move || look_at_keys(&inputs, wanted, &of_thread))
     }
@@ -113,7 +117,7 @@ fn look_at_keys(
     inputs: &Inputs,
     wanted: HashSet<String>,
     control: &Control,
-) -> Result<(Inputs, Names)> {
+) -> Result<(Inputs, InputNames)> {
     let (mut begun, mut keys) = (inputs.to_vec(), Keys::default());
     let (mut are_all, mut has_objects) = (true, false);
     for (place, input) in inputs.iter().enumerate() {
@@ -147,7 +151,7 @@ fn look_at_keys(
         all.truncate(MOST_KEYS);
         all.extend(look_for(inputs, missing, control)?);
     }
-    let mut names = Names { are_all, ..Names::default() };
+    let mut names = InputNames { are_all, ..InputNames::default() };
     if let Some(first) = inputs.first().filter(|_| has_objects || !all.is_empty()) {
         names.add(&first.name, all);
     }

@@ -11,7 +11,7 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Parser, Projection, Value, text_row};
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
-use pgsluice_json::{Made, Objects};
+use pgsluice_json::{Objects, RowFacts};
 use twox_hash::XxHash3_64;
 
 use super::extra::Extra;
@@ -37,7 +37,7 @@ pub(super) struct Rewritten {
     /// Where each row ends in `text`.
     pub(super) ends: Vec<usize>,
     /// What is wrong with rows of which no row can be made, by their places.
-    pub(super) refused: Vec<(usize, Refusal)>,
+    pub(super) refused: Vec<(usize, RowRefusal)>,
     /// The places of rows with a field that stands for a default.
     with_default: Vec<usize>,
     /// Rows in COPY BINARY, one behind the other; then `text` has their keys at most.
@@ -52,7 +52,7 @@ pub(super) struct Rewritten {
 
 /// Why no row can be made of one of the input's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct RowRefusal {
     /// What is wrong.
     pub(crate) message: String,
     /// The next step.
@@ -75,7 +75,7 @@ impl Rewrite {
             Self::Objects(objects, _) => {
                 let mut objects = objects.clone();
                 if let Err(refused) = objects.put_row(row, out) {
-                    Refusal::of(refused, objects.shown(row)).put(objects.columns(), out);
+                    RowRefusal::of(refused, objects.shown(row)).put(objects.columns(), out);
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Rewritten {
     }
 
     /// What is wrong with the row at the place `index`, if no row can be made of it.
-    pub(super) fn refusal(&self, index: usize) -> Option<&Refusal> {
+    pub(super) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
         let at = self.refused.binary_search_by_key(&index, |(at, _)| *at).ok()?;
         Some(&self.refused[at].1)
     }
@@ -168,10 +168,10 @@ impl Rewritten {
                 for (index, row) in rows.iter().enumerate() {
                     let row = row.of(bytes);
                     match objects.put_row(row, text) {
-                        Ok(Made { has_default: true }) => with_default.push(index),
+                        Ok(RowFacts { has_default: true }) => with_default.push(index),
                         Ok(_) => {}
                         Err(why) => {
-                            let refusal = Refusal::of(why, objects.shown(row));
+                            let refusal = RowRefusal::of(why, objects.shown(row));
                             refusal.put(objects.columns(), text);
                             refused.push((index, refusal));
                         }
@@ -199,8 +199,8 @@ impl Rewritten {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(Refusal { message, hint, can_round, .. }: Refusal) -> Self {
+impl From<RowRefusal> for Error {
+    fn from(RowRefusal { message, hint, can_round, .. }: RowRefusal) -> Self {
         let error = Self::new(Kind::Data, message).with_sqlstate("22P04");
         match hint {
             _ if can_round => error.with_remedy(Remedy::round()),
@@ -210,14 +210,14 @@ impl From<Refusal> for Error {
     }
 }
 
-impl Refusal {
+impl RowRefusal {
     #[cfg(feature = "arrow")]
     pub(super) fn new(message: String, row: Vec<u8>) -> Self {
         Self { message, hint: None, can_round: false, row }
     }
 
-    fn of(refused: pgsluice_json::Refused, row: Vec<u8>) -> Self {
-        let pgsluice_json::Refused { message, hint, can_round, .. } = refused;
+    fn of(refused: pgsluice_json::RefusedLine, row: Vec<u8>) -> Self {
+        let pgsluice_json::RefusedLine { message, hint, can_round, .. } = refused;
         Self { message, hint, can_round, row }
     }
 

@@ -7,8 +7,8 @@ use pgsluice_core::split::Splitter;
 use pgsluice_json::Objects;
 
 use super::extra::Extra;
-use super::headers::First;
-use super::rewrite::{Refusal, Rewrite};
+use super::headers::FirstHeader;
+use super::rewrite::{Rewrite, RowRefusal};
 use super::typed::{KeyText, Typed};
 use super::{Header, Input, Split};
 
@@ -24,7 +24,7 @@ pub struct Shape {
     /// All columns of the table.
     pub(crate) known: Vec<String>,
     /// The header of the first input that has one, once it was read.
-    pub(crate) first: Arc<OnceLock<First>>,
+    pub(crate) first: Arc<OnceLock<FirstHeader>>,
     /// Names that are left out.
     pub(crate) extra: Arc<Extra>,
     /// What becomes of rows that cannot be taken as they stand.
@@ -94,8 +94,8 @@ impl Shape {
     }
 
     /// What is wrong with a row of the input, if `sent` was sent in its place because no row can be made of it.
-    pub(crate) fn refusal(&self, sent: &[u8]) -> Option<Refusal> {
-        Refusal::read(sent, self.objects()?.columns())
+    pub(crate) fn refusal(&self, sent: &[u8]) -> Option<RowRefusal> {
+        RowRefusal::read(sent, self.objects()?.columns())
     }
 
     /// What writes rows as objects, if that is how rejected ones are kept.

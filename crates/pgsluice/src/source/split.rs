@@ -6,7 +6,7 @@ use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
-use super::rewrite::{Refusal, Rewrite, Rewritten};
+use super::rewrite::{Rewrite, Rewritten, RowRefusal};
 use super::typed::Batch;
 
 /// A range of one input that begins and ends at row ends, and its rows.
@@ -77,7 +77,7 @@ impl Split {
     }
 
     /// What is wrong with the row at the place `index`, if no row can be made of it.
-    pub(crate) fn refusal(&self, index: usize) -> Option<&Refusal> {
+    pub(crate) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
         self.rewritten.as_ref()?.refusal(index)
     }
 

@@ -17,7 +17,7 @@ use crate::error::kind::Kind;
 use crate::pg::sql;
 use crate::plan::changes::Changes;
 use crate::sink::channel::Channel;
-use crate::sink::key::Key;
+use crate::sink::key::RowKey;
 
 /// Rows of more bytes are not tried again.
 const MOST_BYTES: usize = 1 << 30;
@@ -80,7 +80,7 @@ impl Planned {
 
     /// Returns the numbers of the rows that have the key which the server names.
     fn with_key(&self, gathered: &Gathered, error: &Error) -> HashSet<usize> {
-        let key = error.detail().and_then(Key::parse);
+        let key = error.detail().and_then(RowKey::parse);
         let mut found = HashSet::new();
         let mut number = 0;
         for payload in &gathered.payloads {

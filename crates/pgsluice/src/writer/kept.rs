@@ -6,32 +6,32 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::ChangeOptions;
 use crate::ledger::Run;
-use crate::ledger::sql::positions::Position;
-use crate::ledger::sql::{Named, Schema};
+use crate::ledger::sql::positions::WriterPosition;
+use crate::ledger::sql::{Participant, Schema};
 use crate::ledger::terms::of_writer;
 use crate::row_counts::RowCounts;
 use crate::sink::fence::Advance;
 
 /// A writer that the ledger knows.
 #[derive(Debug)]
-pub(super) struct Kept {
-    named: Named,
+pub(super) struct KeptPosition {
+    named: Participant,
     run: String,
     /// The terms that its options set, as JSON.
     terms: String,
     /// How far it has come, once it is open.
-    at: Option<Position>,
+    at: Option<WriterPosition>,
 }
 
 /// What keeps rows that are sent, if anything does, and the position behind them.
-pub(super) type Keeping<'k> = Option<(&'k Kept, Option<&'k str>)>;
+pub(super) type Keeping<'k> = Option<(&'k KeptPosition, Option<&'k str>)>;
 
-impl Kept {
+impl KeptPosition {
     /// The writer `id` in the ledger of `schema`, which is not open.
     pub(super) fn new(schema: &str, id: &str, changes: &ChangeOptions) -> Result<Self> {
         let run = serde_json::to_string(&Run::new());
         let run = run.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        let (named, terms) = (Named::new(&Schema::new(schema), id), of_writer(changes)?);
+        let (named, terms) = (Participant::new(&Schema::new(schema), id), of_writer(changes)?);
         Ok(Self { named, run, terms, at: None })
     }
 
@@ -41,7 +41,7 @@ impl Kept {
     }
 
     /// Opens it, or opens it again; returns how far it has come by the ledger.
-    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Position> {
+    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<WriterPosition> {
         let attempt = self.at.as_ref().map(|at| at.attempt);
         self.named.open_writer(client, table, &self.run, &self.terms, attempt).await
     }
@@ -51,7 +51,7 @@ impl Kept {
     /// # Errors
     ///
     /// Returns the rows that the server lost since.
-    pub(super) fn take_up(&mut self, found: Position) -> Result<RowCounts, u64> {
+    pub(super) fn take_up(&mut self, found: WriterPosition) -> Result<RowCounts, u64> {
         let before = self.at.as_ref().map_or(found.counts, |at| at.counts);
         let since = found.counts.since(&before);
         self.at = Some(found);
@@ -63,7 +63,7 @@ impl Kept {
         self.at.as_ref()?.position.as_deref()
     }
 
-    fn at(&self) -> Position {
+    fn at(&self) -> WriterPosition {
         self.at.clone().unwrap_or_default()
     }
 

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 use self::gathered::Gathered;
-use self::kept::{Keeping, Kept};
+use self::kept::{Keeping, KeptPosition};
 pub use self::receipt::{Durability, Receipt};
 use self::send_method::SendMethod;
 use self::session::{Planned, Session};
@@ -87,7 +87,7 @@ pub struct Writer {
     job: Job,
     target: Target,
     durability: Durability,
-    kept: Option<Kept>,
+    kept: Option<KeptPosition>,
     runtime: Runtime,
     session: Option<Session>,
     /// The rows of a COMMIT that had no answer.
@@ -119,7 +119,7 @@ impl Writer {
         let waits = !target.patience().is_zero();
         let id = job.safety.load_id.clone().or_else(|| waits.then(fresh_id));
         let kept = match (id, &job.safety.ledger) {
-            (Some(id), Some(schema)) => Some(Kept::new(schema, &id, &job.changes)?),
+            (Some(id), Some(schema)) => Some(KeptPosition::new(schema, &id, &job.changes)?),
             _ => None,
         };
         let mut writer = Self {
@@ -142,7 +142,7 @@ impl Writer {
     /// The name by which the ledger knows it, if it does.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
-        self.kept.as_ref().map(Kept::id)
+        self.kept.as_ref().map(KeptPosition::id)
     }
 
     /// The position of the last rows that are in, of this writer and those of its name before it.

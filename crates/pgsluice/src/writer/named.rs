@@ -7,14 +7,14 @@ use pgsluice_core::leads::{Lead, Leads};
 
 use crate::job::Job;
 use crate::plan::Plan;
-use crate::source::Names;
+use crate::source::InputNames;
 
 /// Names that are remembered although they lead to no column.
 const MOST_EXTRA: usize = 10_000;
 
 /// The names that a plan was made for.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct PlanNames {
     /// Finds the columns of names; `None` if rows have no names.
     leads: Option<Arc<Leads>>,
     columns: BTreeSet<usize>,
@@ -22,7 +22,7 @@ pub(super) struct Named {
     extra: HashSet<String>,
 }
 
-impl Named {
+impl PlanNames {
     /// The names in the rows of a job that was planned.
     pub(super) fn new(job: &Job, plan: &Plan) -> Self {
         let leads = plan.catalogue.led.as_ref().map(|led| Arc::clone(&led.leads));
@@ -50,7 +50,7 @@ impl Named {
 }
 
 /// The columns to which names lead, and the names that lead to none.
-fn columns<'n>(names: &'n Names, leads: &Leads) -> (BTreeSet<usize>, Vec<&'n String>) {
+fn columns<'n>(names: &'n InputNames, leads: &Leads) -> (BTreeSet<usize>, Vec<&'n String>) {
     let (mut columns, mut extra) = (BTreeSet::new(), Vec::new());
     for list in &names.lists {
         let own: HashSet<&str> = list.names.iter().map(String::as_str).collect();

@@ -8,7 +8,7 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use super::kept::Kept;
+use super::kept::KeptPosition;
 use super::session::Session;
 use super::trouble::{Trouble, came_through, lost, perhaps_lost};
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
@@ -17,7 +17,7 @@ use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Left, Result};
-use crate::ledger::sql::positions::Position;
+use crate::ledger::sql::positions::WriterPosition;
 use crate::pg::connect::Link;
 use crate::row_counts::RowCounts;
 use crate::writer::sql::incarnation::Incarnation;
@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Goes on from where the ledger says that the writer is, unless it has lost rows.
-    fn take_up(&mut self, found: Position) -> Result<(), Trouble> {
+    fn take_up(&mut self, found: WriterPosition) -> Result<(), Trouble> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let had_position = kept.position().is_some();
         match kept.take_up(found) {
@@ -211,6 +211,6 @@ impl Writer {
 
     pub(super) fn overtaken(&self) -> Error {
         let lost = || Error::new(Kind::Internal, "rows were committed that no Writer wrote");
-        self.kept.as_ref().map_or_else(lost, Kept::overtaken)
+        self.kept.as_ref().map_or_else(lost, KeptPosition::overtaken)
     }
 }

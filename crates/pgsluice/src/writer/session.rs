@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Statement};
 
 use super::gathered::{Gathered, Gathering};
 use super::kept::Keeping;
-use super::named::Named;
+use super::named::PlanNames;
 use super::parameters::of_all;
 use super::send_method::SendMethod;
 use super::trouble::{Trouble, in_doubt, refused};
@@ -51,7 +51,7 @@ pub(super) struct Session {
 pub(super) struct Planned {
     pub(super) plan: Plan,
     /// The names in the rows that it was planned for.
-    pub(super) named: Named,
+    pub(super) named: PlanNames,
     pub(super) gathering: Gathering,
     pub(super) inserts: Inserts,
     pub(super) prepared: Prepared,
@@ -110,7 +110,7 @@ impl Planned {
         let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan, false)).await?;
         let gathering = Gathering::new(&plan);
         let (unmet, updates_first) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
-        let named = Named::new(job, &plan);
+        let named = PlanNames::new(job, &plan);
         Ok(Self { plan, named, gathering, inserts, prepared, unmet, updates_first })
     }
 

@@ -14,7 +14,7 @@ use super::link::Link;
 use super::watch::{Stage, Watched};
 use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::chain;
-use crate::failure::Failure;
+use crate::failure::FailedAttempt;
 use crate::tls::{self, Mode};
 
 /// One server at one of its addresses; no address means its socket.
@@ -28,7 +28,7 @@ pub(super) async fn connect(
     target: &Target,
     candidate: &Candidate<'_>,
     wanted: SessionAttrs,
-) -> Result<Link, Vec<Failure>> {
+) -> Result<Link, Vec<FailedAttempt>> {
     let work = async {
         let link = login(target, candidate).await?;
         check_session(&link.client, wanted).await.map_err(|failure| vec![failure])?;
@@ -38,7 +38,7 @@ pub(super) async fn connect(
         None => work.await,
         Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
             let step = "Check host and port, or allow more time with connect_timeout.";
-            Err(vec![Failure::new("timeout expired").with_hint(step).moving_on()])
+            Err(vec![FailedAttempt::new("timeout expired").with_hint(step).moving_on()])
         }),
     };
     let server = candidate.describe();
@@ -46,7 +46,7 @@ pub(super) async fn connect(
 }
 
 /// libpq's order of encrypted and plain attempts; sockets are never encrypted.
-async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<Failure>> {
+async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<FailedAttempt>> {
     let mode = if candidate.address.is_none() { Mode::Disable } else { target.tls().mode };
     match mode {
         Mode::Disable => plain(target, candidate).await.map_err(|failure| vec![failure]),
@@ -70,7 +70,7 @@ async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<F
     }
 }
 
-async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Failure> {
+async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, FailedAttempt> {
     let mut config = candidate.config(target);
     config.ssl_mode(SslMode::Disable);
     start(&config, NoTls, None)
@@ -84,7 +84,7 @@ async fn encrypted(
     target: &Target,
     candidate: &Candidate<'_>,
     mode: SslMode,
-) -> Result<Link, (Failure, bool)> {
+) -> Result<Link, (FailedAttempt, bool)> {
     let tls = tls::client_config(target.tls(), candidate.host_name()).map_err(|f| (f, true))?;
     let tls = Watched::new(tls);
     let mut config = candidate.config(target);
@@ -117,13 +117,14 @@ where
     Ok(Link::new(client, connection, watched))
 }
 
-async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Failure> {
+async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), FailedAttempt> {
     if wanted == SessionAttrs::Any {
         return Ok(());
     }
     let query = "SELECT pg_catalog.pg_is_in_recovery(), \
                  pg_catalog.current_setting('transaction_read_only')";
-    let failed = |text: String| Failure::new(format!("could not examine the session: {text}"));
+    let failed =
+        |text: String| FailedAttempt::new(format!("could not examine the session: {text}"));
     let messages = client.simple_query(query).await.map_err(|error| failed(chain(&error)))?;
     let row = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -140,7 +141,7 @@ async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Fail
         }
         _ => return Ok(()),
     };
-    Err(Failure::new(refusal).moving_on())
+    Err(FailedAttempt::new(refusal).moving_on())
 }
 
 impl Candidate<'_> {
@@ -186,38 +187,43 @@ impl Candidate<'_> {
         }
     }
 
-    fn explain(&self, error: &tokio_postgres::Error, stage: Stage, required: bool) -> Failure {
+    fn explain(
+        &self,
+        error: &tokio_postgres::Error,
+        stage: Stage,
+        required: bool,
+    ) -> FailedAttempt {
         if let Some(refusal) = error.as_db_error() {
-            return self.name_passfile(Failure::from_server(refusal));
+            return self.name_passfile(FailedAttempt::from_server(refusal));
         }
         if stage == Stage::Begun {
-            return Failure::from_tls(error);
+            return FailedAttempt::from_tls(error);
         }
         let cause = error.source();
         match cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
             Some(io) if error.to_string() == "error connecting to server" => {
-                Failure::from_network(io).with_hint(self.unreachable())
+                FailedAttempt::from_network(io).with_hint(self.unreachable())
             }
             // Of a client's certificate the server speaks when the handshake is over.
             Some(io) if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
-                Failure::from_tls(error)
+                FailedAttempt::from_tls(error)
             }
             Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed(),
-            Some(io) => Failure::new(crate::error::plain_io(io)).passing(),
+            Some(io) => FailedAttempt::new(crate::error::plain_io(io)).passing(),
             None if error.is_closed() => closed(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
-                Failure::without_password()
+                FailedAttempt::without_password()
                     .with_hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
             }
             None if required && stage == Stage::Unused => {
-                Failure::new("server does not support SSL, but SSL was required")
+                FailedAttempt::new("server does not support SSL, but SSL was required")
                     .with_hint("Turn on ssl in the server, or change sslmode.")
             }
-            None => Failure::new(chain(error)),
+            None => FailedAttempt::new(chain(error)),
         }
     }
 
-    fn name_passfile(&self, failure: Failure) -> Failure {
+    fn name_passfile(&self, failure: FailedAttempt) -> FailedAttempt {
         match &self.endpoint.passfile {
             Some(file) if failure.has_code("28P01") => {
                 failure.with_detail(format!("password retrieved from file \"{}\"", file.display()))
@@ -234,8 +240,8 @@ impl Candidate<'_> {
     }
 }
 
-fn closed() -> Failure {
-    Failure::new("server closed the connection unexpectedly").with_hint(
+fn closed() -> FailedAttempt {
+    FailedAttempt::new("server closed the connection unexpectedly").with_hint(
         "This probably means the server terminated abnormally before or while processing the request.",
     )
     .passing()

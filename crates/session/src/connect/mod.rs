@@ -23,7 +23,7 @@ use tokio_postgres::Client;
 use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::backoff::Backoff;
 use crate::error::plain_io;
-use crate::failure::Failure;
+use crate::failure::FailedAttempt;
 use crate::{Error, Result};
 use attempt::Candidate;
 pub use link::{Caller, Canceller, Link, Pid};
@@ -71,7 +71,7 @@ pub async fn own_again(idle: Client, target: &Target) -> Result<Client> {
 pub async fn open(target: &Target) -> Result<Link> {
     let link = patiently(target, || async {
         let link = try_all(target).await?;
-        link.identify().await.map_err(|error| vec![Failure::of_session(&error)])?;
+        link.identify().await.map_err(|error| vec![FailedAttempt::of_session(&error)])?;
         Ok(link)
     });
     let link = link.await?;
@@ -103,7 +103,7 @@ pub async fn identified<T>(
 
 async fn patiently<F>(target: &Target, login: impl Fn() -> F) -> Result<Link>
 where
-    F: Future<Output = Result<Link, Vec<Failure>>>,
+    F: Future<Output = Result<Link, Vec<FailedAttempt>>>,
 {
     let began = Instant::now();
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
@@ -112,7 +112,7 @@ where
             Ok(link) => return Ok(link),
             Err(failures) => failures,
         };
-        if !failures.last().is_some_and(Failure::may_pass) {
+        if !failures.last().is_some_and(FailedAttempt::may_pass) {
             return Err(summarize(failures).permanent());
         }
         let left = target.patience().saturating_sub(began.elapsed());
@@ -155,7 +155,7 @@ async fn probe(target: &Target, link: &Link) -> Result<()> {
 }
 
 /// Tries each host once, or twice where a standby is preferred.
-async fn try_all(target: &Target) -> Result<Link, Vec<Failure>> {
+async fn try_all(target: &Target) -> Result<Link, Vec<FailedAttempt>> {
     let mut failures = Vec::new();
     for &wanted in passes(target.session()) {
         for endpoint in in_order(target.endpoints().iter().collect(), target.shuffle()) {
@@ -190,7 +190,7 @@ async fn connect_endpoint(
     target: &Target,
     endpoint: &Endpoint,
     wanted: SessionAttrs,
-) -> Result<Link, Vec<Failure>> {
+) -> Result<Link, Vec<FailedAttempt>> {
     let mut failures = Vec::new();
     for address in addresses(endpoint, target.shuffle()).await.map_err(|failure| vec![failure])? {
         match attempt::connect(target, &Candidate { endpoint, address }, wanted).await {
@@ -208,7 +208,10 @@ async fn connect_endpoint(
 }
 
 /// The addresses of a host; `None` stands for its socket.
-async fn addresses(endpoint: &Endpoint, shuffle: bool) -> Result<Vec<Option<IpAddr>>, Failure> {
+async fn addresses(
+    endpoint: &Endpoint,
+    shuffle: bool,
+) -> Result<Vec<Option<IpAddr>>, FailedAttempt> {
     let host = match &endpoint.place {
         Place::Socket(_) => return Ok(vec![None]),
         Place::Address(address, _) => return Ok(vec![Some(*address)]),
@@ -219,9 +222,11 @@ async fn addresses(endpoint: &Endpoint, shuffle: bool) -> Result<Vec<Option<IpAd
         Err(error) => {
             let why = plain_io(&error);
             let why = why.strip_prefix("failed to lookup address information: ").unwrap_or(&why);
-            Err(Failure::new(format!("could not translate host name \"{host}\" to address: {why}"))
-                .with_hint("Check the host name: host= in the connection string, or PGHOST.")
-                .moving_on())
+            Err(FailedAttempt::new(format!(
+                "could not translate host name \"{host}\" to address: {why}"
+            ))
+            .with_hint("Check the host name: host= in the connection string, or PGHOST.")
+            .moving_on())
         }
     }
 }
@@ -237,8 +242,8 @@ fn in_order<T>(mut list: Vec<T>, shuffle: bool) -> Vec<T> {
     list
 }
 
-fn summarize(failures: Vec<Failure>) -> crate::Error {
+fn summarize(failures: Vec<FailedAttempt>) -> crate::Error {
     let mut failures = failures.into_iter();
-    let first = failures.next().unwrap_or_else(|| Failure::new("no host to connect to"));
+    let first = failures.next().unwrap_or_else(|| FailedAttempt::new("no host to connect to"));
     first.into_error(failures.collect())
 }

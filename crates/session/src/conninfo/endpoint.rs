@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use super::passfile::{Key, Passfile};
+use super::passfile::{LoginKey, Passfile};
 use super::settings::{Settings, usage};
 use crate::Result;
 
@@ -119,7 +119,7 @@ impl Endpoint {
                 &address
             }
         };
-        self.password = passfile.find(&Key { host, port: self.port, database, user });
+        self.password = passfile.find(&LoginKey { host, port: self.port, database, user });
         self.passfile = self.password.is_some().then(|| passfile.path.clone());
     }
 

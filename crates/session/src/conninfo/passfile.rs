@@ -15,7 +15,7 @@ pub(super) struct Passfile {
 }
 
 /// The key that a password is looked up by.
-pub(super) struct Key<'a> {
+pub(super) struct LoginKey<'a> {
     pub(super) host: &'a str,
     pub(super) port: u16,
     pub(super) database: &'a str,
@@ -45,7 +45,7 @@ impl Passfile {
     }
 
     /// The password of the first line that matches.
-    pub(super) fn find(&self, key: &Key) -> Option<String> {
+    pub(super) fn find(&self, key: &LoginKey) -> Option<String> {
         let host = match key.host {
             host if DEFAULT_SOCKET_DIRECTORIES.contains(&host) => "localhost",
             host => host,
@@ -87,7 +87,7 @@ mod tests {
 
     fn find(text: &str, host: &str, user: &str) -> Option<String> {
         let passfile = Passfile { path: PathBuf::new(), text: text.to_owned() };
-        passfile.find(&Key { host, port: 5432, database: "db", user })
+        passfile.find(&LoginKey { host, port: 5432, database: "db", user })
     }
 
     #[test]

@@ -21,7 +21,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, SupportedProtocolVersion};
 use tokio_postgres::config::SslNegotiation;
 
-use crate::failure::Failure;
+use crate::failure::FailedAttempt;
 use crate::{Error, Kind, Result};
 use verify::Verifier;
 
@@ -88,19 +88,21 @@ pub(super) fn versions(
 pub(super) fn client_config(
     settings: &Settings,
     host: Option<&str>,
-) -> Result<ClientConfig, Failure> {
+) -> Result<ClientConfig, FailedAttempt> {
     let provider = Arc::new(ring::default_provider());
     let verifier = build_verifier(settings, host, &provider)?;
     let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&settings.versions)
-        .map_err(|error| Failure::new(format!("could not set up TLS: {error}")))?
+        .map_err(|error| FailedAttempt::new(format!("could not set up TLS: {error}")))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match client_certificate(settings)? {
         None => builder.with_no_client_auth(),
         Some((chain, key, path)) => builder.with_client_auth_cert(chain, key).map_err(|error| {
             let path = path.display();
-            Failure::new(format!("certificate does not match private key file \"{path}\": {error}"))
+            FailedAttempt::new(format!(
+                "certificate does not match private key file \"{path}\": {error}"
+            ))
         })?,
     };
     config.enable_sni = settings.names_server;
@@ -113,7 +115,7 @@ fn build_verifier(
     settings: &Settings,
     host: Option<&str>,
     provider: &Arc<CryptoProvider>,
-) -> Result<Verifier, Failure> {
+) -> Result<Verifier, FailedAttempt> {
     let algorithms = provider.signature_verification_algorithms;
     let Some(trusted) = trusted_certificates(settings)? else {
         return Ok(Verifier::trusting_any(algorithms));
@@ -124,13 +126,15 @@ fn build_verifier(
     if let Some(path) = settings.revoked.as_ref().filter(|path| path.exists()) {
         builder = builder.with_crls(files::revocations(path)?).enforce_revocation_expiration();
     }
-    let chain = builder
-        .build()
-        .map_err(|error| Failure::new(format!("could not use the root certificates: {error}")))?;
+    let chain = builder.build().map_err(|error| {
+        FailedAttempt::new(format!("could not use the root certificates: {error}"))
+    })?;
     let host = match (settings.mode, host) {
         (Mode::VerifyFull, None) => {
-            return Err(Failure::new("host name must be specified for a verified SSL connection")
-                .with_hint("Give host as well as hostaddr, or use sslmode=verify-ca."));
+            return Err(FailedAttempt::new(
+                "host name must be specified for a verified SSL connection",
+            )
+            .with_hint("Give host as well as hostaddr, or use sslmode=verify-ca."));
         }
         (Mode::VerifyFull, host) => host.map(str::to_owned),
         _ => None,
@@ -142,20 +146,20 @@ fn build_verifier(
 /// every mode, and a missing one matters only to the modes that verify.
 fn trusted_certificates(
     settings: &Settings,
-) -> Result<Option<Vec<CertificateDer<'static>>>, Failure> {
+) -> Result<Option<Vec<CertificateDer<'static>>>, FailedAttempt> {
     let verifies = settings.mode >= Mode::VerifyCa;
     match &settings.root {
         Root::System => files::system_certificates().map(Some),
         Root::File(path) if path.exists() => files::root_certificates(path).map(Some),
         _ if !verifies => Ok(None),
-        Root::File(path) => Err(Failure::new(format!(
+        Root::File(path) => Err(FailedAttempt::new(format!(
             "root certificate file \"{}\" does not exist",
             path.display()
         ))
         .with_hint(NO_ROOT)),
         Root::Unknown => {
             let text = "could not get home directory to locate root certificate file";
-            Err(Failure::new(text).with_hint(NO_ROOT))
+            Err(FailedAttempt::new(text).with_hint(NO_ROOT))
         }
     }
 }
@@ -164,7 +168,7 @@ const NO_ROOT: &str = "Either provide the file, use the system's trusted roots w
      sslrootcert=system, or change sslmode to disable server certificate verification.";
 
 /// As in libpq, a certificate file that is not there is not sent, even when it was named.
-fn client_certificate(settings: &Settings) -> Result<Option<files::Identity>, Failure> {
+fn client_certificate(settings: &Settings) -> Result<Option<files::Identity>, FailedAttempt> {
     match &settings.certificate {
         Some(certificate) if certificate.exists() => {
             files::identity(certificate, settings.key.as_deref()).map(Some)

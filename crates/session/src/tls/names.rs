@@ -17,13 +17,13 @@ const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// What a certificate says its holder is called.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct CertificateNames {
     dns: Vec<String>,
     addresses: Vec<IpAddr>,
     common: Option<String>,
 }
 
-impl Names {
+impl CertificateNames {
     /// Reads them; a certificate that cannot be read has none.
     pub(super) fn read(certificate: &CertificateDer) -> Self {
         let mut names = Self::default();
@@ -98,8 +98,8 @@ fn matches_wildcard(pattern: &str, host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn names(dns: &[&str], addresses: &[&str], common: Option<&str>) -> Names {
-        Names {
+    fn names(dns: &[&str], addresses: &[&str], common: Option<&str>) -> CertificateNames {
+        CertificateNames {
             dns: dns.iter().map(ToString::to_string).collect(),
             addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
             common: common.map(str::to_owned),

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tempfile::TempDir;
 use tokio_postgres::config::SslNegotiation;
 
-use crate::failure::Failure;
+use crate::failure::FailedAttempt;
 use rustls::Error;
 
 use super::{Mode, Root, Settings, build_verifier, versions};
@@ -83,7 +83,7 @@ impl Trust {
         let verdict = verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now());
         verdict.map(drop).map_err(|error| match error {
             Error::InvalidCertificate(why) => {
-                Failure::from_certificate(&why).into_error(Vec::new()).to_string()
+                FailedAttempt::from_certificate(&why).into_error(Vec::new()).to_string()
             }
             other => other.to_string(),
         })

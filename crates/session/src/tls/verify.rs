@@ -16,7 +16,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, Signatu
 use x509_cert::der::{Decode, Encode};
 use x509_cert::{Certificate, Version};
 
-use super::names::Names;
+use super::names::CertificateNames;
 use crate::failure::Refusal;
 
 /// rustls's question about the server's certificate, answered by libpq's rules.
@@ -78,7 +78,7 @@ impl Trust {
 
     fn check_name(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let Some(host) = &self.host else { return Ok(()) };
-        let names = Names::read(certificate);
+        let names = CertificateNames::read(certificate);
         if names.include(host) {
             return Ok(());
         }

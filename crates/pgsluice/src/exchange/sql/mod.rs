@@ -46,7 +46,7 @@ pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String;
 
 /// When something is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub(crate) enum BuildStage {
     /// Made together with something else.
     Described,
     /// Together with the table, before its rows.
@@ -66,7 +66,7 @@ pub(crate) enum Stage {
 /// One thing of a leaf, and the statement that makes it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
-    pub(crate) stage: Stage,
+    pub(crate) stage: BuildStage,
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) sql: String,
@@ -80,13 +80,13 @@ pub(crate) struct Defined {
 }
 
 /// Reads what leaves are, on one connection.
-pub(crate) struct Reader {
+pub(crate) struct LeafReader {
     statement: Statement,
     mark: String,
     load: String,
 }
 
-impl Reader {
+impl LeafReader {
     /// Prepares to read the partitions of `root` and the tables of `load`. All reading must be done
     /// under [`crate::pg::sql::DEPARSE_SETTINGS`].
     pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
@@ -137,13 +137,17 @@ impl Reader {
                     .with_hint("Load without " + option("exchange") + ".")
             })?;
             let place = row.get::<_, i32>(0).unsigned_abs() as usize - 1;
-            Ok((place, row.get(1), Definition { stage: Stage::of(row.get(2)), kind, name, sql }))
+            Ok((
+                place,
+                row.get(1),
+                Definition { stage: BuildStage::of(row.get(2)), kind, name, sql },
+            ))
         };
         rows.iter().map(thing).collect()
     }
 }
 
-impl Stage {
+impl BuildStage {
     fn of(word: &str) -> Self {
         match word {
             "create" => Self::Create,

@@ -19,7 +19,7 @@ const MOST: u64 = 32 << 20;
 const ROWS: usize = 1000;
 
 /// All that a hint is chosen by.
-pub(super) struct Case<'c> {
+pub(super) struct HintCase<'c> {
     pub(super) error: &'c Error,
     pub(super) how: &'c InputOptions,
     /// How rows are written, once they are rewritten.
@@ -27,7 +27,7 @@ pub(super) struct Case<'c> {
     pub(super) version: u32,
     /// Whether rows may meet others that are in the table.
     pub(super) changes: bool,
-    pub(super) columns: Vec<ColumnOf<'c>>,
+    pub(super) columns: Vec<CaseColumn<'c>>,
     /// Whether the input has every column that can be written.
     pub(super) has_all_columns: bool,
     /// The plan, for rows that no partition accepts.
@@ -39,7 +39,7 @@ pub(super) struct Case<'c> {
 
 /// A column of the input.
 #[derive(Clone, Debug)]
-pub(super) struct ColumnOf<'c> {
+pub(super) struct CaseColumn<'c> {
     pub(super) name: &'c str,
     pub(super) nullness: Nullness,
     /// Whether rows are found by ranges or lists of its values.
@@ -65,7 +65,7 @@ pub(super) struct Sample {
     pub(super) row: Option<Vec<u8>>,
 }
 
-impl<'c> Case<'c> {
+impl<'c> HintCase<'c> {
     /// Returns the case of an error, if it names the place of a row.
     pub(super) fn of(error: &'c Error, job: &'c Job, plan: &'c Plan) -> Option<Self> {
         error.place()?;
@@ -78,13 +78,13 @@ impl<'c> Case<'c> {
             .filter(|key| key.strategy != Strategy::Hash)
             .flat_map(|key| key.columns.iter().map(|column| column.name()))
             .collect();
-        let columns = catalogue.columns.iter().enumerate().map(|(at, name)| ColumnOf {
+        let columns = catalogue.columns.iter().enumerate().map(|(at, name)| CaseColumn {
             name,
             nullness: catalogue.nullness.get(at).copied().unwrap_or_default(),
             is_bound: bound.contains(&name.as_str()),
             codec: catalogue.codecs.get(at).and_then(|codec| codec.as_ref().ok()),
         });
-        let columns: Vec<ColumnOf<'c>> = columns.collect();
+        let columns: Vec<CaseColumn<'c>> = columns.collect();
         let column = error.column();
         let column = columns.iter().position(|known| Some(known.name) == column);
         Some(Self {

@@ -1,11 +1,11 @@
 //! Dates whose day and month stand in another order than DateStyle says.
 
 use super::Advice;
-use super::case::{Case, OwnedValue};
+use super::case::{HintCase, OwnedValue};
 use crate::error::{How, Remedy};
 
 /// Advises a DateStyle by which the date can be read, and all others of its column.
-pub(super) fn order(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn order(case: &HintCase<'_>) -> Option<Advice> {
     if !matches!(case.code(), "22008" | "22007") {
         return None;
     }

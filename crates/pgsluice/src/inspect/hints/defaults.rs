@@ -4,7 +4,7 @@ use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::types::Codec;
 
 use super::Advice;
-use super::case::{Case, OwnedValue};
+use super::case::{HintCase, OwnedValue};
 use crate::error::{Remedy, option};
 use crate::source::FileFormat;
 
@@ -13,7 +13,7 @@ const FIRST_WITH_DEFAULT: u32 = 160_000;
 
 /// Advises `--default` where every field that is spelled so is of such a column; otherwise to leave the column out. An
 /// empty field of a column without a default may stand for an empty string.
-pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     let column = &case.columns[case.column.filter(|_| case.code() == "23502")?];
     if !column.nullness.has_default {
         return as_string(case).map(Advice::from);
@@ -28,7 +28,7 @@ pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Returns the option by which an empty field of the column is an empty string.
-fn as_string(case: &Case<'_>) -> Option<Remedy> {
+fn as_string(case: &HintCase<'_>) -> Option<Remedy> {
     let at = case.column?;
     let column = &case.columns[at];
     let takes_empty = |codec: &Codec| codec.encode(b"", &mut Vec::new()).is_some();
@@ -46,7 +46,7 @@ fn as_string(case: &Case<'_>) -> Option<Remedy> {
     Some(Remedy::options(what, [option("force-not-null").of(forced)]))
 }
 
-fn by_option(case: &Case<'_>) -> Option<Remedy> {
+fn by_option(case: &HintCase<'_>) -> Option<Remedy> {
     let Format { null, syntax, .. } = case.format;
     let is_possible = case.how.file_format == FileFormat::Delimited
         && case.version >= FIRST_WITH_DEFAULT

@@ -4,7 +4,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{UTF_16BE, UTF_16LE};
 
 use super::Advice;
-use super::case::{Case, Sample};
+use super::case::{HintCase, Sample};
 use crate::error::{Remedy, option};
 use crate::source::{Encoding, FileFormat};
 
@@ -12,7 +12,7 @@ use crate::source::{Encoding, FileFormat};
 const START: usize = 1024;
 
 /// Advises `--encoding utf-16` for an input that begins with its byte order mark, or reads as text in it.
-pub(super) fn utf_16(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn utf_16(case: &HintCase<'_>) -> Option<Advice> {
     let is_text = matches!(case.how.file_format, FileFormat::Delimited | FileFormat::Ndjson);
     if !case.code().starts_with("22") || !is_text || !case.how.encoding.is_utf8() {
         return None;
@@ -49,7 +49,7 @@ fn is_in(start: &[u8], encoding: &'static encoding_rs::Encoding) -> bool {
 
 /// Advises the likely encoding of bytes that are not UTF-8. If the input has characters in UTF-8 as well, another
 /// encoding would spoil them.
-pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     let is_json = case.error.message().starts_with("invalid byte sequence for encoding");
     if case.code() != "22021" && !(is_json && case.how.file_format == FileFormat::Ndjson) {
         return None;

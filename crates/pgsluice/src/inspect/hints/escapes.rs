@@ -3,7 +3,7 @@
 use pgsluice_core::format::{Format, Syntax};
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use super::reading::without_quotes;
 use crate::error::{Remedy, option};
 use crate::inspect::guess::spelled;
@@ -12,7 +12,7 @@ use crate::inspect::guess::spelled;
 pub(super) const RARE: u8 = 1;
 
 /// Advises CSV for rows of COPY text if they fit only when a backslash is an ordinary character.
-pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Format { delimiter, null, syntax: Syntax::Text } = &case.how.format else { return None };
     if !case.is_about_fields() || !text.contains(&b'\\') {
@@ -45,7 +45,7 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises `--escape` for CSV in which a backslash stands before each quote that is data.
-pub(super) fn before_quotes(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn before_quotes(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Syntax::Csv { quote, escape, end_marker } = case.how.format.syntax else { return None };
     let has_some = text.windows(2).any(|two| two == [b'\\', quote]);
@@ -75,7 +75,7 @@ fn has_doubled(text: &[u8], quote: u8, delimiter: u8) -> bool {
 }
 
 /// Advises COPY's text format for CSV in which a backslash stands before each delimiter that is data.
-pub(super) fn before_delimiters(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn before_delimiters(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Format { delimiter, null, syntax: Syntax::Csv { quote, .. } } = &case.how.format else {
         return None;

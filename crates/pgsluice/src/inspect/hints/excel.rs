@@ -4,13 +4,13 @@ use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use crate::error::{Remedy, option};
 use crate::inspect::guess::{in_columns, list, names, rows, spelled};
 use crate::source::{Header, excel_delimiter};
 
 /// Advises to skip the line, and the header behind it, and to read by the delimiter that it names.
-pub(super) fn first_line(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn first_line(case: &HintCase<'_>) -> Option<Advice> {
     let sample = case.sample.as_ref()?;
     let Syntax::Csv { .. } = case.format.syntax else { return None };
     if !case.code().starts_with("22") || matches!(case.how.header, Header::Map) {

@@ -4,16 +4,16 @@ use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 
 use super::Advice;
-use super::case::{Case, Sample};
+use super::case::{HintCase, Sample};
 use crate::error::{Remedy, option};
 use crate::inspect::guess::rows;
-use crate::source::{ByName, FileFormat, Header, Names};
+use crate::source::{ByName, FileFormat, Header, InputNames};
 
 /// Rows that are looked at.
 const ROWS: usize = 100;
 
 /// Advises to leave fields out by their names, or to remove a delimiter behind the last field of each row.
-pub(super) fn fields(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn fields(case: &HintCase<'_>) -> Option<Advice> {
     let is_meant = case.code() == "22P04"
         && case.error.message().starts_with("extra data")
         && case.how.file_format == FileFormat::Delimited
@@ -57,7 +57,7 @@ fn behind_last(format: &Format, sample: &Sample, all: &[Vec<u8>]) -> Option<Advi
 }
 
 /// Advises to lead fields to columns by the header, and to leave out the others.
-fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
+fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
     let (header, data) = fields.split_first()?;
     if case.how.header.rows() > 1 || case.how.columns.is_some() || !case.has_all_columns {
         return None;
@@ -66,7 +66,7 @@ fn by_name(case: &Case<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
     let names: Vec<String> = header.iter().map(text).collect::<Option<_>>()?;
     let columns: Vec<String> = case.columns.iter().map(|column| column.name.to_owned()).collect();
     let by_name = ByName { ignore_extra: true, ..ByName::default() };
-    let led = by_name.lead(&Names::of("", names.clone()), &columns).ok()?;
+    let led = by_name.lead(&InputNames::of("", names.clone()), &columns).ok()?;
     let is_left = |name: &String| !led.columns.contains(name);
     let may_be_left = case.columns.iter().all(|column| {
         let nullness = column.nullness;

@@ -1,19 +1,19 @@
 //! Rows with fewer fields than the table has columns.
 
 use super::Advice;
-use super::case::Case;
-use super::reading::Reading;
+use super::case::HintCase;
+use super::reading::SampleReading;
 use crate::error::{Remedy, option};
 use crate::inspect::guess::list;
 
 /// Advises `--columns` with the columns that have no default, or with the first ones.
-pub(super) fn columns(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn columns(case: &HintCase<'_>) -> Option<Advice> {
     let is_possible = case.how.columns.is_none() && case.has_all_columns;
     case.text().filter(|_| is_possible && case.is_about_fields())?;
     if case.how.header.is_by_name() {
         return None;
     }
-    let Reading { rows, .. } = case.present()?;
+    let SampleReading { rows, .. } = case.present()?;
     let count = rows.first()?.len();
     let all = 0..case.columns.len();
     let has_default = |at: &usize| case.columns[*at].nullness.has_default;
@@ -26,7 +26,7 @@ pub(super) fn columns(case: &Case<'_>) -> Option<Advice> {
     let is_first = all.skip(count).all(|at| may_lack(&at));
     let fits = |chosen: &Vec<usize>| {
         let layout = chosen.iter().copied().map(Some).collect();
-        chosen.len() == count && case.fits(&Reading { rows: rows.clone(), layout })
+        chosen.len() == count && case.fits(&SampleReading { rows: rows.clone(), layout })
     };
     let chosen =
         Some(required).filter(fits).or_else(|| Some(first).filter(|it| is_first && fits(it)))?;

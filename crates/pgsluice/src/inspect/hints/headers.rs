@@ -1,14 +1,14 @@
 //! Headers that come again further on, as in files that were put together.
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use crate::source::FileFormat;
 
 /// Removes each line that is the first one again.
 const FIRST_ONLY: &str = "awk 'NR == 1 { first = $0 } NR == 1 || $0 != first'";
 
 /// Advises to remove the header where the refused row is the header again.
-pub(super) fn again(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn again(case: &HintCase<'_>) -> Option<Advice> {
     let is_text = case.how.file_format == FileFormat::Delimited && case.how.encoding.is_utf8();
     if !is_text || case.how.header.rows() != 1 || !case.code().starts_with("22") {
         return None;

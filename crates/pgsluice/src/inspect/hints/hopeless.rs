@@ -2,14 +2,14 @@
 
 use pgsluice_core::parse::Parser;
 
-use super::case::{Case, OwnedValue};
-use crate::inspect::guess::Row;
+use super::case::{HintCase, OwnedValue};
+use crate::inspect::guess::SampleRow;
 
 /// The hint where no other is known.
 pub(super) const HINT: &str = "All rows at the beginning of the input have such a value, so rejecting them would leave nothing.";
 
 /// Whether all rows of the sample have the mistake of the refused row.
-pub(super) fn is_in_all(case: &Case<'_>) -> bool {
+pub(super) fn is_in_all(case: &HintCase<'_>) -> bool {
     let Some(sample) = &case.sample else { return false };
     let (Some(row), true) = (&sample.row, sample.rows.len() > 1) else { return false };
     match case.column {
@@ -24,7 +24,7 @@ pub(super) fn is_in_all(case: &Case<'_>) -> bool {
         }
         None if case.error.message().starts_with("extra data") => {
             let parser = Parser::new(case.format, Vec::new());
-            let has_more = |fields: Row| fields.len() > case.columns.len();
+            let has_more = |fields: SampleRow| fields.len() > case.columns.len();
             sample.rows.iter().all(|row| has_more(parser.all(row)))
         }
         _ => false,
@@ -32,7 +32,7 @@ pub(super) fn is_in_all(case: &Case<'_>) -> bool {
 }
 
 /// Whether a value is refused like another one.
-fn is_as_bad(case: &Case<'_>, at: usize, value: &[u8], refused: &[u8]) -> bool {
+fn is_as_bad(case: &HintCase<'_>, at: usize, value: &[u8], refused: &[u8]) -> bool {
     let codec = case.columns[at].codec.filter(|_| !case.columns[at].is_free());
     let is_unread = codec.is_some_and(|codec| codec.encode(value, &mut Vec::new()).is_none());
     let is_syntax = matches!(case.code(), "22P02" | "22007" | "22023");

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 
 use super::Advice;
-use super::case::{Case, Sample};
+use super::case::{HintCase, Sample};
 use crate::source::FileFormat;
 
 /// Takes a comma behind each object away.
@@ -14,7 +14,7 @@ const COMMAS_AND_BRACKETS: &str =
     "sed -e '/^[[:space:]]*[][][[:space:]]*$/d' -e 's/,[[:space:]]*$//'";
 
 /// Advises the program that makes an object of each line, if it reads the input.
-pub(super) fn lines(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn lines(case: &HintCase<'_>) -> Option<Advice> {
     if case.how.file_format != FileFormat::Ndjson || case.code() != "22P04" {
         return None;
     }

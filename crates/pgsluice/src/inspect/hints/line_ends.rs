@@ -3,11 +3,11 @@
 use pgsluice_core::split::Splitter;
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use crate::source::FileFormat;
 
 /// Advises to make all line ends the same, where no other byte changes by that.
-pub(super) fn mixed(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
     let message = case.error.message();
     let is_end = ["carriage return found in data", "newline found in data"];
     let is_meant = case.code() == "22P04" && is_end.iter().any(|end| message.ends_with(end));

@@ -4,10 +4,10 @@ use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 
 use super::Advice;
-use super::case::Case;
-use super::reading::Reading;
+use super::case::HintCase;
+use super::reading::SampleReading;
 use crate::error::{Remedy, option, quoted};
-use crate::inspect::guess::{Row, in_columns, list, rows};
+use crate::inspect::guess::{SampleRow, in_columns, list, rows};
 use crate::source::Header;
 
 /// Lines before a header that are looked at.
@@ -18,7 +18,7 @@ const COMMENTS: [(&[u8], &str); 4] =
     [(b"#", "/^#/d"), (b"//", "/^\\/\\//d"), (b"--", "/^--/d"), (b"%", "/^%/d")];
 
 /// Advises to skip the lines before the header, if a line further on names the columns.
-pub(super) fn preamble(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn preamble(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     if case.how.header.is_by_name() || case.how.columns.is_some() || !case.has_all_columns {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn preamble(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises to remove comments if all other lines are rows.
-pub(super) fn comments(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn comments(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let sample = case.sample.as_ref()?;
     let row = sample.raw.as_deref().unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn comments(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises to remove lines without a value, as spreadsheets and Python's csv module on Windows write them.
-pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields() || case.code() == "23502")?;
     let sample = case.sample.as_ref()?;
     let delimiter = case.how.format.delimiter;
@@ -87,12 +87,12 @@ pub(super) fn empty(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises to take the quotes off lines that are quoted as a whole.
-pub(super) fn in_quotes(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn in_quotes(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let sample = case.sample.as_ref()?;
     let Syntax::Csv { quote: b'"', escape: b'"', .. } = case.how.format.syntax else { return None };
     let present = case.present()?;
-    let is_one = |row: &Row| row.len() == 1;
+    let is_one = |row: &SampleRow| row.len() == 1;
     if present.layout.len() < 2 || !present.rows.iter().all(is_one) || text.contains(&b'\r') {
         return None;
     }
@@ -116,7 +116,7 @@ fn unquoted(line: &[u8]) -> Vec<u8> {
 }
 
 /// Advises to add the delimiters that a program has cut off at the end of rows.
-pub(super) fn short(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn short(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.error.message().starts_with("missing data"))?;
     let sample = case.sample.as_ref()?;
     let Format { delimiter, null, syntax } = &case.how.format;
@@ -129,14 +129,14 @@ pub(super) fn short(case: &Case<'_>) -> Option<Advice> {
     if text.contains(&b'\r') || matches!(syntax, Syntax::Text) && text.contains(&b'\\') {
         return None;
     }
-    let Reading { mut rows, layout } = case.present()?;
+    let SampleReading { mut rows, layout } = case.present()?;
     let count = layout.len();
     let is_broken = rows.windows(2).any(|two| is_one_row(&two[0], &two[1], count));
     if is_broken || !rows.iter().any(|row| row.len() == count) {
         return None;
     }
     rows.iter_mut().filter(|row| row.len() < count).for_each(|row| row.resize(count, None));
-    if !case.fits(&Reading { rows, layout }) {
+    if !case.fits(&SampleReading { rows, layout }) {
         return None;
     }
     // A single character is no pattern to awk, but for these.
@@ -152,7 +152,7 @@ pub(super) fn short(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Explains a row that goes on in the next line.
-pub(super) fn broken(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn broken(case: &HintCase<'_>) -> Option<Advice> {
     let message = case.error.message();
     let place = case.error.place()?;
     let sample = case.sample.as_ref()?;
@@ -173,7 +173,7 @@ pub(super) fn broken(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Whether two short rows have as many fields as one row, if a line end divides a field of it.
-fn is_one_row(one: &Row, other: &Row, count: usize) -> bool {
+fn is_one_row(one: &SampleRow, other: &SampleRow, count: usize) -> bool {
     one.len() < count && other.len() < count && one.len() + other.len() == count + 1
 }
 
@@ -184,13 +184,13 @@ fn without_lines(text: &[u8], is_removed: impl Fn(&[u8]) -> bool) -> Vec<u8> {
 }
 
 /// Whether the text fits, and each row is a line. Further on in the input, a row with quotes may have several.
-fn is_of_lines(case: &Case<'_>, text: &[u8]) -> bool {
+fn is_of_lines(case: &HintCase<'_>, text: &[u8]) -> bool {
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return fits_by_line(case, text) };
     (!text.contains(&quote) || case.has_no_other_text()) && fits_by_line(case, text)
 }
 
-fn fits_by_line(case: &Case<'_>, text: &[u8]) -> bool {
-    let has_line = |row: &Row| row.iter().flatten().any(|field| field.contains(&b'\n'));
+fn fits_by_line(case: &HintCase<'_>, text: &[u8]) -> bool {
+    let has_line = |row: &SampleRow| row.iter().flatten().any(|field| field.contains(&b'\n'));
     let reading = case.reading(text, &case.how.format).filter(|reading| case.fits(reading));
     reading.is_some_and(|reading| !reading.rows.iter().any(has_line))
 }

@@ -26,7 +26,7 @@ mod times;
 mod types;
 mod values;
 
-use self::case::Case;
+use self::case::HintCase;
 pub(crate) use self::keys::{explain_changed, explain_duplicate};
 use crate::error::{Error, Remedy, Words};
 use crate::inspect::guess;
@@ -75,7 +75,7 @@ impl Advice {
 }
 
 /// A rule: returns its advice if it applies.
-type Rule = fn(&Case<'_>) -> Option<Advice>;
+type Rule = fn(&HintCase<'_>) -> Option<Advice>;
 
 /// All rules. The first that applies counts, so the more certain ones come first.
 const RULES: [Rule; 30] = [
@@ -117,7 +117,7 @@ const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 /// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.
 pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     let (advice, is_in_all) = {
-        let Some(case) = Case::of(&error, job, plan) else { return error };
+        let Some(case) = HintCase::of(&error, job, plan) else { return error };
         let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
         // An error about the header says what to do already.
         let is_open = error.remedies().next().is_none();

@@ -3,7 +3,7 @@
 use pgsluice_core::format::{Format, Syntax};
 
 use super::Advice;
-use super::case::{Case, OwnedValue};
+use super::case::{HintCase, OwnedValue};
 use crate::error::{Remedy, option};
 use crate::inspect::guess::list;
 use crate::job::Columns;
@@ -58,7 +58,7 @@ const ONLY_NULL: [&str; 9] =
 
 /// Advises `--null` or `--force-null` where a value that no type reads is a spelling of NULL, the column takes NULL,
 /// and no field of the rows around it loses its meaning.
-pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     let is_value = matches!(case.code(), "22P02" | "22007" | "22008" | "22003");
     let at = case.column?;
     let column = &case.columns[at];
@@ -99,7 +99,7 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
 
 /// Checks that under another spelling of NULL no field of the rows means something else: none that was NULL becomes
 /// a value, and none becomes NULL in a column that refuses it, or where it may be a value.
-fn keeps_values(case: &Case<'_>, other: &Format, value: &str) -> Option<()> {
+fn keeps_values(case: &HintCase<'_>, other: &Format, value: &str) -> Option<()> {
     let (before, after) = (case.all_fields(case.format), case.all_fields(other));
     let kept = before.iter().zip(&after).all(|(before, after)| {
         before.iter().zip(after).zip(&case.columns).all(|((before, after), column)| {

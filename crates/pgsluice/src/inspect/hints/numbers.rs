@@ -4,15 +4,15 @@ use pgsluice_core::format::Syntax;
 use pgsluice_core::parse::Parser;
 
 use super::Advice;
-use super::case::{Case, OwnedValue};
+use super::case::{HintCase, OwnedValue};
 use crate::error::quoted;
-use crate::inspect::guess::Row;
+use crate::inspect::guess::SampleRow;
 use crate::source::FileFormat;
 
 const COMMAS: &str = "If commas separate thousands";
 
 /// Explains a decimal comma, and whole numbers that are written with a decimal point.
-pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     if case.code() != "22P02" || case.how.file_format != FileFormat::Delimited {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
 
 /// Returns the program that takes thousands separators, the sign of a currency and a decimal comma out of the input.
 /// It is tried on the sample, in which no free text may change.
-fn rewritten(case: &Case<'_>) -> Option<Advice> {
+fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
     let mut text = case.text()?.to_vec();
     let values = amounts(case)?;
     let any = |is: &dyn Fn(&str) -> bool| values.iter().any(|value| is(value));
@@ -89,10 +89,10 @@ fn rewritten(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Returns the values of all columns that take no free text.
-fn amounts(case: &Case<'_>) -> Option<Vec<String>> {
+fn amounts(case: &HintCase<'_>) -> Option<Vec<String>> {
     let present = case.present()?;
     let is_typed = |at: usize| case.columns.get(at).is_some_and(|column| !column.is_free());
-    let typed = |row: &Row| -> Vec<String> {
+    let typed = |row: &SampleRow| -> Vec<String> {
         let fields = row.iter().zip(&present.layout).filter(|(_, at)| at.is_some_and(is_typed));
         fields.filter_map(|(field, _)| String::from_utf8(field.clone()?).ok()).collect()
     };

@@ -3,12 +3,12 @@
 use pgsluice_core::catalog::{ROOT, Strategy};
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use crate::error::{Error, Remedy, Words, command, option};
 use crate::plan::Plan;
 
 /// Advises to make the partitions. None is made for a key that is NULL.
-pub(super) fn missing(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn missing(case: &HintCase<'_>) -> Option<Advice> {
     let error = case.error;
     let plan = case.plan?;
     if case.code() != "23514" || error.column().is_some() || !is_unrouted(error) {

@@ -4,16 +4,16 @@ use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use super::escapes::RARE;
-use super::reading::{Reading, without_quotes};
+use super::reading::{SampleReading, without_quotes};
 use crate::error::{Remedy, option};
 use crate::inspect::guess::{rows, spelled};
 use crate::source::FileFormat;
 
 /// Advises `--format text` where a quote is not closed and each line has as many fields as there are columns without
 /// regard to quotes. In that format a backslash escapes, so no line may have one.
-pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let is_open =
         case.code() == "22P04" && case.error.message().starts_with("unterminated CSV quoted");
     let Syntax::Csv { .. } = case.format.syntax else { return None };
@@ -46,7 +46,7 @@ pub(super) fn plain(case: &Case<'_>) -> Option<Advice> {
 const QUOTES: [u8; 9] = *b"\"'#~^%$`*";
 
 /// Advises `--quote` where each row fits if it is quoted by another byte.
-pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, escape, end_marker } = case.how.format.syntax else { return None };
     if quote != escape || text.contains(&quote) {
@@ -67,7 +67,7 @@ pub(super) fn other(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises a quote that the input lacks where quotes join lines, and no field is quoted.
-pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn none(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };
     let row = case.sample.as_ref()?.raw.as_deref().unwrap_or_default();
@@ -77,7 +77,7 @@ pub(super) fn none(case: &Case<'_>) -> Option<Advice> {
         return None;
     }
     let format = without_quotes(&case.how.format, text, RARE)?;
-    let Reading { rows, .. } = case.reading(text, &format).filter(|it| case.fits(it))?;
+    let SampleReading { rows, .. } = case.reading(text, &format).filter(|it| case.fits(it))?;
     let mut fields = rows.iter().flatten().flatten();
     let what = "If quotes are ordinary characters";
     (!fields.any(|field| is_within(field, quote)))

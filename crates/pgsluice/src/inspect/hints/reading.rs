@@ -6,18 +6,18 @@ use pgsluice_core::split::Splitter;
 use pgsluice_core::types::Codec;
 use serde::de::IgnoredAny;
 
-use super::case::{Case, ColumnOf};
-use crate::inspect::guess::{Row, in_columns};
+use super::case::{CaseColumn, HintCase};
+use crate::inspect::guess::{SampleRow, in_columns};
 use crate::source::FileFormat;
 
 /// The data rows of the sample, read in one way.
-pub(super) struct Reading {
-    pub(super) rows: Vec<Row>,
+pub(super) struct SampleReading {
+    pub(super) rows: Vec<SampleRow>,
     /// The column of each field, by its place; `None` for a field that is left out.
     pub(super) layout: Vec<Option<usize>>,
 }
 
-impl Case<'_> {
+impl HintCase<'_> {
     /// Returns the sample's text if its rows are lines of fields that programs such as `sed` can change.
     pub(super) fn text(&self) -> Option<&[u8]> {
         let is_wide = self.how.encoding.name().starts_with("UTF16");
@@ -30,7 +30,7 @@ impl Case<'_> {
     /// column takes free text.
     pub(super) fn has_no_other_text(&self) -> bool {
         let is_whole = self.sample.as_ref().is_some_and(|sample| sample.is_whole);
-        is_whole || !self.columns.iter().any(ColumnOf::is_free)
+        is_whole || !self.columns.iter().any(CaseColumn::is_free)
     }
 
     /// Whether the error is about a row's fields or their values.
@@ -39,28 +39,28 @@ impl Case<'_> {
     }
 
     /// Reads a text as the input would be read in a format. Returns `None` if it cannot be split into rows.
-    pub(super) fn reading(&self, text: &[u8], format: &Format) -> Option<Reading> {
+    pub(super) fn reading(&self, text: &[u8], format: &Format) -> Option<SampleReading> {
         let sample = self.sample.as_ref()?;
         let mut found = Vec::new();
         Splitter::new(format).scan(text, sample.is_whole, &mut found).ok()?;
         let parser = Parser::new(format, Vec::new());
-        let mut rows: Vec<Row> = found.iter().map(|row| parser.all(row.of(text))).collect();
+        let mut rows: Vec<SampleRow> = found.iter().map(|row| parser.all(row.of(text))).collect();
         let headers = self.how.header.rows().min(rows.len());
         let data = rows.split_off(headers);
         let layout = match self.how.header.is_by_name() {
             true => self.layout(rows.first()?),
             false => (0..self.columns.len()).map(Some).collect(),
         };
-        Some(Reading { rows: data, layout })
+        Some(SampleReading { rows: data, layout })
     }
 
     /// Reads the sample as the options say.
-    pub(super) fn present(&self) -> Option<Reading> {
+    pub(super) fn present(&self) -> Option<SampleReading> {
         self.reading(self.text()?, &self.how.format)
     }
 
     /// The columns to which the names in a header lead.
-    fn layout(&self, header: &Row) -> Vec<Option<usize>> {
+    fn layout(&self, header: &SampleRow) -> Vec<Option<usize>> {
         let columns: Vec<String> = self.columns.iter().map(|column| column.name.into()).collect();
         let of = |name: &Option<Vec<u8>>| {
             let name = String::from_utf8(name.clone()?).ok()?;
@@ -71,9 +71,9 @@ impl Case<'_> {
     }
 
     /// Whether each row has a field for each column, and each field may be a value of its column.
-    pub(super) fn fits(&self, reading: &Reading) -> bool {
-        let Reading { rows, layout } = reading;
-        let is_row = |row: &Row| {
+    pub(super) fn fits(&self, reading: &SampleReading) -> bool {
+        let SampleReading { rows, layout } = reading;
+        let is_row = |row: &SampleRow| {
             let mut pairs = row.iter().zip(layout);
             row.len() == layout.len()
                 && pairs.all(|(field, at)| at.is_none_or(|at| self.may_be(at, field.as_deref())))
@@ -98,7 +98,7 @@ impl Case<'_> {
     pub(super) fn fits_changed(&self, text: &[u8]) -> bool {
         let Some(changed) = self.reading(text, &self.how.format) else { return false };
         let Some(present) = self.present().filter(|_| self.fits(&changed)) else { return false };
-        let keeps = |(old, new): (&Row, &Row)| {
+        let keeps = |(old, new): (&SampleRow, &SampleRow)| {
             let mut fields = old.iter().zip(new).zip(&changed.layout);
             fields.all(|((old, new), at)| old == new || at.is_none_or(|at| self.may_change(at)))
         };
@@ -110,7 +110,7 @@ impl Case<'_> {
     /// times for times.
     fn may_change(&self, at: usize) -> bool {
         let kind = |at: usize| self.columns.get(at)?.codec.map(is_strict);
-        let is_free = self.columns.get(at).is_none_or(ColumnOf::is_free);
+        let is_free = self.columns.get(at).is_none_or(CaseColumn::is_free);
         self.column == Some(at) || !is_free && self.column.is_some_and(|it| kind(it) == kind(at))
     }
 
@@ -133,7 +133,7 @@ impl Case<'_> {
     }
 }
 
-impl ColumnOf<'_> {
+impl CaseColumn<'_> {
     /// Whether any text is a value.
     pub(super) fn is_free(&self) -> bool {
         self.codec.is_none_or(|codec| codec.encode(b"x, 'y' {", &mut Vec::new()).is_some())

@@ -2,7 +2,7 @@
 
 use pgsluice_core::format::Format;
 
-use super::case::{Case, ColumnOf, Sample};
+use super::case::{CaseColumn, HintCase, Sample};
 use super::{
     Advice, dates, defaults, encodings, excel, extra, headers, json, line_ends, nulls, numbers,
     quotes,
@@ -60,7 +60,7 @@ impl Trial {
 
     /// Returns the hint of a rule.
     fn advice(&self, rule: super::Rule) -> String {
-        let columns = self.columns.iter().map(|(name, nullness)| ColumnOf {
+        let columns = self.columns.iter().map(|(name, nullness)| CaseColumn {
             name,
             nullness: *nullness,
             is_bound: false,
@@ -78,7 +78,7 @@ impl Trial {
             raw: raw.clone(),
             row: row.clone(),
         };
-        let case = Case {
+        let case = HintCase {
             error: &self.error,
             how: &self.how,
             format: &self.how.format,

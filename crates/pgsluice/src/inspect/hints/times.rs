@@ -1,7 +1,7 @@
 //! Times in the notation of DB2 and of JavaScript.
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use super::values::value;
 
 /// Makes `2026-01-05 00:20:09` of `2026-01-05-00.20.09`, and `00:20:09` of a field `00.20.09`.
@@ -12,7 +12,7 @@ const DB2: &str = "sed -E -e 's/([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})[.]([0-9]
 const JAVASCRIPT: &str = "sed -E 's/ GMT([-+][0-9]{4}) [(][^)]*[)]/ \\1/g'";
 
 /// Advises the program that writes times as PostgreSQL takes them, if it changes nothing else in the sample.
-pub(super) fn spelling(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| matches!(case.code(), "22007" | "22008" | "22023"))?;
     let value = value(case)?;
     let (what, filter, changed) = match () {

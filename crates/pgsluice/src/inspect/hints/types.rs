@@ -3,12 +3,12 @@
 use pgsluice_core::catalog::{ROOT, label};
 
 use super::Advice;
-use super::case::Case;
+use super::case::HintCase;
 use super::values::value;
 use crate::pg::sql;
 
 /// Returns the statement that gives the column a type which takes the value. The user decides whether it is right.
-pub(super) fn wider(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn wider(case: &HintCase<'_>) -> Option<Advice> {
     let value = value(case)?;
     let (what, name) = match case.code() {
         "22003" => ("larger numbers", number(case, &value)?),
@@ -23,7 +23,7 @@ pub(super) fn wider(case: &Case<'_>) -> Option<Advice> {
     Some(Advice::hint(format!("If {what} are right, the column needs another type: {change}")))
 }
 
-fn alter(case: &Case<'_>, action: &str) -> Option<String> {
+fn alter(case: &HintCase<'_>, action: &str) -> Option<String> {
     let plan = case.plan?;
     let column = case.columns.get(case.column?)?.name;
     let mut keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
@@ -34,7 +34,7 @@ fn alter(case: &Case<'_>, action: &str) -> Option<String> {
 }
 
 /// Returns the smallest type that takes a number.
-fn number(case: &Case<'_>, value: &str) -> Option<&'static str> {
+fn number(case: &HintCase<'_>, value: &str) -> Option<&'static str> {
     let message = case.error.message();
     if message.starts_with("numeric field overflow") {
         return Some("numeric");
@@ -59,7 +59,7 @@ fn is_epoch(value: &str) -> bool {
         && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn epoch(case: &Case<'_>, value: &str) -> Option<Advice> {
+fn epoch(case: &HintCase<'_>, value: &str) -> Option<Advice> {
     let (unit, divisor) = match value.len() {
         ..=10 => ("seconds", ""),
         11..=13 => ("milliseconds", " / 1e3"),

@@ -5,7 +5,7 @@ use pgsluice_core::types::Codec;
 use serde_json::Value;
 
 use super::Advice;
-use super::case::{Case, OwnedValue};
+use super::case::{HintCase, OwnedValue};
 use crate::source::FileFormat;
 
 /// Takes objects with one key that begins with a dollar sign for their values.
@@ -16,7 +16,7 @@ const UNWRAP: &str = "jq -c 'walk(if type == \"object\" and length == 1 and (key
 const WITHOUT_NUL: &str = "sed -E -e ':a' -e 's/(^|[^\\])((\\\\\\\\)*)\\\\u0000/\\1\\2/' -e 'ta'";
 
 /// Advises braces for the brackets of JSON arrays, which stand in columns of arrays only.
-pub(super) fn arrays(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn arrays(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|text| !text.contains(&b'\\'))?;
     let value = value(case).filter(|_| case.error.message().starts_with("malformed array"))?;
     if !value.starts_with('[') || !value.ends_with(']') {
@@ -34,7 +34,7 @@ pub(super) fn arrays(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises digits for the bytes 0 and 1, which MySQL writes for `bit(1)`.
-pub(super) fn bits(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn bits(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| matches!(case.code(), "22P02" | "22021"))?;
     let is_bool = |at: usize| matches!(case.columns[at].codec, Some(Codec::Bool));
     let row = case.sample.as_ref()?.row.as_ref()?;
@@ -53,7 +53,7 @@ pub(super) fn bits(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises to remove `\u0000`, which no `jsonb` can have.
-pub(super) fn nul(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn nul(case: &HintCase<'_>) -> Option<Advice> {
     let sample = case.sample.as_ref().filter(|_| case.code() == "22P05")?;
     let raw = sample.raw.as_ref()?;
     let has_nul = memchr::memmem::find(raw, b"\\u0000").is_some();
@@ -65,7 +65,7 @@ pub(super) fn nul(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Advises to unwrap the values of MongoDB's extended JSON: `{"$date": "2026-01-05"}`.
-pub(super) fn extended_json(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn extended_json(case: &HintCase<'_>) -> Option<Advice> {
     if case.how.file_format != FileFormat::Ndjson || !case.how.encoding.is_utf8() {
         return None;
     }
@@ -77,7 +77,7 @@ pub(super) fn extended_json(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Explains Python's notation of dicts and lists.
-pub(super) fn python(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn python(case: &HintCase<'_>) -> Option<Advice> {
     let at = case.column.filter(|_| case.code() == "22P02")?;
     let value = value(case).filter(|_| case.is_json(at))?;
     let is_python = value.starts_with(['{', '[']) && value.contains('\'');
@@ -87,14 +87,14 @@ pub(super) fn python(case: &Case<'_>) -> Option<Advice> {
 }
 
 /// Returns the refused value.
-pub(super) fn value(case: &Case<'_>) -> Option<String> {
+pub(super) fn value(case: &HintCase<'_>) -> Option<String> {
     let row = case.sample.as_ref()?.row.as_ref()?;
     let OwnedValue::Text(value) = case.field(case.format, row, case.column?) else { return None };
     String::from_utf8(value).ok()
 }
 
 /// Advises to remove the spaces behind delimiters, if each field but the first begins with one.
-pub(super) fn padded(case: &Case<'_>) -> Option<Advice> {
+pub(super) fn padded(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };
     let delimiter = case.how.format.delimiter;

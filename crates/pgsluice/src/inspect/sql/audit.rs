@@ -157,7 +157,7 @@ pub(crate) fn missing_by_node() -> String {
 }
 
 /// What the rows of the input have done to a table.
-pub(crate) struct Changed<'a> {
+pub(crate) struct ChangedRows<'a> {
     /// The table as a query names it.
     pub(crate) table: &'a str,
     pub(crate) key: &'a [ComparedColumn],
@@ -180,7 +180,7 @@ pub(crate) enum Expected<'a> {
     Gone,
 }
 
-impl Changed<'_> {
+impl ChangedRows<'_> {
     /// How many rows of the input are not found as they should be; how many are found that should be gone; and how
     /// many cannot be looked for. Rows were copied in the order of the input, and so have ascending places.
     pub(crate) fn query(&self) -> String {

@@ -7,7 +7,7 @@
 use super::{Audit, Comparison, count};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::inspect::sql::audit::{Changed, Expected};
+use crate::inspect::sql::audit::{ChangedRows, Expected};
 use crate::job::OnConflict;
 use crate::plan::changes::Changes;
 use pgsluice_core::duplicates::Rule;
@@ -34,7 +34,7 @@ impl Comparison<'_> {
             OnConflict::Update => Expected::As { set: &changes.set, inserted: changes.inserts },
             OnConflict::Delete => Expected::Gone,
         };
-        let changed = Changed {
+        let changed = ChangedRows {
             table: &self.table,
             key: &changes.key.compared,
             newer: changes.newer_column.as_deref(),

@@ -17,7 +17,7 @@ use crate::inspect::sql::audit;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::sink::context::Context;
-use crate::source::rewrite::Refusal;
+use crate::source::rewrite::RowRefusal;
 use crate::source::{Reader, Split};
 
 /// The rows of the input that are compared.
@@ -111,7 +111,7 @@ impl Side<'_> {
     }
 
     /// The row that ends in this line of the COPY, for which the inputs are read again.
-    fn find(&self, line: u64) -> Option<(Location, Option<Refusal>)> {
+    fn find(&self, line: u64) -> Option<(Location, Option<RowRefusal>)> {
         if !self.job.input.files.are_rereadable() {
             return None;
         }

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// A participant of a load. Its row in the ledger, its receipts and its locks are found by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct Participant {
     pub(crate) schema: Schema,
     pub(crate) id: String,
     /// Empty for the load as a whole.
@@ -121,7 +121,7 @@ impl Schema {
     }
 }
 
-impl Named {
+impl Participant {
     /// The load `id` in the ledger of `schema`, as a whole.
     pub(crate) fn new(schema: &Schema, id: &str) -> Self {
         Self { schema: schema.clone(), id: id.to_owned(), participant: String::new() }
@@ -280,7 +280,7 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
-/// The locks of running loads in this database, as [`Named::is_running`] reads them. Locks of roles
+/// The locks of running loads in this database, as [`Participant::is_running`] reads them. Locks of roles
 /// that may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn loads_of_two_ledgers_have_other_locks() {
-        let named = |schema: &str| Named::new(&Schema::new(schema), "l");
+        let named = |schema: &str| Participant::new(&Schema::new(schema), "l");
         assert_ne!(named("pgsluice").attempt_lock(), named("other").attempt_lock());
         assert_ne!(named("pgsluice").attempt_lock(), named("pgsluice").alive_lock());
         let seed = u64::from_be_bytes(*b"pgsluice");

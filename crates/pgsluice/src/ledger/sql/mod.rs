@@ -21,7 +21,7 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-pub(crate) use self::locks::{Holder, Named, is_held, lives};
+pub(crate) use self::locks::{Holder, Participant, is_held, lives};
 pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::trust::Access;
@@ -73,7 +73,7 @@ ON CONFLICT (load, participant, source, start) DO NOTHING";
 
 /// What the ledger must know of a load that begins.
 pub(crate) struct NewLoad<'l> {
-    pub(crate) named: &'l Named,
+    pub(crate) named: &'l Participant,
     pub(crate) table: &'l Relation,
     /// Its terms, an expression of type jsonb.
     pub(crate) terms: &'l str,
@@ -126,7 +126,7 @@ fn running(run: &str) -> String {
 
 /// What the ledger says of a load.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundLoad {
     pub(crate) is_finished: bool,
     pub(crate) attempt: i32,
     pub(crate) relation: u32,
@@ -136,16 +136,16 @@ pub(crate) struct Found {
     pub(crate) counts: RowCounts,
 }
 
-impl Named {
+impl Participant {
     /// The load, if it is in the ledger.
-    pub(crate) async fn find(&self, client: &Client) -> Result<Option<Found>> {
+    pub(crate) async fn find(&self, client: &Client) -> Result<Option<FoundLoad>> {
         let row = match client.query_typed_opt(&self.sql(FIND), &[(&self.id, Type::TEXT)]).await {
             Ok(row) => row,
             Err(error) => return Err(self.schema.refused(client, error).await),
         };
         let count =
             |row: &Row, at| row.get::<_, Option<i64>>(at).unwrap_or_default().unsigned_abs();
-        Ok(row.map(|row| Found {
+        Ok(row.map(|row| FoundLoad {
             is_finished: row.get::<_, &str>(0) == "finished",
             attempt: row.get(1),
             relation: row.get(2),
@@ -301,7 +301,7 @@ ORDER BY l.begun DESC, l.id";
 /// The tables with rows of a load, besides its own.
 const OF_LOAD: [&str; 5] = ["witness", "block", "reject", "receipt", "tree"];
 
-impl Named {
+impl Participant {
     /// The statements that take all of the load out of the ledger.
     pub(crate) fn forget(&self) -> String {
         let id = literal(self.id.as_bytes());

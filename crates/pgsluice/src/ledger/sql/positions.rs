@@ -7,7 +7,7 @@
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Transaction};
 
-use super::locks::Named;
+use super::locks::Participant;
 use super::{Access, running, terms};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -75,7 +75,7 @@ WHERE id {eq} $1 AND participant {eq} {participant}
 
 /// How far a writer has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct WriterPosition {
     /// The number of its attempt.
     pub(crate) attempt: i32,
     /// What became of the rows that are committed, of all attempts.
@@ -84,7 +84,7 @@ pub(crate) struct Position {
     pub(crate) position: Option<String>,
 }
 
-impl Named {
+impl Participant {
     /// Opens the writer for `table`, as the next attempt or, behind a connection that was lost, as the one that it is;
     /// `run` is who works at it, and `own` the terms that its options set, both as JSON.
     pub(crate) async fn open_writer(
@@ -94,7 +94,7 @@ impl Named {
         run: &str,
         own: &str,
         attempt: Option<i32>,
-    ) -> Result<Position> {
+    ) -> Result<WriterPosition> {
         self.schema.make(client, Access::Write).await?;
         let transaction = client.transaction().await?;
         let terms = terms::expression(own, None);
@@ -111,7 +111,7 @@ impl Named {
             // A server that has lost this attempt has lost rows, too, or there were none.
             (Some(found), _) => {
                 transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
-                Position { attempt: found.attempt + 1, ..found }
+                WriterPosition { attempt: found.attempt + 1, ..found }
             }
             (None, None) => {
                 let parameters: [(&(dyn ToSql + Sync), Type); 2] =
@@ -120,7 +120,7 @@ impl Named {
                     let message = format!("relation \"{table}\" does not exist");
                     return Err(Error::new(Kind::Server, message).with_sqlstate("42P01"));
                 }
-                Position { attempt: 1, ..Position::default() }
+                WriterPosition { attempt: 1, ..WriterPosition::default() }
             }
         };
         transaction.commit().await?;
@@ -133,7 +133,7 @@ impl Named {
         transaction: &Transaction<'_>,
         table: &str,
         terms: &str,
-    ) -> Result<Option<Position>> {
+    ) -> Result<Option<WriterPosition>> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.id, Type::TEXT), (&table, Type::TEXT)];
         let look = self.fill(LOOK, &[("terms", terms)]);
@@ -155,7 +155,7 @@ impl Named {
         let rows =
             |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
         let counts = RowCounts::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
-        Ok(Some(Position { attempt: row.get(0), counts, position: row.get(1) }))
+        Ok(Some(WriterPosition { attempt: row.get(0), counts, position: row.get(1) }))
     }
 
     /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
@@ -176,7 +176,7 @@ impl Named {
     pub(crate) async fn advance(
         &self,
         client: &Client,
-        from: &Position,
+        from: &WriterPosition,
         rows: i64,
         position: Option<&str>,
     ) -> Result<bool, tokio_postgres::Error> {

@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use super::Named;
+use super::Participant;
 use crate::pg::sql::literal;
 use crate::pg::template::{eq, fill, ge, gt, minus, ne};
 
@@ -38,7 +38,7 @@ const PARTITIONS: &str = "
 SELECT i.inhrelid
 FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})";
 
-impl Named {
+impl Participant {
     /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, match the JSON
     /// `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
     /// finds one.
@@ -75,7 +75,7 @@ impl Named {
 }
 
 impl Earlier {
-    /// What a row says that answers [`Named::earlier`].
+    /// What a row says that answers [`Participant::earlier`].
     pub(crate) fn of(row: &SimpleQueryRow) -> Option<Self> {
         Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1).map(str::to_owned) })
     }

@@ -23,7 +23,7 @@ pub(crate) type Range = (Option<String>, Option<String>);
 
 /// A range that rows need, and how many they are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedRange {
     pub(crate) lower: String,
     /// None if the type has no value that is greater than all that belong to it.
     pub(crate) upper: Option<String>,
@@ -186,13 +186,13 @@ impl Counting {
         ranges: &[Range],
         step: &str,
         keys: &[(String, u64)],
-    ) -> Result<Vec<Wanted>> {
+    ) -> Result<Vec<WantedRange>> {
         let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
         let (values, rows): (Vec<&str>, Vec<i64>) =
             keys.iter().map(|(value, rows)| (value.as_str(), rows.cast_signed())).unzip();
         let parameters: [&(dyn ToSql + Sync); 5] = [&lower, &upper, &step, &values, &rows];
         let rows = client.query(&self.wanted_sql(), &parameters).await?;
-        let wanted = |row: &tokio_postgres::Row| Wanted {
+        let wanted = |row: &tokio_postgres::Row| WantedRange {
             lower: row.get(0),
             upper: row.get(1),
             rows: row.get::<_, i64>(2).unsigned_abs(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
-use super::session::Session;
+use super::session::SessionFacts;
 use super::types::next_types;
 use crate::error::Result;
 use crate::pg::caution::Caution;
@@ -69,7 +69,7 @@ GROUP BY part.name"
 /// The cautions of the columns of `table`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     table: Oid,
 ) -> Result<Cautions> {
     let rows = transaction.query_typed(&fill(CAUTIONS, &[]), &[(&table, Type::OID)]).await?;

@@ -7,7 +7,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
 use super::native::interval_precision;
-use super::session::Session;
+use super::session::SessionFacts;
 use crate::error::Result;
 use crate::pg::Parameters;
 use crate::pg::template::fill;
@@ -53,15 +53,15 @@ const MONEY: &str = "
 SELECT (-1234.56)::pg_catalog.money::pg_catalog.text {eq} '-$1,234.56'";
 
 /// A codec, or in words for the user why there is none.
-pub(super) type Answer = std::result::Result<Codec, String>;
+pub(super) type CodecAnswer = std::result::Result<Codec, String>;
 
 /// A column: its codec, and what its type is made of.
-pub(super) type Encoded = (Answer, Column);
+pub(super) type Encoded = (CodecAnswer, Column);
 
 /// The codecs of `columns` of the table `root`, each with the column.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     root: Oid,
     columns: &[String],
 ) -> Result<Vec<Encoded>> {
@@ -109,7 +109,7 @@ struct Part {
 
 /// The types of the input, and what of the session and the database decides how they are encoded.
 struct Types<'s> {
-    session: &'s Session,
+    session: &'s SessionFacts,
     /// Amounts of money are spelled as they are read here.
     reads_money: bool,
     /// The parts of each type that has some, in their order.
@@ -121,7 +121,7 @@ impl Types<'_> {
         self.parts.get(&whole).map_or(&[], Vec::as_slice)
     }
 
-    fn codec(&self, ty: &Part, modifier: i32) -> Answer {
+    fn codec(&self, ty: &Part, modifier: i32) -> CodecAnswer {
         match (&*ty.kind, self.parts_of(ty.oid)) {
             // What else it demands, its receive function checks as its input function does.
             ("d", [base]) => self.codec(base, base.modifier),
@@ -141,7 +141,7 @@ impl Types<'_> {
         }
     }
 
-    fn composite(&self, columns: &[Part]) -> Answer {
+    fn composite(&self, columns: &[Part]) -> CodecAnswer {
         let column = |column: &Part| Ok((column.oid, self.codec(column, column.modifier)?));
         let columns: std::result::Result<Box<[_]>, String> = columns.iter().map(column).collect();
         Ok(Codec::Composite(columns?))
@@ -166,7 +166,7 @@ impl Types<'_> {
     }
 
     /// The modifier of an array is that of its elements.
-    fn array(&self, element: &Part, modifier: i32) -> Answer {
+    fn array(&self, element: &Part, modifier: i32) -> CodecAnswer {
         if !self.session.array_nulls {
             return Err("the session's array_nulls is off, so NULL is a string".to_owned());
         }
@@ -176,7 +176,7 @@ impl Types<'_> {
     }
 
     /// None for a type that has no codec.
-    fn scalar(&self, ty: &Type, modifier: i32) -> Option<Answer> {
+    fn scalar(&self, ty: &Type, modifier: i32) -> Option<CodecAnswer> {
         let zone = self.session.zone;
         let codec = match *ty {
             Type::BOOL => Codec::Bool,
@@ -222,21 +222,21 @@ impl Types<'_> {
         Some(Ok(codec))
     }
 
-    fn text(&self, codec: Codec) -> Answer {
+    fn text(&self, codec: Codec) -> CodecAnswer {
         match self.session.encoding.as_str() {
             "UTF8" => Ok(codec),
             other => Err(format!("text in a {other} database is not encoded natively")),
         }
     }
 
-    fn zoned(&self, codec: Codec) -> Answer {
+    fn zoned(&self, codec: Codec) -> CodecAnswer {
         if !self.session.zulu {
             return Err("the session redefines the time zone Z".to_owned());
         }
         Ok(codec)
     }
 
-    fn money(&self) -> Answer {
+    fn money(&self) -> CodecAnswer {
         if !self.reads_money {
             return Err("the session's lc_monetary is not English".to_owned());
         }
@@ -244,7 +244,7 @@ impl Types<'_> {
     }
 }
 
-fn interval(modifier: i32) -> Answer {
+fn interval(modifier: i32) -> CodecAnswer {
     if interval_precision(modifier).is_none() {
         return Err("an interval with restricted fields is not encoded natively".to_owned());
     }

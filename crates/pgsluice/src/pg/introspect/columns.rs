@@ -9,7 +9,7 @@ use tokio_postgres::types::{Oid, Type};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::{Job, OnConflict};
-use crate::source::{Led, Names, shown_list};
+use crate::source::{InputNames, Led, shown_list};
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
@@ -45,16 +45,16 @@ pub(super) struct OfInput {
 
 /// Which columns the fields of the input are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fields<'i> {
+pub(crate) enum FieldColumns<'i> {
     /// All that can be written, in the table's order.
     All,
     /// These.
     Listed(&'i [String]),
     /// Those that the inputs name.
-    Named(&'i Names, &'i Job),
+    Named(&'i InputNames, &'i Job),
 }
 
-impl<'i> Fields<'i> {
+impl<'i> FieldColumns<'i> {
     /// Those of the inputs of a job.
     pub(crate) fn of(job: &'i Job) -> Self {
         match (&job.input.names, &job.input.columns) {
@@ -71,7 +71,7 @@ impl<'i> Fields<'i> {
 pub(super) async fn of_input(
     transaction: &Transaction<'_>,
     root: Oid,
-    fields: Fields<'_>,
+    fields: FieldColumns<'_>,
     besides: Option<&str>,
 ) -> Result<OfInput> {
     let rows = transaction.query_typed(COLUMNS, &[(&root, Type::OID)]).await?;
@@ -92,13 +92,13 @@ pub(super) async fn of_input(
     };
     let mut led = None;
     let asked = match fields {
-        Fields::All => {
+        FieldColumns::All => {
             let nullness = nullness(&writable);
             let (columns, besides, omits) = (writable, None, false);
             return Ok(OfInput { columns, known, besides, omits, led, nullness });
         }
-        Fields::Listed(columns) => columns,
-        Fields::Named(names, job) => {
+        FieldColumns::Listed(columns) => columns,
+        FieldColumns::Named(names, job) => {
             let besides = besides.map(str::to_owned).filter(|name| !exists(name));
             let columns: Vec<String> = writable.iter().cloned().chain(besides).collect();
             let with_default = rows.iter().filter(|row| row.get::<_, bool>(2));
@@ -127,7 +127,7 @@ pub(super) async fn of_input(
 /// default would be lost, and where rows are updated: it would be set to NULL. Options that name it keep it in, unless
 /// it is known that no object has it. An input without objects has all columns.
 fn lead(
-    names: &Names,
+    names: &InputNames,
     job: &Job,
     columns: &[String],
     has_default: impl Fn(&String) -> bool,

@@ -10,7 +10,7 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::native::native;
-use super::session::{DATABASE_COLLATION, Session, is_c};
+use super::session::{DATABASE_COLLATION, SessionFacts, is_c};
 use super::types::with_base_types;
 use crate::error::Result;
 use crate::pg::expression::{Collation, Operand, Scope, translate};
@@ -50,7 +50,7 @@ impl Expressions {
 /// The expressions in the keys of `tables`, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     tables: Vec<Oid>,
     columns: &[String],
 ) -> Result<Expressions> {
@@ -75,7 +75,7 @@ pub(super) async fn read(
     Ok(Expressions(expressions.collect()))
 }
 
-impl Session {
+impl SessionFacts {
     fn scope(&self) -> Scope {
         Scope { columns: HashMap::new(), database: self.collation, utc: self.utc }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use pgsluice_core::bucket::Column;
+use pgsluice_core::bucket::SortColumn;
 use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
@@ -38,7 +38,7 @@ pub struct Facts {
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
     /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
-    pub(crate) order: Option<Arc<[Column]>>,
+    pub(crate) order: Option<Arc<[SortColumn]>>,
     /// How its key is read, line by line; see [`super::Catalogue::read_reads`].
     pub(crate) reads: Vec<String>,
 }
@@ -68,7 +68,7 @@ WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
   AND attname = ANY ($2)";
 
 /// The input and the server, as far as the facts depend on them.
-pub(super) struct Asked<'a> {
+pub(super) struct FactSources<'a> {
     pub(super) root: Oid,
     /// The columns that the input has, and how their values are encoded.
     pub(super) columns: &'a [String],
@@ -83,9 +83,9 @@ pub(super) struct Asked<'a> {
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     rows: &[Row],
-    asked: Asked<'_>,
+    asked: FactSources<'_>,
 ) -> Result<Vec<Facts>> {
-    let Asked { root, columns, codecs, omits_columns, version } = asked;
+    let FactSources { root, columns, codecs, omits_columns, version } = asked;
     let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
     let oids: Vec<Oid> = facts.iter().map(|facts| facts.oid).collect();
     if omits_columns {

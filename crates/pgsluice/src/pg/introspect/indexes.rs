@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Column, Order};
+use pgsluice_core::bucket::{Order, SortColumn};
 use pgsluice_core::types::Codec;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
-use super::codecs::Answer;
+use super::codecs::CodecAnswer;
 use crate::error::Result;
 
 /// An expression has no name.
@@ -34,8 +34,8 @@ pub(super) async fn read(
     transaction: &Transaction<'_>,
     tables: &[Oid],
     columns: &[String],
-    codecs: &[Answer],
-) -> Result<HashMap<Oid, Arc<[Column]>>> {
+    codecs: &[CodecAnswer],
+) -> Result<HashMap<Oid, Arc<[SortColumn]>>> {
     let rows = transaction.query_typed(INDEXES, &[(&tables, Type::OID_ARRAY)]).await?;
     let orders = rows.iter().map(|row| {
         let (names, descending): (Vec<Option<String>>, Vec<bool>) = (row.get(1), row.get(2));
@@ -49,14 +49,14 @@ pub(super) async fn read(
 pub(super) fn order_by<'n>(
     names: impl Iterator<Item = (Option<&'n str>, bool)>,
     columns: &[String],
-    codecs: &[Answer],
-) -> Option<Arc<[Column]>> {
+    codecs: &[CodecAnswer],
+) -> Option<Arc<[SortColumn]>> {
     let key = names.map_while(|(name, descending)| {
         let field = columns.iter().position(|column| Some(&**column) == name)?;
         let order = order(codecs.get(field)?.as_ref().ok()?)?;
-        Some(Column { field, order, descending })
+        Some(SortColumn { field, order, descending })
     });
-    Some(key.collect::<Arc<[Column]>>()).filter(|key| !key.is_empty())
+    Some(key.collect::<Arc<[SortColumn]>>()).filter(|key| !key.is_empty())
 }
 
 /// None where the bytes of COPY BINARY do not sort as the values do. Strings are compared byte by byte,

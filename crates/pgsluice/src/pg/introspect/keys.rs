@@ -10,12 +10,12 @@ use tokio_postgres::{Row, Transaction};
 
 use super::expressions::{self, Expressions};
 use super::native::native;
-use super::session::{Session, is_c};
+use super::session::{SessionFacts, is_c};
 use crate::error::Result;
 use crate::pg::Parameters;
 
 /// The key columns of one partitioned table.
-pub(super) type Columns = Vec<KeyColumn>;
+pub(super) type KeyColumns = Vec<KeyColumn>;
 
 /// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
 /// base type: what else it demands, the server checks in the leaf as it would in the root. The operator
@@ -126,11 +126,11 @@ GROUP BY enumtypid";
 /// The keys of the tables `oids`, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     oids: &[Oid],
     columns: &[String],
-) -> Result<HashMap<Oid, Columns>> {
-    let mut keys: HashMap<Oid, Columns> = HashMap::new();
+) -> Result<HashMap<Oid, KeyColumns>> {
+    let mut keys: HashMap<Oid, KeyColumns> = HashMap::new();
     let rows = transaction.query_typed(PARTITION_KEYS, &[(&oids, Type::OID_ARRAY)]).await?;
     let enums = read_enums(transaction, &rows).await?;
     let is_expression = |row: &&Row| row.get::<_, Option<&str>>("attname").is_none();
@@ -148,10 +148,10 @@ pub(super) async fn read(
 /// The columns of an index without expressions, for an input with `columns`.
 pub(super) async fn of_index(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     index: Oid,
     columns: &[String],
-) -> Result<Columns> {
+) -> Result<KeyColumns> {
     let rows = transaction.query_typed(INDEX_KEYS, &[(&index, Type::OID)]).await?;
     of_rows(transaction, session, &rows, columns).await
 }
@@ -159,11 +159,11 @@ pub(super) async fn of_index(
 /// A column of a table by its order, likewise; none if the table has no such column.
 pub(super) async fn of_column(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     table: Oid,
     column: &str,
     columns: &[String],
-) -> Result<Columns> {
+) -> Result<KeyColumns> {
     let asked: Parameters<'_> = &[(&table, Type::OID), (&column, Type::TEXT)];
     let rows = transaction.query_typed(ORDERED_COLUMN, asked).await?;
     of_rows(transaction, session, &rows, columns).await
@@ -171,10 +171,10 @@ pub(super) async fn of_column(
 
 async fn of_rows(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     rows: &[Row],
     columns: &[String],
-) -> Result<Columns> {
+) -> Result<KeyColumns> {
     let enums = read_enums(transaction, rows).await?;
     let mut none = Expressions::default();
     Ok(rows.iter().map(|row| session.key_column(row, columns, &enums, &mut none)).collect())
@@ -198,7 +198,7 @@ async fn read_enums(transaction: &Transaction<'_>, keys: &[Row]) -> Result<HashM
     Ok(rows.iter().map(labels).collect())
 }
 
-impl Session {
+impl SessionFacts {
     fn key_column(
         &self,
         row: &Row,

@@ -37,11 +37,11 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use self::columns::OfInput;
-pub(crate) use self::columns::{Fields, Nullness};
+pub(crate) use self::columns::{FieldColumns, Nullness};
 pub use self::facts::Facts;
 pub(crate) use self::questions::Questions;
 use self::server::Several;
-use self::uniques::{Meeting, Met};
+use self::uniques::{ExistingRows, Met};
 pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};
 use super::sql;
@@ -128,7 +128,7 @@ impl Catalogue {
         table: &str,
         columns: Option<&[String]>,
     ) -> Result<Self> {
-        let fields = columns.map_or(Fields::All, Fields::Listed);
+        let fields = columns.map_or(FieldColumns::All, FieldColumns::Listed);
         Self::read_meeting(client, table, fields, None).await
     }
 
@@ -136,8 +136,8 @@ impl Catalogue {
     pub(crate) async fn read_meeting(
         client: &mut Client,
         table: &str,
-        fields: Fields<'_>,
-        meeting: Option<Meeting<'_>>,
+        fields: FieldColumns<'_>,
+        meeting: Option<ExistingRows<'_>>,
     ) -> Result<Self> {
         let root = similar::find(client, table).await?;
         let transaction = client
@@ -151,7 +151,7 @@ impl Catalogue {
         // Literals must read back as they were written, whatever the session's settings.
         let settings = try_join3(
             async { Ok(transaction.batch_execute(&own).await?) },
-            session::Session::read(&transaction),
+            session::SessionFacts::read(&transaction),
             async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
         );
         let (_, session, _) = settings.await?;
@@ -175,10 +175,10 @@ impl Catalogue {
     /// None if the table does not exist any more.
     async fn read_in(
         transaction: &Transaction<'_>,
-        session: &session::Session,
+        session: &session::SessionFacts,
         root: Oid,
-        fields: Fields<'_>,
-        meeting: Option<Meeting<'_>>,
+        fields: FieldColumns<'_>,
+        meeting: Option<ExistingRows<'_>>,
     ) -> Result<Option<Self>> {
         let rows = transaction.query_typed(NODES, &[(&root, Type::OID)]).await?;
         let Some(first) = rows.first() else { return Ok(None) };
@@ -203,7 +203,7 @@ impl Catalogue {
         let types = made.iter().map(|column| column.ty.oid).collect();
         led.iter_mut().for_each(|led| led.types.clone_from(&made));
         let asked =
-            facts::Asked { root, columns: &columns, codecs: &codecs, omits_columns, version };
+            facts::FactSources { root, columns: &columns, codecs: &codecs, omits_columns, version };
         let facts = facts::read(transaction, &rows, asked).await?;
         let mut catalogue = Self {
             tree,
@@ -262,7 +262,7 @@ fn check_kind(row: &Row) -> Result<()> {
 }
 
 /// The tree without the values of its bounds.
-fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::Columns>) -> Tree {
+fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::KeyColumns>) -> Tree {
     let ids: HashMap<Oid, NodeId> = oids.iter().enumerate().map(|(id, oid)| (*oid, id)).collect();
     let mut nodes: Vec<Node> = Vec::with_capacity(rows.len());
     for (row, oid) in rows.iter().zip(oids) {

@@ -13,31 +13,31 @@ use tokio_postgres::Client;
 use super::{Catalogue, Questions};
 use crate::error::sqlstate;
 use crate::error::{Error, Result};
-use crate::pg::constraint::Column;
+use crate::pg::constraint::ReadColumn;
 use crate::pg::question::Question;
 use crate::pg::sql;
 
 /// The questions that the server refuses, with its reasons.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(super) struct RefusedQuestions {
     keys: Vec<(NodeId, String)>,
     spelling: Option<String>,
 }
 
 /// Puts all questions, in one round trip. None is put that is about the system's own types only and
 /// about no key.
-pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<Refused> {
+pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<RefusedQuestions> {
     // Questions that differ in their bounds are refused alike.
     let mut nodes: BTreeMap<&str, (&Question, Vec<NodeId>)> = BTreeMap::new();
     for (node, question) in questions.by_node() {
         nodes.entry(&question.sql).or_insert_with(|| (question, Vec::new())).1.push(node);
     }
     let spelling =
-        questions.spelling.as_ref().filter(|_| questions.table.iter().any(Column::is_own));
+        questions.spelling.as_ref().filter(|_| questions.table.iter().any(ReadColumn::is_own));
     let all = nodes.values().map(|(question, _)| *question).chain(spelling);
     let answers = join_all(all.enumerate().map(|(number, it)| put(client, number, it))).await;
     let mut answers = answers.into_iter().collect::<Result<Vec<Option<String>>>>()?.into_iter();
-    let mut refused = Refused::default();
+    let mut refused = RefusedQuestions::default();
     for (_, nodes) in nodes.into_values() {
         if let Some(Some(why)) = answers.next() {
             refused.keys.extend(nodes.into_iter().map(|node| (node, why.clone())));
@@ -74,9 +74,9 @@ async fn put(client: &Client, number: usize, question: &Question) -> Result<Opti
 
 impl Catalogue {
     /// Leaves the keys that the server refuses to be asked about to the server.
-    pub(super) fn leave(&mut self, refused: Refused, iso: bool) {
+    pub(super) fn leave(&mut self, refused: RefusedQuestions, iso: bool) {
         let Self { tree, questions, columns, .. } = self;
-        let Refused { keys, spelling } = refused;
+        let RefusedQuestions { keys, spelling } = refused;
         for (node, refusal) in &keys {
             questions.remove(*node);
             let Some(key) = &mut tree.nodes[*node].key else { continue };

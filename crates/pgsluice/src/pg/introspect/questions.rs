@@ -12,18 +12,18 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::cautions::{self, Cautions};
-use super::session::Session;
+use super::session::SessionFacts;
 use super::types::with_base_types;
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::caution::Caution;
-use crate::pg::constraint::Column;
+use crate::pg::constraint::ReadColumn;
 use crate::pg::qualified::qualified_type;
 use crate::pg::question::{Answer, Question, Term, question};
 use crate::pg::raw::Raw;
 
 /// The places of the bounds' literals among all of a node, by node and place in the key.
-pub(super) type Places = HashMap<NodeId, PlacesOfKey>;
+pub(super) type LiteralPlaces = HashMap<NodeId, PlacesOfKey>;
 pub(super) type PlacesOfKey = HashMap<usize, HashMap<String, i64>>;
 
 /// What the server is asked in the course of a load.
@@ -40,7 +40,7 @@ pub(crate) struct Questions {
     /// How far each field of the input may go into a question.
     pub(super) cautions: Vec<Caution>,
     /// The columns that the question about spellings reads.
-    pub(super) table: Vec<Column>,
+    pub(super) table: Vec<ReadColumn>,
     /// The fields that it is about besides those of partition keys.
     pub(super) also: BTreeSet<usize>,
 }
@@ -140,17 +140,17 @@ ORDER BY p.partrelid, k.place"
 /// Makes the questions about the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     tree: &mut Tree,
     oids: &[Oid],
     columns: &[String],
     literals: &[Option<Literals>],
-) -> Result<(Questions, Places)> {
+) -> Result<(Questions, LiteralPlaces)> {
     let has_opaque = |node: &NodeId| {
         tree.nodes[*node].key.as_ref().is_some_and(|key| key.columns.iter().any(is_opaque))
     };
     let nodes: Vec<NodeId> = (0..tree.nodes.len()).filter(has_opaque).collect();
-    let (mut questions, mut places) = (Questions::default(), Places::new());
+    let (mut questions, mut places) = (Questions::default(), LiteralPlaces::new());
     if nodes.is_empty() {
         return Ok((questions, places));
     }
@@ -197,10 +197,10 @@ pub(super) async fn find(
 /// The columns of the table, and with which caution they are asked about.
 pub(super) async fn read_columns(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     table: Oid,
-) -> Result<(Vec<Column>, Cautions)> {
-    try_join(Column::of(transaction, table), cautions::read(transaction, session, table)).await
+) -> Result<(Vec<ReadColumn>, Cautions)> {
+    try_join(ReadColumn::of(transaction, table), cautions::read(transaction, session, table)).await
 }
 
 /// Adds to the reason for which a key is opaque.
@@ -218,7 +218,7 @@ fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
 struct KnownColumns<'a> {
     /// The columns that the input has.
     columns: &'a [String],
-    table: &'a [Column],
+    table: &'a [ReadColumn],
     cautions: &'a Cautions,
 }
 
@@ -283,7 +283,7 @@ impl<'r> AskedKey<'r> {
         Ok(self)
     }
 
-    fn finish(self, table: &[Column], columns: &[String]) -> Found {
+    fn finish(self, table: &[ReadColumn], columns: &[String]) -> Found {
         let expressions =
             self.rows.first().and_then(|row| row.get::<_, Option<String>>("expressions"));
         let is_expression = |index: usize| self.rows[index].get::<_, bool>("is_expression");

@@ -10,7 +10,7 @@ use crate::pg::expression::{Collation, fixed_zone};
 pub(super) const DATABASE_COLLATION: Oid = 100;
 
 /// What of the session and the database decides how keys are read.
-pub(super) struct Session {
+pub(super) struct SessionFacts {
     pub(super) encoding: String,
     /// Offset of the session's time zone, if it is constant.
     pub(super) zone: Option<i32>,
@@ -27,7 +27,7 @@ pub(super) struct Session {
     pub(super) iso: bool,
 }
 
-impl Session {
+impl SessionFacts {
     /// Asks the session, before any of its settings are changed.
     pub(super) async fn read(transaction: &Transaction<'_>) -> Result<Self> {
         let row = transaction

@@ -11,7 +11,7 @@ use tokio_postgres::types::Oid;
 use super::Catalogue;
 use super::cautions::Cautions;
 use super::questions::{Questions, read_columns};
-use super::session::Session;
+use super::session::SessionFacts;
 use crate::error::Result;
 use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
@@ -20,7 +20,7 @@ use crate::pg::question::spelling;
 /// Makes none if no field might be spelled otherwise.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     Catalogue { questions, tree, columns, .. }: &mut Catalogue,
     root: Oid,
 ) -> Result<()> {

@@ -9,7 +9,7 @@ use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
 use super::indexes;
-use super::session::Session;
+use super::session::SessionFacts;
 use super::triggers::{self, RowTrigger};
 use super::{Catalogue, Facts, keys};
 use crate::error::Result;
@@ -188,7 +188,7 @@ pub(crate) struct Wanted {
 pub(crate) type Choose<'c> = &'c mut (dyn FnMut(&Catalogue, &Uniques) -> Result<Wanted> + Send);
 
 /// What is asked about rows that are there already.
-pub(crate) struct Meeting<'c> {
+pub(crate) struct ExistingRows<'c> {
     pub(crate) choose: Choose<'c>,
     /// The column whose greatest value counts.
     pub(crate) newer: Option<&'c str>,
@@ -210,9 +210,9 @@ pub(crate) struct Met {
 /// Reads the keys of the indexes that `choose` takes, and the column `newer`.
 pub(super) async fn meet(
     transaction: &Transaction<'_>,
-    session: &Session,
+    session: &SessionFacts,
     catalogue: &Catalogue,
-    Meeting { choose, newer, .. }: Meeting<'_>,
+    ExistingRows { choose, newer, .. }: ExistingRows<'_>,
 ) -> Result<Met> {
     let uniques = read(transaction, &catalogue.facts).await?;
     let columns = &catalogue.columns;

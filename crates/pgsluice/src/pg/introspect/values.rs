@@ -8,7 +8,7 @@ use pgsluice_core::catalog::{Bound, Edge, Key, KeyColumn, NodeId, Tree};
 use pgsluice_core::types::{KeyType, OwnedDatum};
 use tokio_postgres::{Client, Transaction};
 
-use super::questions::{Places, PlacesOfKey};
+use super::questions::{LiteralPlaces, PlacesOfKey};
 use crate::error::Result;
 use crate::pg::bounds::{Literal, Literals, parse};
 use crate::pg::raw::Raw;
@@ -25,7 +25,7 @@ pub(super) async fn fill(
     transaction: &Transaction<'_>,
     tree: &mut Tree,
     literals: &[Option<Literals>],
-    places: &Places,
+    places: &LiteralPlaces,
 ) -> Result<()> {
     let mut wanted: HashMap<Cow<'static, str>, Vec<&str>> = HashMap::new();
     for (node, literals) in literals.iter().enumerate() {

@@ -10,7 +10,7 @@
 
 mod tokens;
 
-use tokens::{Kind, Token, tokens};
+use tokens::{Token, TokenKind, tokens};
 
 /// Words of expressions, indexes and constraints that are no names, or that the grammar itself takes
 /// from `pg_catalog`, such as `EXTRACT`. A word that is not among them is not understood: `NULLIF`
@@ -88,7 +88,7 @@ impl<'t> Text<'t> {
     /// The same behind spaces.
     fn follows_at_last(&self) -> &'t str {
         let mut rest = self.tokens.iter().skip(self.at + 1);
-        rest.find(|token| token.kind != Kind::Space).map_or("", |token| token.text)
+        rest.find(|token| token.kind != TokenKind::Space).map_or("", |token| token.text)
     }
 
     fn came(&self) -> &'t str {
@@ -100,14 +100,14 @@ impl<'t> Text<'t> {
         if let Some(token) = self.peek() {
             self.out.push_str(token.text);
             self.at += 1;
-            if token.kind != Kind::Space {
+            if token.kind != TokenKind::Space {
                 self.before = Some(token);
             }
         }
     }
 
     fn take_spaces(&mut self) {
-        while self.peek().is_some_and(|token| token.kind == Kind::Space) {
+        while self.peek().is_some_and(|token| token.kind == TokenKind::Space) {
             self.take();
         }
     }
@@ -133,11 +133,13 @@ impl<'t> Text<'t> {
 
     fn step(&mut self, token: Token<'t>) -> Option<()> {
         match token.kind {
-            Kind::Space | Kind::Literal | Kind::Number | Kind::Mark => self.take(),
-            Kind::Name => self.name()?,
-            Kind::Keyword => self.keyword(token)?,
-            Kind::Operator => self.operator(token)?,
-            Kind::Cast => {
+            TokenKind::Space | TokenKind::Literal | TokenKind::Number | TokenKind::Mark => {
+                self.take()
+            }
+            TokenKind::Name => self.name()?,
+            TokenKind::Keyword => self.keyword(token)?,
+            TokenKind::Operator => self.operator(token)?,
+            TokenKind::Cast => {
                 self.take();
                 self.ty()?;
             }
@@ -149,7 +151,7 @@ impl<'t> Text<'t> {
     fn name(&mut self) -> Option<()> {
         let is_last = self.came() == ".";
         let is_called = self.follows() == "(";
-        let is_class = self.came() == ")" || self.before.is_some_and(|b| b.kind == Kind::Name);
+        let is_class = self.came() == ")" || self.before.is_some_and(|b| b.kind == TokenKind::Name);
         if is_last || self.follows() == "." {
             self.take();
         } else if is_called || is_class {
@@ -163,7 +165,7 @@ impl<'t> Text<'t> {
 
     fn follows_spaced_group(&self) -> bool {
         let mut rest = self.tokens.iter().skip(self.at);
-        rest.find(|token| token.kind != Kind::Space).is_some_and(|token| token.text == "(")
+        rest.find(|token| token.kind != TokenKind::Space).is_some_and(|token| token.text == "(")
     }
 
     /// Keeps the next token, a name, as one of `pg_catalog`.
@@ -229,7 +231,7 @@ impl<'t> Text<'t> {
     }
 
     fn ty(&mut self) -> Option<()> {
-        let first = self.peek().filter(|token| token.kind == Kind::Name)?;
+        let first = self.peek().filter(|token| token.kind == TokenKind::Name)?;
         if self.follows() == "." {
             (0..3).for_each(|_| self.take());
             self.take_group();
@@ -253,7 +255,7 @@ impl<'t> Text<'t> {
     /// The text behind one space.
     fn follows_space(&self) -> &'t str {
         match self.peek() {
-            Some(token) if token.kind == Kind::Space => self.follows(),
+            Some(token) if token.kind == TokenKind::Space => self.follows(),
             _ => "",
         }
     }

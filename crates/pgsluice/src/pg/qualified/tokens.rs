@@ -2,7 +2,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Space,
     /// A string or bit string, its letter included.
     Literal,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 /// A token of the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'t str,
 }
 
@@ -40,27 +40,31 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-fn next(rest: &str, first: char) -> Option<(Kind, usize)> {
+fn next(rest: &str, first: char) -> Option<(TokenKind, usize)> {
     let second = rest[first.len_utf8()..].chars().next();
     Some(match first {
-        'E' if second == Some('\'') => (Kind::Literal, 1 + quoted(&rest[1..], '\'', true)?),
-        'B' | 'X' if second == Some('\'') => (Kind::Literal, 1 + quoted(&rest[1..], '\'', false)?),
-        '\'' => (Kind::Literal, quoted(rest, '\'', false)?),
-        '"' => (Kind::Name, quoted(rest, '"', false)?),
-        ':' if second == Some(':') => (Kind::Cast, 2),
-        '(' | ')' | '[' | ']' | ',' | '.' | ':' | ';' => (Kind::Mark, 1),
+        'E' if second == Some('\'') => (TokenKind::Literal, 1 + quoted(&rest[1..], '\'', true)?),
+        'B' | 'X' if second == Some('\'') => {
+            (TokenKind::Literal, 1 + quoted(&rest[1..], '\'', false)?)
+        }
+        '\'' => (TokenKind::Literal, quoted(rest, '\'', false)?),
+        '"' => (TokenKind::Name, quoted(rest, '"', false)?),
+        ':' if second == Some(':') => (TokenKind::Cast, 2),
+        '(' | ')' | '[' | ']' | ',' | '.' | ':' | ';' => (TokenKind::Mark, 1),
         space if space.is_ascii_whitespace() => {
-            (Kind::Space, span(rest, |c| c.is_ascii_whitespace()))
+            (TokenKind::Space, span(rest, |c| c.is_ascii_whitespace()))
         }
         digit if digit.is_ascii_digit() => {
-            (Kind::Number, span(rest, |c| c.is_ascii_digit() || c == '.'))
+            (TokenKind::Number, span(rest, |c| c.is_ascii_digit() || c == '.'))
         }
         letter if letter.is_alphabetic() || letter == '_' => {
             let length = span(rest, |c| c.is_alphanumeric() || c == '_');
             let is_upper = rest[..length].contains(|c: char| c.is_ascii_uppercase());
-            (if is_upper { Kind::Keyword } else { Kind::Name }, length)
+            (if is_upper { TokenKind::Keyword } else { TokenKind::Name }, length)
         }
-        sign if OPERATOR.contains(sign) => (Kind::Operator, span(rest, |c| OPERATOR.contains(c))),
+        sign if OPERATOR.contains(sign) => {
+            (TokenKind::Operator, span(rest, |c| OPERATOR.contains(c)))
+        }
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{NodeId, label};
 use pgsluice_core::route::Cause;
 
-use super::{Changes, Chosen, Key, no_column};
+use super::{Changes, Chosen, MatchKey, no_column};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::job::{ChangeOptions, Duplicates, FieldOptions, Job, OnConflict};
@@ -99,7 +99,7 @@ pub(super) fn changed_key(
 
 /// Refuses options that compare the rows of the input with each other, because rows are sent in input order for the
 /// reason `why`: the first row of a key then counts where rows are skipped, and the last one where they are updated.
-pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &Key) -> Result<()> {
+pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &MatchKey) -> Result<()> {
     let by_itself = match options.on_conflict {
         OnConflict::Update => Duplicates::Last,
         OnConflict::Error | OnConflict::Skip | OnConflict::Delete => Duplicates::First,

@@ -28,7 +28,7 @@ pub struct Changes {
     /// What becomes of a row whose key is there.
     pub(crate) on_conflict: OnConflict,
     /// The key, and where the input has it. It has no columns if several constraints say which rows are the same.
-    pub(crate) key: Key,
+    pub(crate) key: MatchKey,
     /// Why the rows of each leaf are sent in input order, if they are: the server decides which of them are the same.
     pub(crate) in_order: Option<String>,
     /// Whether a row is there already if any constraint says so.
@@ -60,7 +60,7 @@ pub struct Changes {
 
 /// The key by which rows are the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Key {
+pub(crate) struct MatchKey {
     /// Its columns in the order of the index.
     pub(crate) columns: Vec<String>,
     /// These columns as statements compare them.
@@ -73,7 +73,7 @@ pub(crate) struct Key {
     pub(crate) is_of_root: bool,
 }
 
-impl Key {
+impl MatchKey {
     /// The key of an index, whose columns `found` says how the input has.
     fn new(index: &Index, found: &[KeyColumn]) -> Result<Self> {
         let Index { joins_nulls, is_of_root, .. } = *index;
@@ -304,15 +304,15 @@ fn key(
     chosen: &Chosen,
     found: &[Vec<KeyColumn>],
     any_constraint: bool,
-) -> Result<(Key, Option<String>)> {
+) -> Result<(MatchKey, Option<String>)> {
     let key = chosen.index.as_ref().zip(found.first());
-    let key = key.map(|(index, found)| Key::new(index, found));
+    let key = key.map(|(index, found)| MatchKey::new(index, found));
     let (key, why) = match (key, &chosen.in_order) {
         (Some(Ok(key)), None) => return Ok((key, None)),
         (Some(Ok(key)), Some(why)) if !any_constraint => (key, why.clone()),
         (Some(Err(error)), _) if !any_constraint => return Err(error),
-        (Some(Err(error)), None) => (Key::default(), error.message().to_owned()),
-        (_, why) => (Key::default(), why.clone().unwrap_or_default()),
+        (Some(Err(error)), None) => (MatchKey::default(), error.message().to_owned()),
+        (_, why) => (MatchKey::default(), why.clone().unwrap_or_default()),
     };
     allowed::check_in_order(options, &why, &key)?;
     Ok((key, Some(why)))

@@ -29,7 +29,7 @@ const PIECES: usize = 16;
 
 /// A remembered key: its place, and how often the memory had been cleared before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct MemoryKey {
     era: usize,
     place: usize,
 }
@@ -106,7 +106,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
 
     /// Returns the place of a key, which will be asked about if it is new. `value` gives its fields, by
     /// their places in the question and among the wanted fields.
-    pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> Key {
+    pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> MemoryKey {
         let (begin, texts) = self.push(value);
         self.settle(begin, texts)
     }
@@ -115,7 +115,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     pub(super) fn note_any<'r>(
         &mut self,
         value: impl FnMut(usize, usize) -> Value<'r>,
-    ) -> Option<Key> {
+    ) -> Option<MemoryKey> {
         let (begin, texts) = self.push(value);
         if self.texts[texts..].iter().all(Option::is_none) {
             self.keys.truncate(begin);
@@ -147,7 +147,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     }
 
     /// The place of the key that was added last, which is taken away again if it is known.
-    fn settle(&mut self, begin: usize, texts: usize) -> Key {
+    fn settle(&mut self, begin: usize, texts: usize) -> MemoryKey {
         let Self { keys, ends, hasher, .. } = self;
         let key = |place: usize| {
             let begin = place.checked_sub(1).map_or(0, |before| ends[before]);
@@ -170,10 +170,10 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                 place
             }
         };
-        Key { era: self.era, place }
+        MemoryKey { era: self.era, place }
     }
 
-    pub(super) fn answer(&self, key: Key) -> Option<&[Option<A>]> {
+    pub(super) fn answer(&self, key: MemoryKey) -> Option<&[Option<A>]> {
         let width = self.question.width;
         let is_known = key.era == self.era && !self.refused.contains(&key.place);
         self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| is_known)
@@ -189,7 +189,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         &mut self,
         link: &Link,
         gives_up: bool,
-    ) -> Result<Option<(Key, Error)>> {
+    ) -> Result<Option<(MemoryKey, Error)>> {
         if self.texts.is_empty() {
             return Ok(None);
         }
@@ -199,7 +199,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
             Ok(statement) => {
                 let hopeless = self.ask_all(link, &statement, known, gives_up).await?;
                 self.texts.clear();
-                Ok(hopeless.map(|(place, error)| (Key { era: self.era, place }, error)))
+                Ok(hopeless.map(|(place, error)| (MemoryKey { era: self.era, place }, error)))
             }
             // It was not refused when the load was planned.
             Err(error) => Err(unasked(error)),

@@ -12,7 +12,7 @@ use pgsluice_core::route::Answers;
 use pgsluice_core::types::KeyType;
 use tokio::runtime::Runtime;
 
-use self::memory::{Key, Memory};
+use self::memory::{Memory, MemoryKey};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::pg::caution::Caution;
@@ -43,21 +43,21 @@ pub(crate) struct RemoteKeys<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Its key.
-    Key(Place),
+    Key(AnswerSlot),
     /// The spelling of its keys.
     Spelling(Spelled),
 }
 
 /// Where an answer is remembered, until the next split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct AnswerSlot {
     question: usize,
-    key: Key,
+    key: MemoryKey,
 }
 
 /// Where the server's spelling of a row's keys is remembered, until the next split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spelled(Key);
+pub(crate) struct Spelled(MemoryKey);
 
 impl<'a> RemoteKeys<'a> {
     /// Connects.
@@ -97,14 +97,14 @@ impl<'a> RemoteKeys<'a> {
 
     /// Adds the key of a row at `node` to the questions, and returns where its answer will be. None if
     /// nothing can be asked.
-    pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<Place> {
+    pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<AnswerSlot> {
         let (number, question) = self.plan.catalogue.questions.of(node)?;
         if self.memories.len() <= number {
             self.memories.resize_with(number + 1, || None);
         }
         let wanted = self.plan.router.wanted();
         let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
-        Some(Place { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
+        Some(AnswerSlot { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }
 
     /// Adds the values of a row whose spelling is not read natively, and returns where the server's
@@ -134,7 +134,7 @@ impl<'a> RemoteKeys<'a> {
             let memories = memories.filter_map(|(number, memory)| Some((number, memory.as_mut()?)));
             let memories = memories.map(|(question, memory)| async move {
                 let refused = memory.ask(linked, gives_up).await?;
-                Ok(refused.map(|(key, error)| (Asked::Key(Place { question, key }), error)))
+                Ok(refused.map(|(key, error)| (Asked::Key(AnswerSlot { question, key }), error)))
             });
             let spellings = spellings.iter_mut().map(|memory| async move {
                 let refused = memory.ask(linked, gives_up).await?;
@@ -152,7 +152,7 @@ impl<'a> RemoteKeys<'a> {
     }
 
     /// The answer; None if the server refused to evaluate the key.
-    pub(crate) fn answer(&self, place: Place) -> Option<Answers<'_>> {
+    pub(crate) fn answer(&self, place: AnswerSlot) -> Option<Answers<'_>> {
         self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
 

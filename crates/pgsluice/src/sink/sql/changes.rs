@@ -35,11 +35,11 @@ pub(crate) struct Apply<'a> {
     pub(crate) delete_when: Option<(&'a str, bool)>,
     /// Columns of types whose equal values are stored alike.
     pub(crate) exact: &'a [String],
-    pub(crate) how: How<'a>,
+    pub(crate) how: ConflictAction<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum How<'a> {
+pub(crate) enum ConflictAction<'a> {
     /// Rows whose key is there are left out.
     Skip,
     /// These columns of rows that are there are set. Other rows are inserted, or left out.
@@ -109,11 +109,13 @@ impl Apply<'_> {
     /// The statements, whose answers are rows of [`Applied`]: its fields in their order.
     pub(crate) fn statements(&self) -> String {
         let kept = match self.how {
-            How::Delete => return self.delete("true"),
-            How::Skip if self.alone => self.insert_absent(&[]),
-            How::Update { set, inserts: true } if self.alone => self.insert_absent(set),
-            How::Skip | How::Update { inserts: true, .. } => self.insert(&self.kept()),
-            How::Update { set, inserts: false } => self.update(set),
+            ConflictAction::Delete => return self.delete("true"),
+            ConflictAction::Skip if self.alone => self.insert_absent(&[]),
+            ConflictAction::Update { set, inserts: true } if self.alone => self.insert_absent(set),
+            ConflictAction::Skip | ConflictAction::Update { inserts: true, .. } => {
+                self.insert(&self.kept())
+            }
+            ConflictAction::Update { set, inserts: false } => self.update(set),
         };
         match self.flag() {
             Some(flag) => format!("{kept}; {}", self.delete(&flag)),
@@ -138,7 +140,7 @@ impl Apply<'_> {
     pub(crate) fn insert(&self, rows: &str) -> String {
         let Self { into, columns, key, .. } = self;
         let (action, is_new) = match self.how {
-            How::Update { set: set @ [_, ..], .. } => {
+            ConflictAction::Update { set: set @ [_, ..], .. } => {
                 let (assigned, changes) =
                     (assigned(set, "excluded"), self.changes(set, "excluded"));
                 let (changes, is_new) = match self.has_leaves {

@@ -7,7 +7,7 @@ fn names(list: &str) -> Vec<String> {
 }
 
 fn led(by_name: &ByName, header: &str, columns: &str) -> Result<Led> {
-    by_name.lead(&Names::of("rows.csv", names(header)), &names(columns))
+    by_name.lead(&InputNames::of("rows.csv", names(header)), &names(columns))
 }
 
 fn with(map: &[(&str, &str)], ignore_extra: bool) -> ByName {
@@ -48,7 +48,7 @@ fn very_many_names_take_little_time_and_space() {
 
 #[test]
 fn each_input_leads_by_its_own_names() {
-    let mut headers = Names::of("1", names("ID,other"));
+    let mut headers = InputNames::of("1", names("ID,other"));
     headers.add("2", names("id,a"));
     let found = with(&[], true).lead(&headers, &names("id,a,b")).expect("columns");
     assert_eq!((found.columns, found.extra), (names("id,a"), names("other")));

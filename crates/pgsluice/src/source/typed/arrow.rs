@@ -10,7 +10,7 @@ use pgsluice_arrow::Mapping;
 
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part};
+use super::batches::{Batches, Give, InputPart};
 use super::frames::Frames;
 use super::guard::guarded;
 use super::unreadable;
@@ -42,7 +42,7 @@ fn lost(input: &Input) -> Error {
 
 struct Whole(Input);
 
-impl Part for Whole {
+impl InputPart for Whole {
     fn read(&self, give: Give<'_>) -> Result<()> {
         let Self(input) = self;
         let Reader { batches, taken } = Reader::open(input)?;

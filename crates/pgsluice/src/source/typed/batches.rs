@@ -38,7 +38,7 @@ impl Batch {
 pub(super) type Give<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
 
 /// A part of an input that is read by itself, as a row group.
-pub(super) trait Part {
+pub(super) trait InputPart {
     /// Hands over all batches of the part.
     fn read(&self, give: Give<'_>) -> Result<()>;
 
@@ -64,7 +64,7 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// Begins to read `parts`, by as many threads as may be of use.
-    pub(super) fn begin<P: Part + Send + 'static>(
+    pub(super) fn begin<P: InputPart + Send + 'static>(
         parts: Vec<P>,
         mapping: Arc<Mapping>,
         lost: Error,
@@ -114,7 +114,7 @@ impl Batches {
 }
 
 /// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
-fn hand_over(part: &impl Part, mapping: &Mapping, full: &SyncSender<Read>) -> bool {
+fn hand_over(part: &impl InputPart, mapping: &Mapping, full: &SyncSender<Read>) -> bool {
     let mut is_taken = true;
     let mut send = |piece, taken| full.send(Ok(Some((piece, taken)))).is_ok();
     let mut give = |batch: RecordBatch, taken| {

@@ -12,7 +12,7 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
-use super::batches::{Batches, Give, Part, in_pieces};
+use super::batches::{Batches, Give, InputPart, in_pieces};
 use super::guard::guarded;
 use super::size::bytes_of;
 use super::unreadable;
@@ -233,7 +233,7 @@ fn lost(input: &Input) -> Error {
 
 struct Whole(Input, Handed);
 
-impl Part for Whole {
+impl InputPart for Whole {
     fn read(&self, give: Give<'_>) -> Result<()> {
         let Self(input, handed) = self;
         handed.read(input, &mut |batch| {

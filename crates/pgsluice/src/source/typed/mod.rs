@@ -24,14 +24,14 @@ use arrow_schema::SchemaRef;
 use pgsluice_arrow::{Inexact, Mapping, Misfit};
 use pgsluice_core::catalog::label;
 use pgsluice_core::leads::Leads;
-use pgsluice_json::{Missing, Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
 pub(super) use self::batches::{Batch, Batches};
 pub(super) use self::memory::Handed;
 pub(crate) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
 use super::key_form::KeyForm;
-use super::{ByName, FileFormat, Input, Inputs, Names};
+use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Unit};
@@ -42,7 +42,7 @@ pub(crate) struct Typed {
     /// What the files are.
     format: FileFormat,
     /// The columns of the table that are written, and what each is where a file lacks it.
-    columns: Arc<[Target]>,
+    columns: Arc<[KeyTarget]>,
     /// How the names in each file lead to columns of the table.
     by_name: ByName,
     leads: Arc<Leads>,
@@ -65,10 +65,14 @@ enum Written {
 }
 
 /// Returns the names of the columns in all inputs.
-pub(crate) fn names(inputs: &Inputs, format: FileFormat, control: &Arc<Control>) -> Result<Names> {
+pub(crate) fn names(
+    inputs: &Inputs,
+    format: FileFormat,
+    control: &Arc<Control>,
+) -> Result<InputNames> {
     let (inputs, of_thread) = (inputs.clone(), Arc::clone(control));
     unless_stopped(control, move || {
-        let mut names = Names { are_all: true, ..Names::default() };
+        let mut names = InputNames { are_all: true, ..InputNames::default() };
         for input in inputs.iter() {
             if of_thread.stop.is_stopped() {
                 return Err(Error::interrupted());
@@ -126,12 +130,13 @@ impl Typed {
     /// Writes `columns`, to which the names in the files lead.
     pub(crate) fn new(
         format: FileFormat,
-        columns: Vec<Target>,
+        columns: Vec<KeyTarget>,
         by_name: ByName,
         leads: Arc<Leads>,
     ) -> Self {
-        let nullable = |target: &Target| Target { missing: Missing::Null, ..target.clone() };
-        let objects = Objects::new(columns.iter().map(nullable).collect(), Unknown::Refuse);
+        let nullable =
+            |target: &KeyTarget| KeyTarget { missing: MissingKey::Null, ..target.clone() };
+        let objects = Objects::new(columns.iter().map(nullable).collect(), UnknownKeys::Refuse);
         let columns = columns.into();
         let (inexact, written) = (Inexact::Refuse, Written::Text);
         Self { format, columns, by_name, leads, inexact, objects, written }
@@ -204,8 +209,9 @@ impl Typed {
         let led = self.by_name.lead_fields(&names, &self.leads, &input.name)?;
         let kept = led.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(place, _)| place);
         let mut places: HashMap<&String, usize> = led.columns.iter().zip(kept).collect();
-        let field = |target: &Target| match (places.remove(&target.column.name), &target.missing) {
-            (None, Missing::Null) => Ok((None, target.column.clone())),
+        let field = |target: &KeyTarget| match (places.remove(&target.column.name), &target.missing)
+        {
+            (None, MissingKey::Null) => Ok((None, target.column.clone())),
             (None, missing) => Err(lacks(input, target, missing)),
             (place, _) => Ok((place, target.column.clone())),
         };
@@ -232,10 +238,10 @@ impl Typed {
 }
 
 /// The error for a file without a column that others have, which is not NULL then.
-fn lacks(input: &Input, target: &Target, missing: &Missing) -> Error {
+fn lacks(input: &Input, target: &KeyTarget, missing: &MissingKey) -> Error {
     let (why, hint) = match missing {
-        Missing::Refused(lacking) => (&*lacking.why, lacking.hint.clone()),
-        Missing::Null | Missing::Default => (
+        MissingKey::Refused(lacking) => (&*lacking.why, lacking.hint.clone()),
+        MissingKey::Null | MissingKey::Default => (
             "its column has a default",
             "Load the files that lack it by themselves: their rows then get the default.".into(),
         ),

@@ -13,7 +13,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use pgsluice_arrow::Mapping;
 
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, Part, rows_of};
+use super::batches::{Batches, Give, InputPart, rows_of};
 use super::guard::guarded;
 use super::pages::read_group;
 use super::{footer, unreadable};
@@ -138,7 +138,7 @@ struct RowGroup {
     bytes_a_row: f64,
 }
 
-impl Part for RowGroup {
+impl InputPart for RowGroup {
     fn read(&self, give: Give<'_>) -> Result<()> {
         let Self { input, metadata, group, most, bytes_a_row } = self;
         let damaged = |error: String| {

@@ -1,15 +1,15 @@
 //! The rows of a batch, as COPY takes them.
 
-use pgsluice_arrow::{Bound, Unfit, Unwritten};
+use pgsluice_arrow::{BoundBatch, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
 
 use super::super::key_form::KeyForm;
-use super::super::rewrite::{Refusal, Rewritten};
+use super::super::rewrite::{Rewritten, RowRefusal};
 use super::{Batch, Typed, Written};
 
 /// Writes the keys of rows of a batch as text.
 pub(crate) struct KeyText<'b> {
-    bound: Bound<'b>,
+    bound: BoundBatch<'b>,
     keys: &'b [bool],
     text: Vec<u8>,
 }
@@ -40,7 +40,7 @@ impl Typed {
             let written = match &bound {
                 Ok(bound) => self.write_row(bound, row, out),
                 // The columns of a file are those that it says it has.
-                Err(misfit) => Err(Refusal::new(misfit.to_string(), Vec::new())),
+                Err(misfit) => Err(RowRefusal::new(misfit.to_string(), Vec::new())),
             };
             if let Err(refusal) = written {
                 refusal.put(self.columns(), &mut out.text);
@@ -50,7 +50,12 @@ impl Typed {
         }
     }
 
-    fn write_row(&self, bound: &Bound<'_>, row: usize, out: &mut Rewritten) -> Result<(), Refusal> {
+    fn write_row(
+        &self,
+        bound: &BoundBatch<'_>,
+        row: usize,
+        out: &mut Rewritten,
+    ) -> Result<(), RowRefusal> {
         let (keys, form) = match &self.written {
             Written::Encoded(keys, form) => (keys, *form),
             Written::Text => {
@@ -76,7 +81,7 @@ impl Typed {
 
     /// What is wrong with a row, and the row as an object: what fits into its column as the column has it, and the
     /// rest as it is.
-    fn refusal(&self, bound: &Bound<'_>, row: usize, unfit: &Unfit) -> Refusal {
+    fn refusal(&self, bound: &BoundBatch<'_>, row: usize, unfit: &Unfit) -> RowRefusal {
         let mut text = Vec::new();
         let unfits = bound.put_fitting(row, &mut text);
         let put_other = |column: usize, out: &mut Vec<u8>| {
@@ -88,7 +93,7 @@ impl Typed {
         let mut object = Vec::new();
         self.objects.put_object_with(&text, put_other, &mut object);
         let name = &self.columns[unfit.column].column.name;
-        let refusal = Refusal::new(format!("column {name}: {}", unfit.why), object);
-        Refusal { can_round: unfit.can_round, ..refusal }
+        let refusal = RowRefusal::new(format!("column {name}: {}", unfit.why), object);
+        RowRefusal { can_round: unfit.can_round, ..refusal }
     }
 }

@@ -31,10 +31,10 @@ fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> 
         ("b", alone(25, Made::Alone)),
         ("c", alone(1007, Made::Array { delimiter: b',', element })),
     ];
-    let target = |(name, ty): (&str, _)| Target {
+    let target = |(name, ty): (&str, _)| KeyTarget {
         key: name.to_owned(),
         column: Column { name: name.to_owned(), ty },
-        missing: Missing::Null,
+        missing: MissingKey::Null,
     };
     let leads = Arc::new(Leads::new(&["a", "b", "c"].map(str::to_owned), HashMap::new()));
     let typed = Typed::new(format, types.map(target).into(), ByName::default(), leads);
