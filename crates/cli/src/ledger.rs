@@ -227,7 +227,7 @@ fn described(Details { entry, terms, counts, receipts, position }: &Details) -> 
     lines.extend(
         Some(row_counts(counts))
             .filter(|_| terms.contains_key("on_conflict"))
-            .map(|row_counts| format!("counts     {row_counts}")),
+            .map(|counts| format!("counts   {counts}")),
     );
     lines.extend(position.iter().map(|position| format!("position {position}")));
     if !run.program.is_empty() {

@@ -46,7 +46,7 @@ SELECT (SELECT id FROM ONLY {ledger}.load
         WHERE id {eq} $1 AND participant {eq} {participant}
           AND attempt {eq} $2), {participant},
        r.number, $3::pg_catalog.int4, r.node, r.source, r.upto, r.sources::pg_catalog.int4[],
-       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.row_counts::pg_catalog.jsonb
+       r.starts::pg_catalog.int8[], r.stops::pg_catalog.int8[], r.rows, r.counts::pg_catalog.jsonb
 FROM ROWS FROM (
     pg_catalog.unnest($4::pg_catalog.int8[]), pg_catalog.unnest($5::pg_catalog.int4[]),
     pg_catalog.unnest($6::pg_catalog.int4[]), pg_catalog.unnest($7::pg_catalog.int8[]),
@@ -252,7 +252,7 @@ INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.
 
 /// The receipts of a load.
 pub(crate) const RECEIPTS: &str = "
-SELECT number, tree, node, source, upto, sources, starts, stops, rows, row_counts::pg_catalog.text
+SELECT number, tree, node, source, upto, sources, starts, stops, rows, counts::pg_catalog.text
 FROM ONLY {ledger}.receipt
 WHERE load {eq} $1 AND participant {eq} {participant}";
 
