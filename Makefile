@@ -89,7 +89,7 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
 
-test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14")
+test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14"), and the oracle on the release program
 	cargo test --locked -p pgsluice-cli --test integration --no-run
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major"; \
@@ -98,6 +98,11 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 	        scripts/count_skips.sh scripts/with_servers.sh \
         cargo test --locked --quiet -p pgsluice-cli --test integration ::pg$$major:: || exit 1; \
 	done
+	$(BUILD_PROGRAM) --quiet --release
+	PGSLUICE_BIN=$(abspath $(TARGET))/release/pgsluice PROPTEST_CASES=$(RANDOM_TREES) \
+	    PGSLUICE_TEST_MAJORS=$(lastword $(MATRIX)) PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice \
+	    scripts/with_servers.sh cargo test --locked --quiet -p pgsluice-cli --test integration -- \
+	    oracle::pg$(lastword $(MATRIX)):: random::pg$(lastword $(MATRIX))::
 	$(MAKE) --no-print-directory wheel-test
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major, from Python"; \

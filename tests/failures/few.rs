@@ -53,7 +53,7 @@ fn small_depends_on_the_leaves(server: Server) {
             let of = format!("FOR VALUES WITH (MODULUS {leaves}, REMAINDER {leaf})");
             bench.session.run(&format!("CREATE TABLE h{leaf} PARTITION OF t {of}"));
         }
-        for (last, lane) in [(64, "slow"), (65, "native")] {
+        for (last, lane) in [(64, "routed_by_server"), (65, "routed_natively")] {
             bench.file("rows.csv", [row(64).repeat(rows - 1), row(last)].concat());
             let summary = really(bench, &["--json", "-q"]).summary();
             assert_eq!(summary["lanes"][lane], rows, "{leaves}: {summary}");
