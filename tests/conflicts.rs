@@ -27,11 +27,11 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |number| number.parse().expect(name))
 }
 
-/// How many rows of a load that went well had which counts.
+/// Returns the counts of a load that ended with `status`, without zeros.
 #[track_caller]
 fn row_counts(ended: &Ended, status: i32) -> BTreeMap<String, u64> {
     let summary = ended.summary_of(status);
     let row_counts = summary["counts"].as_object().unwrap().iter();
-    let row_counts = row_counts.map(|(counts, rows)| (counts.clone(), rows.as_u64().unwrap()));
+    let row_counts = row_counts.map(|(name, rows)| (name.clone(), rows.as_u64().unwrap()));
     row_counts.filter(|(_, rows)| *rows > 0).collect()
 }

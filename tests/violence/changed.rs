@@ -1,5 +1,5 @@
-//! SIGKILL and stopped servers while rows are updated that are there already: in the end each key is as its last
-//! row says, and every row has the counts that it has in a load that nobody disturbs.
+//! SIGKILL and stopped servers while existing rows are updated: in the end each key is as its last row says, and the
+//! counts equal an undisturbed load.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ struct Changed {
     files: Vec<String>,
     /// The rows before a load, and after it.
     in_table: [u64; 2],
-    /// How many rows have which counts.
+    /// The counts of the summary, by name.
     row_counts: BTreeMap<String, u64>,
 }
 

@@ -2,7 +2,7 @@
 //! core: bytes in, bytes out.
 //!
 //! [`Keys`] says which keys the objects of an input have. [`Objects`] writes each object as a row, and
-//! rows back as objects. What a line is refused for is [`RefusedLine`].
+//! rows back as objects. [`RefusedLine`] says why a line is refused.
 //!
 //! What is imitated stands in `src/backend/utils/adt/jsonfuncs.c` (PostgreSQL 13 to 18). One thing is not:
 //! of a key that comes twice the server takes the last value, and here the line is refused, because one of

@@ -31,7 +31,7 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    /// Returns the counts of `read` rows of which COPY stored `inserted` and refused none.
+    /// Returns the counts for a COPY of `read` rows that stored `inserted` of them and refused none.
     pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
         let dropped = read.saturating_sub(inserted);
         Self { read, inserted, dropped, ..Self::default() }

@@ -82,7 +82,7 @@ pub(crate) enum ArrowValue<'s, 'b> {
     Null,
     Bool(bool),
     Int(i64),
-    /// An integer without a sign, which may not fit in [`ArrowValue::Int`].
+    /// An unsigned integer; it may be too large for [`ArrowValue::Int`].
     Unsigned(u64),
     Float4(f32),
     Float8(f64),

@@ -2,8 +2,7 @@
 //! keys, described as DDL, and made when asked.
 //!
 //! Keys are read and routed here, because that is quick and sends nothing. The server computes the
-//! bounds of a new partition (`sql::steps`). What lies below a new partition is like what lies below its
-//! neighbour.
+//! bounds of a new partition (`sql::steps`). A new partition gets the same levels below it as its neighbour.
 
 mod ddl;
 mod left;

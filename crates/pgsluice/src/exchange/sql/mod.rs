@@ -55,7 +55,7 @@ pub(crate) enum BuildStage {
     Index,
     /// When the indexes are there, in order.
     Finish,
-    /// When the leaf is locked: its rows, if it has any by now.
+    /// When the leaf is locked: its rows, if it has got any.
     Move,
     /// When the leaf's name is free.
     Rename,
@@ -72,7 +72,7 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// A leaf as it is, and what gives its shadow the same definition.
+/// The definitions of a leaf, and the statements that give its shadow the same ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
     pub(crate) itself: Vec<Definition>,
@@ -106,7 +106,7 @@ impl LeafReader {
         Ok(defined)
     }
 
-    /// Returns what each of `leaves` is by now, sorted.
+    /// Returns the present definitions of each of `leaves`, sorted.
     pub(crate) async fn describe(
         &self,
         client: &Client,

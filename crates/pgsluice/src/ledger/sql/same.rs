@@ -75,7 +75,7 @@ impl Participant {
 }
 
 impl Earlier {
-    /// What a row says that answers [`Participant::earlier`].
+    /// Reads a row of the answer to [`Participant::earlier`].
     pub(crate) fn of(row: &SimpleQueryRow) -> Option<Self> {
         Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1).map(str::to_owned) })
     }

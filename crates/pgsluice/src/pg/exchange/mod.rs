@@ -1,5 +1,5 @@
-//! Questions about exchanges that are asked outside of one: which leaves cannot be exchanged, and which tables loads that
-//! have died left behind.
+//! Questions about exchanges that are asked outside of one: which leaves cannot be exchanged, and which tables were left
+//! behind by loads that died.
 
 mod obstacles;
 
