@@ -81,7 +81,11 @@ fn typed(session: &Session, columns: &Columns, (name, ty): (&str, &str)) -> Opti
     let column = identifier(name);
     let texts = |what: String| texts(session, columns, &what);
     let micros = |what: &str| {
-        texts(format!("(extract(epoch FROM {what}) * 1000000)::numeric::bigint::text"))
+        // Before 14, extract() returns double precision, which has no microseconds of today.
+        texts(format!(
+            "(extract(epoch FROM date_trunc('second', {what}))::bigint * 1000000
+              + extract(microseconds FROM {what})::bigint % 1000000)::text"
+        ))
     };
     let is_finite = |column: &str| {
         texts(format!("isfinite({column})::text")).iter().flatten().all(|it| it == "true")

@@ -22,7 +22,7 @@ pub(crate) fn field(
     match source.value(row) {
         ArrowValue::Null => out.extend_from_slice(b"\\N"),
         value => {
-            fit::put(writer, value, source, row, &mut Text(out))?;
+            fit::put(writer, value, source, row, &mut TextSink(out))?;
             if !is_plain(writer) {
                 quote::escape(start, out);
             }
@@ -46,9 +46,9 @@ fn is_plain(writer: &ColumnWriter) -> bool {
 }
 
 /// Writes spellings without escapes.
-struct Text<'o>(&'o mut Vec<u8>);
+struct TextSink<'o>(&'o mut Vec<u8>);
 
-impl ValueSink for Text<'_> {
+impl ValueSink for TextSink<'_> {
     fn bool(&mut self, value: bool) {
         spell::bool(value, self.0);
     }
@@ -150,7 +150,7 @@ impl ValueSink for Text<'_> {
     }
 }
 
-impl Text<'_> {
+impl TextSink<'_> {
     fn list(&mut self, ty: &ArrayOf, items: Items<'_, '_>, dimension: usize) -> Written {
         self.0.push(b'{');
         for (place, row) in items.rows().enumerate() {

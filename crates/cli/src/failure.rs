@@ -10,8 +10,8 @@ use crate::output::print_json;
 
 /// What `--json` prints in place of a result.
 #[derive(Serialize)]
-struct Failure {
-    error: Report,
+struct FailureObject {
+    error: ErrorReport,
     exit_status: u8,
     load_id: Option<String>,
     committed: Option<u64>,
@@ -20,19 +20,19 @@ struct Failure {
 
 /// The error, as PostgreSQL words one.
 #[derive(Serialize)]
-struct Report {
+struct ErrorReport {
     kind: &'static str,
     message: String,
     detail: Option<String>,
     hint: Option<String>,
     sqlstate: Option<String>,
-    place: Option<Place>,
+    place: Option<FailurePlace>,
     column: Option<String>,
 }
 
 /// Where in the input.
 #[derive(Serialize)]
-struct Place {
+struct FailurePlace {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     row_group: Option<u64>,
@@ -65,14 +65,14 @@ pub(crate) fn print(error: &Error) {
 /// The object for an error.
 pub(crate) fn object(error: &Error) -> impl Serialize {
     let words = |text: Option<&str>| text.map(|text| told(error, text));
-    let place = |Location { source, line, offset, unit, .. }: &Location| Place {
+    let place = |Location { source, line, offset, unit, .. }: &Location| FailurePlace {
         source: source.clone(),
         row_group: unit.group(),
         line: *line,
         offset: *offset,
         row: (*unit != Unit::Bytes).then_some(*offset),
     };
-    let report = Report {
+    let report = ErrorReport {
         kind: kind(error.kind()),
         message: told(error, error.message()),
         detail: words(error.detail()),
@@ -82,7 +82,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
         column: error.column().map(str::to_owned),
     };
     let left = error.left();
-    Failure {
+    FailureObject {
         error: report,
         exit_status: exit::of(error),
         load_id: left.and_then(|left| left.load_id.clone()),

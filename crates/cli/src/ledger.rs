@@ -17,13 +17,13 @@ use crate::target::TargetArgs;
 #[derive(Args, Debug)]
 pub(crate) struct LedgerArgs {
     #[command(subcommand)]
-    command: Command,
+    command: LedgerCommand,
 }
 
 /// Which ledger of the server.
 #[derive(Args, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Place {
+struct LedgerPlace {
     /// Schema of the ledger [default: pgsluice]
     #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
     #[serde(deserialize_with = "name")]
@@ -41,7 +41,7 @@ pub(crate) struct ListArgs {
     target: TargetArgs,
     #[command(flatten)]
     #[serde(flatten)]
-    place: Place,
+    place: LedgerPlace,
     /// Print the loads as a JSON array
     #[arg(long)]
     #[serde(skip)]
@@ -59,7 +59,7 @@ pub(crate) struct ShowArgs {
     target: TargetArgs,
     #[command(flatten)]
     #[serde(flatten)]
-    place: Place,
+    place: LedgerPlace,
     /// Print the load as one JSON object
     #[arg(long)]
     #[serde(skip)]
@@ -67,7 +67,7 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum LedgerCommand {
     /// List loads, the newest first
     List(ListArgs),
     /// Show one load: how its input is read, and which of its rows are committed, by table
@@ -93,34 +93,39 @@ enum Command {
         #[command(flatten)]
         target: TargetArgs,
         #[command(flatten)]
-        place: Place,
+        place: LedgerPlace,
     },
 }
 
 /// Carries out `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
     match &args.command {
-        Command::List(list) => {
+        LedgerCommand::List(list) => {
             let loads = list.loads(list.json, &Control::default())?;
             if list.json { print_json(&loads) } else { print(&table(&loads)) }
         }
-        Command::Show(show) => {
+        LedgerCommand::Show(show) => {
             let details = show.details(show.json, &Control::default())?;
             if show.json { print_json(&details) } else { print(&described(&details)) }
         }
-        Command::Forget { id: Some(id), target, place, .. } => target.with(false, |target| {
+        LedgerCommand::Forget { id: Some(id), target, place, .. } => target.with(false, |target| {
             pgsluice::runtime()?.block_on(lookup::forget(&target, place.schema(), id))?;
             say_forgotten(id);
             Ok(())
         }),
-        Command::Forget { unfinished, older_than, table, target, place, .. } => {
+        LedgerCommand::Forget { unfinished, older_than, table, target, place, .. } => {
             let filter = Filter { table: table.clone(), older_than: older_than.clone() };
             target.with(false, |target| forget_all(place, &target, &filter, *unfinished))
         }
     }
 }
 
-fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool) -> Result<()> {
+fn forget_all(
+    place: &LedgerPlace,
+    target: &Target,
+    filter: &Filter,
+    unfinished: bool,
+) -> Result<()> {
     let forgetting = lookup::forget_all(target, place.schema(), filter, unfinished);
     let Forgotten { loads, running } = pgsluice::runtime()?.block_on(forgetting)?;
     loads.iter().for_each(|id| say_forgotten(id));
@@ -129,7 +134,7 @@ fn forget_all(place: &Place, target: &Target, filter: &Filter, unfinished: bool)
     Ok(())
 }
 
-impl Place {
+impl LedgerPlace {
     fn schema(&self) -> &str {
         self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
     }
@@ -160,8 +165,9 @@ impl LedgerArgs {
     /// Whether the outcome is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         match &self.command {
-            Command::List(ListArgs { json, .. }) | Command::Show(ShowArgs { json, .. }) => *json,
-            Command::Forget { .. } => false,
+            LedgerCommand::List(ListArgs { json, .. })
+            | LedgerCommand::Show(ShowArgs { json, .. }) => *json,
+            LedgerCommand::Forget { .. } => false,
         }
     }
 }

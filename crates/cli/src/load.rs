@@ -51,7 +51,7 @@ pub(crate) struct LoadArgs {
     safety: SafetyArgs,
     #[command(flatten)]
     #[serde(flatten)]
-    ledger: LedgerArgs,
+    ledger: LoadLedgerArgs,
     #[command(flatten)]
     #[serde(flatten)]
     speed: SpeedArgs,
@@ -114,7 +114,7 @@ struct SafetyArgs {
 #[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Ledger")]
 #[serde(default)]
-struct LedgerArgs {
+struct LoadLedgerArgs {
     /// Name of the load; if the ledger has an unfinished load of this name, resume it
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
@@ -249,7 +249,7 @@ impl SafetyArgs {
     }
 }
 
-impl LedgerArgs {
+impl LoadLedgerArgs {
     /// Refuses options that do not go together.
     fn check(&self) -> Result<()> {
         let load_id = Given("load-id", self.load_id.is_some());

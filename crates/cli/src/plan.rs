@@ -71,7 +71,7 @@ pub(crate) struct PlanArgs {
 }
 
 /// What is known of a load before it is begun.
-struct Planned {
+struct PlannedLoad {
     /// Its job, with its inputs looked at.
     job: Job,
     plan: Plan,
@@ -108,7 +108,7 @@ impl PlanArgs {
         self.target.with(true, |target| leaves::find(&job, &target, control))
     }
 
-    fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Planned> {
+    fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<PlannedLoad> {
         let job = job.opened(control)?;
         let runtime = pgsluice::runtime()?;
         let plan = runtime.block_on(Plan::make(&job, target, control))?;
@@ -131,11 +131,11 @@ impl PlanArgs {
             }
             false => None,
         };
-        Ok(Planned { job, plan, missing, trial, self_test })
+        Ok(PlannedLoad { job, plan, missing, trial, self_test })
     }
 }
 
-impl Planned {
+impl PlannedLoad {
     /// The object of `--json`, or the error that the load would end in.
     fn report(self, full: bool) -> Result<Report> {
         let Self { job, plan, missing, trial, self_test } = self;
@@ -159,7 +159,7 @@ fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     if args.json {
         return print_json(&planned.report(args.full)?);
     }
-    let Planned { job, plan, missing, trial, self_test } = &planned;
+    let PlannedLoad { job, plan, missing, trial, self_test } = &planned;
     let preview = &missing.preview;
     let mut lines = Vec::new();
     describe_table(plan, &mut lines);

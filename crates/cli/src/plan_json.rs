@@ -31,15 +31,15 @@ pub(crate) struct Report {
     is_full: bool,
     rows: u64,
     rows_routed: u64,
-    rows_by_leaf: Vec<OfTable>,
+    rows_by_leaf: Vec<RowsOfTable>,
     fallbacks: Vec<Fallback>,
     self_test: Option<Tested>,
-    missing: Vec<Partition>,
+    missing: Vec<MissingPartition>,
     impossible: Vec<Fallback>,
 }
 
 #[derive(Serialize)]
-struct OfTable {
+struct RowsOfTable {
     table: String,
     rows: u64,
 }
@@ -51,7 +51,7 @@ struct Tested {
 }
 
 #[derive(Serialize)]
-struct Partition {
+struct MissingPartition {
     table: String,
     rows: u64,
     ddl: Vec<String>,
@@ -69,7 +69,7 @@ impl Report {
         let Format { delimiter, null, syntax } = &plan.shape.format;
         let name = |node: NodeId| plan.tree.nodes[node].relation.label();
         let by_leaf = preview.leaves.iter();
-        let missing = partitions.iter().map(|partition| Partition {
+        let missing = partitions.iter().map(|partition| MissingPartition {
             table: partition.relation.label(),
             rows: partition.rows,
             ddl: partition.ddl.clone(),
@@ -101,7 +101,7 @@ impl Report {
             rows: preview.rows,
             rows_routed: preview.leaves.values().sum(),
             rows_by_leaf: by_leaf
-                .map(|(&leaf, &rows)| OfTable { table: name(leaf), rows })
+                .map(|(&leaf, &rows)| RowsOfTable { table: name(leaf), rows })
                 .collect(),
             fallbacks: preview.fallbacks(plan),
             self_test: self_test.map(|SelfTest { keys, levels }| Tested { keys, levels }),

@@ -68,11 +68,11 @@ fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
 #[derive(Serialize)]
 pub(crate) struct Drawn {
     table: String,
-    tables: Vec<Table>,
+    tables: Vec<TreeTable>,
 }
 
 #[derive(Serialize)]
-struct Table {
+struct TreeTable {
     table: String,
     parent: Option<String>,
     level: usize,
@@ -93,7 +93,7 @@ impl Drawn {
         let table = |node: NodeId| {
             let (rows_estimated, is_counted) = sizes.estimated_rows(node);
             let facts = &sizes.facts[node];
-            Table {
+            TreeTable {
                 table: name(node),
                 parent: nodes[node].parent.map(name),
                 level: parents(node).count(),
@@ -111,7 +111,7 @@ impl Drawn {
 }
 
 /// One line of the drawing: the branch with the name, and what stands in the columns after it.
-type Line = (String, [String; 3]);
+type TreeLine = (String, [String; 3]);
 
 fn draw(
     sizes: &Sizes,
@@ -119,7 +119,7 @@ fn draw(
     branch: &str,
     below: &str,
     depth: usize,
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<TreeLine>,
 ) {
     let table = &sizes.tree.nodes[node];
     let facts = &sizes.facts[node];
@@ -148,13 +148,13 @@ fn draw(
 }
 
 /// Names and descriptions to the left, numbers to the right.
-fn aligned(lines: &[Line]) -> String {
-    let width = |of: &dyn Fn(&Line) -> &str| {
+fn aligned(lines: &[TreeLine]) -> String {
+    let width = |of: &dyn Fn(&TreeLine) -> &str| {
         lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0)
     };
     let name = width(&|line| &line.0);
-    let [what, rows, size] = [0, 1, 2].map(|column| width(&|line: &Line| &line.1[column]));
-    let line = |(text, [w, r, s]): &Line| {
+    let [what, rows, size] = [0, 1, 2].map(|column| width(&|line: &TreeLine| &line.1[column]));
+    let line = |(text, [w, r, s]): &TreeLine| {
         format!("{text:name$}  {w:what$}  {r:>rows$}  {s:>size$}").trim_end().to_owned()
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")

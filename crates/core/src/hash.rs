@@ -13,7 +13,7 @@ pub const PARTITION_SEED: u64 = 0x7A5B_2236_7996_DCFD;
 #[must_use]
 pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
     // The server's lengths are 32 bits wide (a value has at most 1 GB).
-    let mut state = State::new(k.len() as u32, seed);
+    let mut state = HashState::new(k.len() as u32, seed);
     let (blocks, rest) = k.as_chunks::<12>();
     for block in blocks {
         let [a, b, c] = words(block);
@@ -32,7 +32,7 @@ pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
 #[inline]
 #[must_use]
 pub fn uint32_extended(k: u32, seed: u64) -> u64 {
-    let mut state = State::new(4, seed);
+    let mut state = HashState::new(4, seed);
     state.add(k, 0, 0);
     state.finish()
 }
@@ -54,13 +54,13 @@ pub(crate) fn rotate_halves(hash: u64) -> u64 {
     u64::from(high.rotate_left(1)) << 32 | u64::from(low.rotate_left(1))
 }
 
-struct State {
+struct HashState {
     a: u32,
     b: u32,
     c: u32,
 }
 
-impl State {
+impl HashState {
     fn new(len: u32, seed: u64) -> Self {
         let start = 0x9e37_79b9_u32.wrapping_add(len).wrapping_add(3_923_095);
         let mut state = Self { a: start, b: start, c: start };

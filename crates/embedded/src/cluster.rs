@@ -31,7 +31,7 @@ pub(super) fn create(
     }
     let new = directory.path().join("data.new");
     let password = random_password()?;
-    let secret = Secret::create(directory.path().join("pwfile"), &password, account)?;
+    let secret = ClusterSecret::create(directory.path().join("pwfile"), &password, account)?;
     let initdb =
         Initdb { binaries, account, data: &new, secret: &secret.0, sync: !unsynced(chosen) };
     initdb.run()?;
@@ -104,9 +104,9 @@ fn locales(major: u32) -> &'static [&'static [&'static str]] {
 }
 
 /// The file that tells initdb the password; gone when this value is.
-struct Secret(PathBuf);
+struct ClusterSecret(PathBuf);
 
-impl Secret {
+impl ClusterSecret {
     fn create(path: PathBuf, password: &str, account: &Account) -> Result<Self> {
         directory::write_private(&path, password)?;
         let secret = Self(path);
@@ -115,7 +115,7 @@ impl Secret {
     }
 }
 
-impl Drop for Secret {
+impl Drop for ClusterSecret {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }

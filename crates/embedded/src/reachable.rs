@@ -45,7 +45,7 @@ fn runs(binaries: &Binaries, account: &Account) -> bool {
 }
 
 fn copied(binaries: &Binaries) -> Result<Binaries> {
-    let layout = Layout::of(&binaries.bin)?;
+    let layout = DirectoryLayout::of(&binaries.bin)?;
     let mut hasher = DefaultHasher::new();
     layout.root.hash(&mut hasher);
     let store = directory::home()?.join("binaries");
@@ -66,13 +66,13 @@ fn copied(binaries: &Binaries) -> Result<Binaries> {
 }
 
 /// The parts of an installation, below one root that its programs' relative paths do not leave.
-struct Layout {
+struct DirectoryLayout {
     root: PathBuf,
     parts: Vec<PathBuf>,
     bin: PathBuf,
 }
 
-impl Layout {
+impl DirectoryLayout {
     fn of(bin: &Path) -> Result<Self> {
         let bin = bin.canonicalize().map_err(failed("find", bin))?;
         let install = bin.parent().unwrap_or(&bin);
@@ -89,7 +89,7 @@ impl Layout {
     }
 }
 
-fn copy_into(layout: &Layout, target: &Path) -> io::Result<()> {
+fn copy_into(layout: &DirectoryLayout, target: &Path) -> io::Result<()> {
     for part in &layout.parts {
         let to = target.join(part);
         for directory in to.ancestors().take_while(|path| path.starts_with(target)) {
@@ -137,7 +137,7 @@ mod tests {
         fs::write(source.path().join("unrelated"), "").unwrap();
 
         let target = tempfile::tempdir().unwrap();
-        let layout = Layout::of(&bin).unwrap();
+        let layout = DirectoryLayout::of(&bin).unwrap();
         copy_into(&layout, target.path()).unwrap();
 
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -10,7 +10,7 @@ use crate::walk;
 const MOST_DIMENSIONS: usize = 6;
 
 /// An array that is being written.
-struct Array<'a> {
+struct JsonArray<'a> {
     delimiter: u8,
     element: &'a ValueShape,
     dimensions: usize,
@@ -35,7 +35,8 @@ impl LiteralBuffer {
             return Err(RefusedLine::new(line, value, message));
         }
         let start = self.text.len();
-        let mut array = Array { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
+        let mut array =
+            JsonArray { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
         self.put_dimension(line, &mut array, 0, value)?;
         // An array without elements has no dimensions either, and one spelling in all versions.
         if array.sizes.contains(&Some(0)) {
@@ -49,7 +50,7 @@ impl LiteralBuffer {
     fn put_dimension(
         &mut self,
         line: &str,
-        array: &mut Array<'_>,
+        array: &mut JsonArray<'_>,
         dimension: usize,
         value: &str,
     ) -> Result<(), RefusedLine> {
@@ -80,7 +81,7 @@ impl LiteralBuffer {
     fn put_element(
         &mut self,
         line: &str,
-        array: &Array<'_>,
+        array: &JsonArray<'_>,
         element: &str,
     ) -> Result<(), RefusedLine> {
         let start = self.text.len();

@@ -16,7 +16,7 @@ pub(crate) fn members<'l>(
     text: &'l str,
     each: impl FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
 ) -> Result<(), RefusedLine> {
-    read(line, text, |input, refused| input.deserialize_map(Members { each, refused }))
+    read(line, text, |input, refused| input.deserialize_map(WalkMembers { each, refused }))
 }
 
 /// Calls `each` with each element of the array `text`, a part of `line`.
@@ -28,14 +28,14 @@ pub(crate) fn elements<'l>(
     read(line, text, |input, refused| input.deserialize_seq(Elements { each, refused }))
 }
 
-type Input<'l> = Deserializer<serde_json::de::StrRead<'l>>;
+type WalkInput<'l> = Deserializer<serde_json::de::StrRead<'l>>;
 
 /// Reads all of `text`. What `each` refuses goes around the errors of serde, which have no room for it.
 #[inline]
 fn read<'l>(
     line: &str,
     text: &'l str,
-    walk: impl FnOnce(&mut Input<'l>, &mut Option<RefusedLine>) -> Read<()>,
+    walk: impl FnOnce(&mut WalkInput<'l>, &mut Option<RefusedLine>) -> Read<()>,
 ) -> Result<(), RefusedLine> {
     let mut refused = None;
     let mut input = Deserializer::from_str(text);
@@ -44,12 +44,12 @@ fn read<'l>(
         .map_err(|error| refused.unwrap_or_else(|| RefusedLine::syntax(line, text, &error)))
 }
 
-struct Members<'r, F> {
+struct WalkMembers<'r, F> {
     each: F,
     refused: &'r mut Option<RefusedLine>,
 }
 
-impl<'l, F> Visitor<'l> for Members<'_, F>
+impl<'l, F> Visitor<'l> for WalkMembers<'_, F>
 where
     F: FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
 {
@@ -61,7 +61,7 @@ where
 
     #[inline]
     fn visit_map<A: MapAccess<'l>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(WalkKey)? {
             let value: &'l RawValue = map.next_value()?;
             (self.each)(key, value.get()).map_err(|refusal| stop(self.refused, refusal))?;
         }
@@ -98,9 +98,9 @@ fn stop<E: Error>(refused: &mut Option<RefusedLine>, refusal: RefusedLine) -> E 
 }
 
 /// A key, borrowed where it has no escapes.
-struct Key;
+struct WalkKey;
 
-impl<'l> DeserializeSeed<'l> for Key {
+impl<'l> DeserializeSeed<'l> for WalkKey {
     type Value = Cow<'l, str>;
 
     #[inline]
@@ -109,7 +109,7 @@ impl<'l> DeserializeSeed<'l> for Key {
     }
 }
 
-impl<'l> Visitor<'l> for Key {
+impl<'l> Visitor<'l> for WalkKey {
     type Value = Cow<'l, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

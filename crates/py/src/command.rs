@@ -33,7 +33,7 @@ pub(crate) struct Command {
 const LEAF: &str = "leaf";
 
 /// What a command has found.
-enum Found {
+enum FoundOutcome {
     /// The object of `--json`.
     Json(String),
     Leaves(Leaves),
@@ -43,7 +43,7 @@ enum Found {
 #[derive(Default)]
 struct Shared {
     control: Arc<Control>,
-    outcome: Mutex<Option<Result<Found>>>,
+    outcome: Mutex<Option<Result<FoundOutcome>>>,
     has_ended: Condvar,
 }
 
@@ -115,8 +115,8 @@ impl Command {
         let text = |json: &str| PyString::new(py, json).into_any();
         match &*self.shared.outcome() {
             None => Err(PyRuntimeError::new_err("the command has not finished")),
-            Some(Ok(Found::Json(json))) => Ok((text(json), None, None)),
-            Some(Ok(Found::Leaves(found))) => {
+            Some(Ok(FoundOutcome::Json(json))) => Ok((text(json), None, None)),
+            Some(Ok(FoundOutcome::Leaves(found))) => {
                 let array = Bound::new(py, Array::new(found)?)?;
                 Ok((array.into_any(), None, None))
             }
@@ -136,7 +136,7 @@ impl Drop for Command {
 }
 
 impl Shared {
-    fn outcome(&self) -> MutexGuard<'_, Option<Result<Found>>> {
+    fn outcome(&self) -> MutexGuard<'_, Option<Result<FoundOutcome>>> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,12 +146,12 @@ fn carry_out(
     options: &str,
     given: Option<GivenInput>,
     control: &Arc<Control>,
-) -> Result<Found> {
+) -> Result<FoundOutcome> {
     let run = || {
         let given = given.map(GivenInput::inputs).transpose()?;
         match name {
-            LEAF => door::leaves(options, given, control).map(Found::Leaves),
-            _ => door::run(name, options, given, control).map(Found::Json),
+            LEAF => door::leaves(options, given, control).map(FoundOutcome::Leaves),
+            _ => door::run(name, options, given, control).map(FoundOutcome::Json),
         }
     };
     // Nothing of it is used after a panic.

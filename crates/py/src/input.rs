@@ -20,11 +20,11 @@ pub(crate) struct PyInput(GivenInput);
 /// What is handed over.
 pub(crate) struct GivenInput {
     name: String,
-    kind: Kind,
+    kind: GivenKind,
     pub(crate) raised: Raised,
 }
 
-enum Kind {
+enum GivenKind {
     /// Objects whose Arrow data is in memory.
     Table(Py<PyIterator>),
     /// Objects whose columns may differ in their types, without the rows of these numbers.
@@ -45,7 +45,7 @@ impl PyInput {
     /// The batches of objects that are in memory; their buffers are shared.
     #[staticmethod]
     fn table(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        Self(GivenInput::new(name, Kind::Table(objects.unbind())))
+        Self(GivenInput::new(name, GivenKind::Table(objects.unbind())))
     }
 
     /// The batches of objects that are in memory, each with columns of its own. Leaves out the rows whose numbers are in
@@ -53,20 +53,20 @@ impl PyInput {
     #[staticmethod]
     #[pyo3(signature = (name, objects, without=Vec::new()))]
     fn tables(name: String, objects: Bound<'_, PyIterator>, without: Vec<u64>) -> Self {
-        Self(GivenInput::new(name, Kind::Tables(objects.unbind(), without.into())))
+        Self(GivenInput::new(name, GivenKind::Tables(objects.unbind(), without.into())))
     }
 
     /// The batches of objects that come one after the other.
     #[staticmethod]
     fn stream(name: String, objects: Bound<'_, PyIterator>) -> Self {
-        Self(GivenInput::new(name, Kind::Stream(objects.unbind())))
+        Self(GivenInput::new(name, GivenKind::Stream(objects.unbind())))
     }
 
     /// Bytes that come piece by piece: of any format, or lines of `dicts` or `rows`.
     #[staticmethod]
     #[pyo3(signature = (name, pieces, lines=None))]
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
-        let kind = Kind::Reader(pieces.unbind(), of_lines(lines)?);
+        let kind = GivenKind::Reader(pieces.unbind(), of_lines(lines)?);
         Ok(Self(GivenInput::new(name, kind)))
     }
 
@@ -74,7 +74,7 @@ impl PyInput {
     #[staticmethod]
     #[pyo3(signature = (name, text, lines=None))]
     fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
-        Ok(Self(GivenInput::new(name, Kind::Text(text[..].into(), of_lines(lines)?))))
+        Ok(Self(GivenInput::new(name, GivenKind::Text(text[..].into(), of_lines(lines)?))))
     }
 }
 
@@ -94,18 +94,20 @@ impl PyInput {
     pub(crate) fn handed(&self, py: Python<'_>) -> GivenInput {
         let GivenInput { name, kind, raised } = &self.0;
         let kind = match kind {
-            Kind::Table(items) => Kind::Table(items.clone_ref(py)),
-            Kind::Tables(items, without) => Kind::Tables(items.clone_ref(py), Arc::clone(without)),
-            Kind::Stream(items) => Kind::Stream(items.clone_ref(py)),
-            Kind::Reader(pieces, lines) => Kind::Reader(pieces.clone_ref(py), *lines),
-            Kind::Text(text, lines) => Kind::Text(Arc::clone(text), *lines),
+            GivenKind::Table(items) => GivenKind::Table(items.clone_ref(py)),
+            GivenKind::Tables(items, without) => {
+                GivenKind::Tables(items.clone_ref(py), Arc::clone(without))
+            }
+            GivenKind::Stream(items) => GivenKind::Stream(items.clone_ref(py)),
+            GivenKind::Reader(pieces, lines) => GivenKind::Reader(pieces.clone_ref(py), *lines),
+            GivenKind::Text(text, lines) => GivenKind::Text(Arc::clone(text), *lines),
         };
         GivenInput { name: name.clone(), kind, raised: raised.clone() }
     }
 }
 
 impl GivenInput {
-    fn new(name: String, kind: Kind) -> Self {
+    fn new(name: String, kind: GivenKind) -> Self {
         Self { name, kind, raised: Raised::default() }
     }
 
@@ -118,26 +120,30 @@ impl GivenInput {
     pub(crate) fn numbered(self) -> Result<(Inputs, Vec<u64>)> {
         let Self { name, kind, raised } = self;
         let input = match kind {
-            Kind::Table(items) => Source::of_table(&name, BatchStream::new(&name, items, raised))?,
-            Kind::Tables(items, without) => {
-                let mut rest = Rest::new(&without);
+            GivenKind::Table(items) => {
+                Source::of_table(&name, BatchStream::new(&name, items, raised))?
+            }
+            GivenKind::Tables(items, without) => {
+                let mut rest = InputRest::new(&without);
                 let batches =
                     BatchStream::new(&name, items, raised).flat_map(|batch| rest.of(batch));
                 let inputs = Source::of_tables(&name, batches)?;
                 return Ok((inputs, rest.starts));
             }
-            Kind::Stream(items) => Source::of_stream(&name, BatchStream::new(&name, items, raised)),
-            Kind::Reader(pieces, lines) => {
+            GivenKind::Stream(items) => {
+                Source::of_stream(&name, BatchStream::new(&name, items, raised))
+            }
+            GivenKind::Reader(pieces, lines) => {
                 holding(Source::of_reader(&name, Bytes::new(pieces, raised)), lines)
             }
-            Kind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
+            GivenKind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
         };
         Ok((input.into(), Vec::new()))
     }
 }
 
 /// The rows that are left of batches.
-struct Rest<'w> {
+struct InputRest<'w> {
     without: &'w [u64],
     /// The number of the next row, and of those before it that are left.
     row: u64,
@@ -147,7 +153,7 @@ struct Rest<'w> {
     starts: Vec<u64>,
 }
 
-impl<'w> Rest<'w> {
+impl<'w> InputRest<'w> {
     fn new(without: &'w [u64]) -> Self {
         Self { without, row: 0, left: 0, schema: None, starts: Vec::new() }
     }

@@ -20,7 +20,7 @@ use crate::attached::{Inside, attached};
 const ENDING: &str = "the interpreter is shutting down";
 
 /// The batches of one piece.
-type Reader = Box<dyn RecordBatchReader + Send>;
+type PyReader = Box<dyn RecordBatchReader + Send>;
 
 /// The exception that has ended a stream, if one has.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ pub(crate) struct BatchStream {
     items: Py<PyIterator>,
     raised: Raised,
     /// The one whose batches come, and whether one has come of it.
-    open: Option<(Reader, bool)>,
+    open: Option<(PyReader, bool)>,
 }
 
 impl BatchStream {
@@ -65,7 +65,7 @@ impl BatchStream {
     }
 
     /// The next object; None at the end.
-    fn next_item(&self) -> Result<Option<Reader>> {
+    fn next_item(&self) -> Result<Option<PyReader>> {
         let next = self.raised.attached(|py| match self.items.bind(py).clone().next() {
             None => Ok(None),
             Some(item) => reader(&item?).map(Some),
@@ -108,7 +108,7 @@ impl Iterator for BatchStream {
 }
 
 /// The batches of one object.
-fn reader(item: &Bound<'_, PyAny>) -> PyResult<Reader> {
+fn reader(item: &Bound<'_, PyAny>) -> PyResult<PyReader> {
     let name = item.get_type().name()?;
     // An error of the export is the library's own: pyarrow's says what it cannot convert in a frame of pandas.
     let rows = if item.hasattr("__arrow_c_array__")? {

@@ -22,7 +22,7 @@ use crate::stream::Raised;
 #[pyclass(frozen, weakref, name = "Writer", module = "pgsluice._native")]
 pub(crate) struct PyWriter {
     control: Arc<Control>,
-    orders: Mutex<Sender<Order>>,
+    orders: Mutex<Sender<WriterOrder>>,
 }
 
 /// Something that a writer is doing.
@@ -42,14 +42,14 @@ struct Done {
     outcome: Result<Option<Receipt>>,
 }
 
-struct Order {
+struct WriterOrder {
     what: What,
     outcome: Sender<Done>,
 }
 
 /// Rows that are written or tried: the options for reading them, the rows, and the number of the first row of each
 /// part of them.
-struct Rest {
+struct WriterRest {
     options: String,
     inputs: Inputs,
     starts: Vec<u64>,
@@ -57,8 +57,8 @@ struct Rest {
 
 enum What {
     Open(String, Durability),
-    Write(Rest, Option<String>, u64),
-    Check(Rest),
+    Write(WriterRest, Option<String>, u64),
+    Check(WriterRest),
     Flush,
     GiveUp,
     Close,
@@ -126,7 +126,7 @@ impl PyWriter {
     fn order(&self, what: What) -> PyResult<Doing> {
         let (outcome, received) = channel();
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = orders.send(Order { what, outcome });
+        let sent = orders.send(WriterOrder { what, outcome });
         sent.map_err(|_| PyRuntimeError::new_err("the Writer's thread has ended"))?;
         Ok(Doing { received: Mutex::new(received), done: OnceLock::new() })
     }
@@ -182,9 +182,9 @@ impl Doing {
 }
 
 /// The thread: carries out one order after the other, until there can be no more.
-fn work(orders: &Receiver<Order>, control: &Arc<Control>) {
+fn work(orders: &Receiver<WriterOrder>, control: &Arc<Control>) {
     let (mut rows, mut read) = (None, None);
-    for Order { what, outcome } in orders {
+    for WriterOrder { what, outcome } in orders {
         let done = carry_out(what, &mut rows, &mut read, control);
         // At the end of the interpreter nothing waits.
         let _ = outcome.send(done);
@@ -241,7 +241,7 @@ fn attempt(
 
 /// Does `work` with rows, which are read as the first ones were.
 fn with_input<T>(
-    Rest { options, inputs, .. }: Rest,
+    WriterRest { options, inputs, .. }: WriterRest,
     read: &mut Option<InputOptions>,
     work: impl FnOnce(&InputOptions) -> Result<T>,
 ) -> Result<T> {
@@ -259,11 +259,11 @@ fn with_input<T>(
     done
 }
 
-fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<Rest> {
+fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<WriterRest> {
     let handed = input.handed(py);
     let raised = handed.raised.clone();
     let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;
-    Ok(Rest { options, inputs, starts })
+    Ok(WriterRest { options, inputs, starts })
 }
 
 fn closed() -> Error {

@@ -17,7 +17,7 @@ const MOST: usize = 20;
 /// Appends the field.
 #[inline]
 pub(super) fn put(value: &Decimal, field: &mut Vec<u8>) {
-    let mut groups = Groups { bytes: [0; HEAD + 2 * MOST], first: MOST, last: MOST };
+    let mut groups = NumericGroups { bytes: [0; HEAD + 2 * MOST], first: MOST, last: MOST };
     // The digits behind the last group's end become zeros of it.
     let lowest = (-value.scale).div_euclid(4);
     let zeros = TENS[(-value.scale).rem_euclid(4) as usize];
@@ -43,7 +43,7 @@ pub(super) fn put_infinite(value: f64, field: &mut Vec<u8>) {
 const TENS: [u64; 4] = [1, 10, 100, 1_000];
 
 /// Groups of four digits, from the last one on.
-struct Groups {
+struct NumericGroups {
     /// The groups are at the end, behind room for the head.
     bytes: [u8; HEAD + 2 * MOST],
     /// The place of the first group that is not zero.
@@ -52,7 +52,7 @@ struct Groups {
     last: usize,
 }
 
-impl Groups {
+impl NumericGroups {
     #[inline]
     fn fill(&mut self, mut digits: u64) {
         let mut place = MOST;

@@ -84,16 +84,16 @@ struct Flight {
 }
 
 /// The rows of one split in one block.
-struct Run<'p> {
+struct ClaimRun<'p> {
     span: Span,
     rows: &'p [RowAt],
 }
 
-fn runs(block: &Block) -> impl Iterator<Item = Run<'_>> {
+fn runs(block: &Block) -> impl Iterator<Item = ClaimRun<'_>> {
     block.rows().chunk_by(|one, next| one.split == next.split).filter_map(|rows| {
         let first = rows.iter().map(Mark::of).min()?;
         let last = rows.iter().map(Mark::of).max()?;
-        Some(Run { span: Span { first, last }, rows })
+        Some(ClaimRun { span: Span { first, last }, rows })
     })
 }
 
@@ -113,7 +113,7 @@ pub(super) fn left_behind<'p>(
         if first.split > *end.get_or_insert(last.max(first.split)) {
             break;
         }
-        for Run { span, rows } in runs(block) {
+        for ClaimRun { span, rows } in runs(block) {
             match few.checked_sub(rows.len()) {
                 Some(left) => {
                     spans.extend(rows.iter().map(Span::of));
@@ -145,7 +145,7 @@ impl Reckoning {
         mut others: Vec<Span>,
         pending: &[Mark],
     ) -> Claim {
-        let runs: Vec<Run<'_>> = blocks.iter().flat_map(runs).collect();
+        let runs: Vec<ClaimRun<'_>> = blocks.iter().flat_map(runs).collect();
         let flights = self.flights.entry(node).or_default();
         others.extend(flights.iter().flat_map(|flight| &flight.spans));
         let number = self.next;
@@ -187,9 +187,9 @@ impl Reckoning {
 }
 
 /// The rows of `runs` from `upto` on, in ranges with none of `others` in them, which are sorted.
-fn ranges(runs: &[Run<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
+fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for Run { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
+    for ClaimRun { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
         if is_mixed(*span, others) {
             spans.extend(rows.iter().map(Span::of));
         } else {

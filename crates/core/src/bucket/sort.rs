@@ -62,7 +62,7 @@ fn prefix(row: &[u8], columns: &[SortColumn]) -> u128 {
 
 /// Where a row lies, in the lower half of what is sorted: so nothing is looked up for it afterwards.
 #[derive(Clone, Copy)]
-struct Place {
+struct RowPlace {
     block: u16,
     start: u32,
     /// [`LONG`] if it is so long or longer.
@@ -71,7 +71,7 @@ struct Place {
 
 const LONG: u16 = u16::MAX;
 
-impl Place {
+impl RowPlace {
     fn of(block: usize, start: u32, end: u32) -> Self {
         let length = u16::try_from(end - start).unwrap_or(LONG);
         Self { block: block as u16, start, length }
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-/// More blocks than a [`Place`] can number are not sorted.
+/// More blocks than a [`RowPlace`] can number are not sorted.
 const MOST_PARTS: usize = 1 << 16;
 
 /// The rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; None if these are
@@ -112,7 +112,7 @@ pub(super) fn sorted(
     rows.extend(keyed);
     rows.sort_unstable();
     let slices = rows.into_iter().map(|row| {
-        let Place { block, start, length } = Place::read(row);
+        let RowPlace { block, start, length } = RowPlace::read(row);
         let end = match length {
             LONG => end_of_row(&blocks[usize::from(block)], start),
             _ => start + u32::from(length),
@@ -122,11 +122,11 @@ pub(super) fn sorted(
     Some(slices.collect())
 }
 
-fn rows_by_part(blocks: &[Block], within: Range<usize>) -> impl Iterator<Item = (Place, &[u8])> {
+fn rows_by_part(blocks: &[Block], within: Range<usize>) -> impl Iterator<Item = (RowPlace, &[u8])> {
     let numbered = blocks.iter().enumerate().take(within.end).skip(within.start);
     numbered.flat_map(|(number, block)| {
         let rows = block.rows_in(0, u32::MAX);
-        rows.map(move |(_, start, end)| (Place::of(number, start, end), block.of(start, end)))
+        rows.map(move |(_, start, end)| (RowPlace::of(number, start, end), block.of(start, end)))
     })
 }
 

@@ -2,7 +2,7 @@
 //! a strict one is evaluated, because any of them may be an error.
 
 use super::value::{ExprValue, read_column};
-use super::{Cut, Expr, Node, Operator, arithmetic, string, time};
+use super::{Cut, Expr, ExprNode, Operator, arithmetic, string, time};
 use crate::parse::{self, Fields};
 use crate::types::{Datum, KeyType};
 
@@ -17,7 +17,7 @@ pub enum Unknown {
 
 /// The row that expressions are evaluated for.
 #[derive(Clone, Copy)]
-struct Input<'a> {
+struct ExprInput<'a> {
     row: &'a [u8],
     keys: &'a Fields,
 }
@@ -32,52 +32,54 @@ impl Expr {
         keys: &'a Fields,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Unknown> {
-        let value = self.value(Input { row, keys }, scratch)?;
+        let value = self.value(ExprInput { row, keys }, scratch)?;
         Ok(value.map(|value| value.into_datum(scratch)))
     }
 
     fn value<'a>(
         &'a self,
-        input: Input<'a>,
+        input: ExprInput<'a>,
         scratch: &mut Vec<u8>,
     ) -> Result<Option<ExprValue<'a>>, Unknown> {
         let (value, of) = match &self.node {
-            Node::Column { place, ty } => return column(*place, ty, input, scratch),
-            Node::Constant(value) => {
+            ExprNode::Column { place, ty } => return column(*place, ty, input, scratch),
+            ExprNode::Constant(value) => {
                 return Ok(value.as_ref().and_then(|value| ExprValue::of(value.as_datum())));
             }
-            Node::Coalesce(items) => return coalesce(items, input, scratch),
-            Node::Arithmetic(operator, sides) => {
+            ExprNode::Coalesce(items) => return coalesce(items, input, scratch),
+            ExprNode::Arithmetic(operator, sides) => {
                 return arithmetic(*operator, sides, &self.ty, input, scratch);
             }
-            Node::Cut(cut, text, numbers) => return cut_text(*cut, text, numbers, input, scratch),
-            Node::Cast(_, of)
-            | Node::Case(_, of)
-            | Node::Negate(of)
-            | Node::Abs(of)
-            | Node::Truncate(_, of)
-            | Node::Part(_, of)
-            | Node::Bin { of, .. }
-            | Node::Shift(_, of) => (of.value(input, scratch)?, of),
+            ExprNode::Cut(cut, text, numbers) => {
+                return cut_text(*cut, text, numbers, input, scratch);
+            }
+            ExprNode::Cast(_, of)
+            | ExprNode::Case(_, of)
+            | ExprNode::Negate(of)
+            | ExprNode::Abs(of)
+            | ExprNode::Truncate(_, of)
+            | ExprNode::Part(_, of)
+            | ExprNode::Bin { of, .. }
+            | ExprNode::Shift(_, of) => (of.value(input, scratch)?, of),
         };
         let Some(value) = value else { return Ok(None) };
         let value = match &self.node {
-            Node::Case(case, _) => string::change(*case, value, scratch),
-            Node::Cast(cast, _) => cast.apply(value, &self.ty, scratch),
-            Node::Part(field, _) => time::part(*field, value, &of.ty, &self.ty, scratch),
+            ExprNode::Case(case, _) => string::change(*case, value, scratch),
+            ExprNode::Cast(cast, _) => cast.apply(value, &self.ty, scratch),
+            ExprNode::Part(field, _) => time::part(*field, value, &of.ty, &self.ty, scratch),
             node => value.int().and_then(|value| self.of_int(node, value)).map(ExprValue::Int),
         };
         value.map(Some).ok_or(Unknown::Value)
     }
 
     /// The functions from one integer to one.
-    fn of_int(&self, node: &Node, value: i64) -> Option<i64> {
+    fn of_int(&self, node: &ExprNode, value: i64) -> Option<i64> {
         match node {
-            Node::Negate(_) => arithmetic::within(&self.ty, value.checked_neg()?),
-            Node::Abs(_) => arithmetic::within(&self.ty, value.checked_abs()?),
-            Node::Truncate(unit, _) => time::truncate(*unit, value),
-            Node::Bin { stride, origin, .. } => time::bin(*stride, value, *origin),
-            Node::Shift(usecs, _) => time::shift(value, *usecs),
+            ExprNode::Negate(_) => arithmetic::within(&self.ty, value.checked_neg()?),
+            ExprNode::Abs(_) => arithmetic::within(&self.ty, value.checked_abs()?),
+            ExprNode::Truncate(unit, _) => time::truncate(*unit, value),
+            ExprNode::Bin { stride, origin, .. } => time::bin(*stride, value, *origin),
+            ExprNode::Shift(usecs, _) => time::shift(value, *usecs),
             _ => None,
         }
     }
@@ -86,7 +88,7 @@ impl Expr {
 fn column<'a>(
     place: usize,
     ty: &KeyType,
-    input: Input<'a>,
+    input: ExprInput<'a>,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<ExprValue<'a>>, Unknown> {
     match input.keys.get(place, input.row) {
@@ -98,7 +100,7 @@ fn column<'a>(
 
 fn coalesce<'a>(
     items: &'a [Expr],
-    input: Input<'a>,
+    input: ExprInput<'a>,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<ExprValue<'a>>, Unknown> {
     for item in items {
@@ -114,7 +116,7 @@ fn arithmetic<'a>(
     operator: Operator,
     [left, right]: &'a [Expr; 2],
     ty: &KeyType,
-    input: Input<'a>,
+    input: ExprInput<'a>,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<ExprValue<'a>>, Unknown> {
     let left = left.value(input, scratch)?;
@@ -131,7 +133,7 @@ fn cut_text<'a>(
     cut: Cut,
     text: &'a Expr,
     numbers: &'a [Expr],
-    input: Input<'a>,
+    input: ExprInput<'a>,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<ExprValue<'a>>, Unknown> {
     let mut values = [None; 2];

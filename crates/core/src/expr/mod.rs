@@ -24,12 +24,12 @@ pub use time::{ExtractField, TruncUnit};
 /// A typed expression; its columns are fields of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
-    node: Node,
+    node: ExprNode,
     ty: KeyType,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Node {
+enum ExprNode {
     /// A column by its place in the input, with what of its modifier matters.
     Column {
         place: usize,
@@ -62,7 +62,7 @@ impl Expr {
     /// expressions do not know the type.
     #[must_use]
     pub fn column(place: usize, ty: KeyType) -> Option<Self> {
-        Some(Self { ty: unmodified(&ty)?, node: Node::Column { place, ty } })
+        Some(Self { ty: unmodified(&ty)?, node: ExprNode::Column { place, ty } })
     }
 
     /// The value that `text` is of the type `ty`; None where it is not certain.
@@ -70,13 +70,13 @@ impl Expr {
     pub fn constant(text: &[u8], ty: &KeyType) -> Option<Self> {
         let ty = unmodified(ty)?;
         let value = ty.parse(text, &mut Vec::new()).map(OwnedDatum::from)?;
-        Some(Self { node: Node::Constant(Some(value)), ty })
+        Some(Self { node: ExprNode::Constant(Some(value)), ty })
     }
 
     /// NULL of the type `ty`; also a column that the input omits.
     #[must_use]
     pub fn null(ty: &KeyType) -> Option<Self> {
-        Some(Self { node: Node::Constant(None), ty: unmodified(ty)? })
+        Some(Self { node: ExprNode::Constant(None), ty: unmodified(ty)? })
     }
 
     /// `COALESCE`, of values of one type.
@@ -84,7 +84,7 @@ impl Expr {
     pub fn coalesce(items: Vec<Self>) -> Option<Self> {
         let ty = items.first()?.ty.clone();
         let alike = items.iter().all(|item| item.ty == ty);
-        alike.then_some(Self { node: Node::Coalesce(items), ty })
+        alike.then_some(Self { node: ExprNode::Coalesce(items), ty })
     }
 
     /// `CAST`, without a modifier.
@@ -95,7 +95,7 @@ impl Expr {
             true => Some(self),
             false => {
                 let cast = Cast::find(&self.ty, &to)?;
-                Some(Self { node: Node::Cast(cast, Box::new(self)), ty: to })
+                Some(Self { node: ExprNode::Cast(cast, Box::new(self)), ty: to })
             }
         }
     }
@@ -105,7 +105,7 @@ impl Expr {
     #[must_use]
     pub fn case(self, case: Case, ascii_collation: bool) -> Option<Self> {
         let known = ascii_collation || self.is_common_ascii();
-        self.over(KeyType::Text, KeyType::Text, |text| Node::Case(case, text)).filter(|_| known)
+        self.over(KeyType::Text, KeyType::Text, |text| ExprNode::Case(case, text)).filter(|_| known)
     }
 
     /// `left`, `right`, `substr` or `substring`.
@@ -113,7 +113,7 @@ impl Expr {
     pub fn cut(self, cut: Cut, numbers: Vec<Self>) -> Option<Self> {
         let known = numbers.iter().all(|number| number.ty == KeyType::Int4);
         let number = cut.arguments().contains(&numbers.len());
-        self.over(KeyType::Text, KeyType::Text, |text| Node::Cut(cut, text, numbers))
+        self.over(KeyType::Text, KeyType::Text, |text| ExprNode::Cut(cut, text, numbers))
             .filter(|_| known && number)
     }
 
@@ -121,27 +121,27 @@ impl Expr {
     #[must_use]
     pub fn arithmetic(operator: Operator, left: Self, right: Self) -> Option<Self> {
         let ty = arithmetic::result(operator, &left.ty, &right.ty)?;
-        Some(Self { node: Node::Arithmetic(operator, Box::new([left, right])), ty })
+        Some(Self { node: ExprNode::Arithmetic(operator, Box::new([left, right])), ty })
     }
 
     /// Unary minus of an integer.
     #[must_use]
     pub fn negate(self) -> Option<Self> {
         arithmetic::limits(&self.ty)?;
-        Some(Self { ty: self.ty.clone(), node: Node::Negate(Box::new(self)) })
+        Some(Self { ty: self.ty.clone(), node: ExprNode::Negate(Box::new(self)) })
     }
 
     /// `abs` of an integer.
     #[must_use]
     pub fn abs(self) -> Option<Self> {
         arithmetic::limits(&self.ty)?;
-        Some(Self { ty: self.ty.clone(), node: Node::Abs(Box::new(self)) })
+        Some(Self { ty: self.ty.clone(), node: ExprNode::Abs(Box::new(self)) })
     }
 
     /// `date_trunc(unit, timestamp)`.
     #[must_use]
     pub fn truncate(self, unit: TruncUnit) -> Option<Self> {
-        self.over(TIMESTAMP, TIMESTAMP, |of| Node::Truncate(unit, of))
+        self.over(TIMESTAMP, TIMESTAMP, |of| ExprNode::Truncate(unit, of))
     }
 
     /// `date_part(field, date | timestamp | time)`.
@@ -150,7 +150,7 @@ impl Expr {
         // date_part of a date is that of its midnight.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };
         let known = field.is_of(&of.ty);
-        known.then(|| Self { node: Node::Part(field, Box::new(of)), ty: KeyType::Float8 })
+        known.then(|| Self { node: ExprNode::Part(field, Box::new(of)), ty: KeyType::Float8 })
     }
 
     /// `EXTRACT(field FROM date | timestamp | time)` as from PostgreSQL 14 on: a numeric.
@@ -159,14 +159,14 @@ impl Expr {
         let known = field.is_of(&self.ty);
         // A date has no time of day here.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };
-        known.then(|| Self { node: Node::Part(field, Box::new(of)), ty: NUMERIC })
+        known.then(|| Self { node: ExprNode::Part(field, Box::new(of)), ty: NUMERIC })
     }
 
     /// `date_bin(stride, timestamp, origin)`, both in microseconds, the origin from 2000-01-01.
     #[must_use]
     pub fn bin(self, stride: i64, origin: i64) -> Option<Self> {
         let known = stride > 0 && time::is_finite(origin);
-        self.over(TIMESTAMP, TIMESTAMP, |of| Node::Bin { stride, origin, of }).filter(|_| known)
+        self.over(TIMESTAMP, TIMESTAMP, |of| ExprNode::Bin { stride, origin, of }).filter(|_| known)
     }
 
     /// Makes `AT TIME ZONE`, `east` seconds east of UTC.
@@ -177,7 +177,7 @@ impl Expr {
             KeyType::Timestamp { .. } => (-i64::from(east), TIMESTAMPTZ),
             _ => return None,
         };
-        Some(Self { node: Node::Shift(east * time::USECS_PER_SECOND, Box::new(self)), ty: to })
+        Some(Self { node: ExprNode::Shift(east * time::USECS_PER_SECOND, Box::new(self)), ty: to })
     }
 
     /// A node over this expression if that is of type `from`.
@@ -185,7 +185,7 @@ impl Expr {
         self,
         from: KeyType,
         to: KeyType,
-        node: impl FnOnce(Box<Self>) -> Node,
+        node: impl FnOnce(Box<Self>) -> ExprNode,
     ) -> Option<Self> {
         (self.ty == from).then(|| Self { node: node(Box::new(self)), ty: to })
     }
@@ -209,7 +209,7 @@ impl Expr {
         let mut rest = vec![self];
         while let Some(next) = rest.pop() {
             match &next.node {
-                Node::Column { place, .. } => places.push(*place),
+                ExprNode::Column { place, .. } => places.push(*place),
                 _ => rest.extend(next.operands()),
             }
         }
@@ -226,39 +226,41 @@ impl Expr {
 
     fn move_columns(&mut self, to: &impl Fn(usize) -> usize) {
         match &mut self.node {
-            Node::Column { place, .. } => *place = to(*place),
-            Node::Constant(_) => {}
-            Node::Coalesce(items) => items.iter_mut().for_each(|item| item.move_columns(to)),
-            Node::Arithmetic(_, sides) => sides.iter_mut().for_each(|side| side.move_columns(to)),
-            Node::Cut(_, text, numbers) => {
+            ExprNode::Column { place, .. } => *place = to(*place),
+            ExprNode::Constant(_) => {}
+            ExprNode::Coalesce(items) => items.iter_mut().for_each(|item| item.move_columns(to)),
+            ExprNode::Arithmetic(_, sides) => {
+                sides.iter_mut().for_each(|side| side.move_columns(to))
+            }
+            ExprNode::Cut(_, text, numbers) => {
                 text.move_columns(to);
                 numbers.iter_mut().for_each(|number| number.move_columns(to));
             }
-            Node::Cast(_, of)
-            | Node::Case(_, of)
-            | Node::Negate(of)
-            | Node::Abs(of)
-            | Node::Truncate(_, of)
-            | Node::Part(_, of)
-            | Node::Bin { of, .. }
-            | Node::Shift(_, of) => of.move_columns(to),
+            ExprNode::Cast(_, of)
+            | ExprNode::Case(_, of)
+            | ExprNode::Negate(of)
+            | ExprNode::Abs(of)
+            | ExprNode::Truncate(_, of)
+            | ExprNode::Part(_, of)
+            | ExprNode::Bin { of, .. }
+            | ExprNode::Shift(_, of) => of.move_columns(to),
         }
     }
 
     fn operands(&self) -> Vec<&Self> {
         match &self.node {
-            Node::Column { .. } | Node::Constant(_) => Vec::new(),
-            Node::Coalesce(items) => items.iter().collect(),
-            Node::Arithmetic(_, sides) => sides.iter().collect(),
-            Node::Cut(_, text, numbers) => std::iter::once(&**text).chain(numbers).collect(),
-            Node::Cast(_, of)
-            | Node::Case(_, of)
-            | Node::Negate(of)
-            | Node::Abs(of)
-            | Node::Truncate(_, of)
-            | Node::Part(_, of)
-            | Node::Bin { of, .. }
-            | Node::Shift(_, of) => vec![of],
+            ExprNode::Column { .. } | ExprNode::Constant(_) => Vec::new(),
+            ExprNode::Coalesce(items) => items.iter().collect(),
+            ExprNode::Arithmetic(_, sides) => sides.iter().collect(),
+            ExprNode::Cut(_, text, numbers) => std::iter::once(&**text).chain(numbers).collect(),
+            ExprNode::Cast(_, of)
+            | ExprNode::Case(_, of)
+            | ExprNode::Negate(of)
+            | ExprNode::Abs(of)
+            | ExprNode::Truncate(_, of)
+            | ExprNode::Part(_, of)
+            | ExprNode::Bin { of, .. }
+            | ExprNode::Shift(_, of) => vec![of],
         }
     }
 
@@ -266,11 +268,11 @@ impl Expr {
     /// texts are digits, hyphens, the letters of hexadecimal digits, `true` and `false`.
     fn is_common_ascii(&self) -> bool {
         match &self.node {
-            Node::Cast(_, of) => {
+            ExprNode::Cast(_, of) => {
                 matches!(of.ty, KeyType::Uuid | KeyType::Bool)
                     || arithmetic::limits(&of.ty).is_some()
             }
-            Node::Case(_, text) | Node::Cut(_, text, _) => text.is_common_ascii(),
+            ExprNode::Case(_, text) | ExprNode::Cut(_, text, _) => text.is_common_ascii(),
             _ => false,
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::ints::Ints;
-use super::{Cause, Known, Part, Scratch};
+use super::{Cause, Known, RoutePart, Scratch};
 use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
 use crate::hash::combine64;
 use crate::types::{Datum, OwnedDatum};
@@ -30,7 +30,7 @@ pub(super) enum Level {
 /// table, `slots` is empty.
 #[derive(Debug)]
 pub(super) struct Hash {
-    parts: Vec<Part>,
+    parts: Vec<RoutePart>,
     slots: Vec<Option<NodeId>>,
     children: Vec<(u64, u64, NodeId)>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Hash {
 /// `values` is sorted; each has its child next to it.
 #[derive(Debug)]
 pub(super) struct ListLevel {
-    part: Part,
+    part: RoutePart,
     values: Vec<(OwnedDatum, NodeId)>,
     null: Option<NodeId>,
     default: Option<NodeId>,
@@ -47,7 +47,7 @@ pub(super) struct ListLevel {
 /// `ranges` is sorted by lower bound and does not overlap.
 #[derive(Debug)]
 pub(super) struct RangeLevel {
-    parts: Vec<Part>,
+    parts: Vec<RoutePart>,
     ranges: Vec<(Vec<Edge>, Vec<Edge>, NodeId)>,
     ints: Option<Ints>,
     default: Option<NodeId>,
@@ -55,7 +55,12 @@ pub(super) struct RangeLevel {
 
 impl Level {
     /// The level of `node`; its children's bounds must be of `strategy`.
-    pub(super) fn new(tree: &Tree, node: NodeId, strategy: Strategy, parts: Vec<Part>) -> Self {
+    pub(super) fn new(
+        tree: &Tree,
+        node: NodeId,
+        strategy: Strategy,
+        parts: Vec<RoutePart>,
+    ) -> Self {
         let children = || {
             let children = tree.nodes[node].children.iter();
             children.filter_map(|&child| Some((child, tree.nodes[child].bound.as_ref()?)))
@@ -85,7 +90,7 @@ impl Level {
 }
 
 impl Hash {
-    fn new<'t>(parts: Vec<Part>, children: impl Iterator<Item = (NodeId, &'t Bound)>) -> Self {
+    fn new<'t>(parts: Vec<RoutePart>, children: impl Iterator<Item = (NodeId, &'t Bound)>) -> Self {
         let children: Vec<_> = children
             .filter_map(|(child, bound)| match *bound {
                 Bound::Hash { modulus, remainder } => Some((modulus, remainder, child)),
@@ -137,7 +142,7 @@ impl Hash {
 
 impl ListLevel {
     fn new<'t>(
-        part: Part,
+        part: RoutePart,
         children: impl Iterator<Item = (NodeId, &'t Bound)>,
         default: Option<NodeId>,
     ) -> Self {
@@ -169,7 +174,7 @@ impl ListLevel {
 
 impl RangeLevel {
     fn new<'t>(
-        parts: Vec<Part>,
+        parts: Vec<RoutePart>,
         children: impl Iterator<Item = (NodeId, &'t Bound)>,
         default: Option<NodeId>,
     ) -> Self {

@@ -98,16 +98,16 @@ struct Known<'a> {
 
 /// A key column or expression in the terms of the parsed row.
 #[derive(Clone, Debug)]
-enum Part {
+enum RoutePart {
     /// A value of the row.
-    Value { source: Source, ty: KeyType },
+    Value { source: KeySource, ty: KeyType },
     /// One of the server's answers.
     Answer { index: usize },
 }
 
 /// Where the values of a part come from; places are those among the wanted fields.
 #[derive(Clone, Debug)]
-enum Source {
+enum KeySource {
     /// A column that the input omits.
     Null,
     Field(usize),
@@ -198,19 +198,19 @@ impl Router {
         let mut asked = 0..;
         let parts = key.columns.iter().map(|column| {
             let source = match column {
-                KeyColumn::Native { field: None, .. } => Source::Null,
-                KeyColumn::Native { field: Some(field), .. } => Source::Field(self.slot(*field)),
+                KeyColumn::Native { field: None, .. } => KeySource::Null,
+                KeyColumn::Native { field: Some(field), .. } => KeySource::Field(self.slot(*field)),
                 KeyColumn::Expression { expr, .. } => {
-                    Source::Expr(expr.placed(&|field| self.slot(field)))
+                    KeySource::Expr(expr.placed(&|field| self.slot(field)))
                 }
                 KeyColumn::Asked { .. } => {
-                    return asked.next().map(|index| Part::Answer { index });
+                    return asked.next().map(|index| RoutePart::Answer { index });
                 }
                 KeyColumn::Opaque { .. } => return None,
             };
-            Some(Part::Value { source, ty: column.ty()?.clone() })
+            Some(RoutePart::Value { source, ty: column.ty()?.clone() })
         });
-        let Some(parts) = parts.collect::<Option<Vec<Part>>>() else {
+        let Some(parts) = parts.collect::<Option<Vec<RoutePart>>>() else {
             return Level::Opaque;
         };
         let level = Level::new(&self.tree, node, key.strategy, parts);
@@ -225,7 +225,7 @@ fn asked_fields(column: &KeyColumn) -> &[usize] {
     }
 }
 
-impl Part {
+impl RoutePart {
     /// The key's datum in this row; None is NULL. `column` is the place in the key.
     fn datum<'a>(
         &'a self,
@@ -242,9 +242,9 @@ impl Part {
         };
         let Known { row, keys, .. } = known;
         let slot = match source {
-            Source::Field(slot) => *slot,
-            Source::Null => return Ok(None),
-            Source::Expr(expr) => {
+            KeySource::Field(slot) => *slot,
+            KeySource::Null => return Ok(None),
+            KeySource::Expr(expr) => {
                 return expr.evaluate(row, keys, scratch).map_err(|unknown| match unknown {
                     Unknown::Missing => Cause::Missing(column),
                     Unknown::Value => Cause::Spelling(column),
@@ -261,7 +261,7 @@ impl Part {
     /// The datum in this row if it is [`Datum::Int`]; None where [`Self::datum`] must say what it is.
     #[inline]
     fn int(&self, known: Known<'_>) -> Option<i64> {
-        let Self::Value { source: Source::Field(slot), ty } = self else { return None };
+        let Self::Value { source: KeySource::Field(slot), ty } = self else { return None };
         match known.keys.get(*slot, known.row) {
             Value::Text(text) => ty.parse_int(text),
             Value::Binary(bytes) => ty.receive_int(bytes),

@@ -65,22 +65,22 @@ pub(super) fn encode_circle(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 fn encode(
     text: &[u8],
     field: &mut Vec<u8>,
-    read: impl FnOnce(&mut Shape<'_>) -> Option<()>,
+    read: impl FnOnce(&mut GeometryShape<'_>) -> Option<()>,
 ) -> Option<()> {
     wire::put_with(field, |field| {
-        let mut shape = Shape { text, field };
+        let mut shape = GeometryShape { text, field };
         read(&mut shape)?;
         shape.text.is_empty().then_some(())
     })
 }
 
 /// What is left of the text, and what has been read of it.
-struct Shape<'a> {
+struct GeometryShape<'a> {
     text: &'a [u8],
     field: &'a mut Vec<u8>,
 }
 
-impl Shape<'_> {
+impl GeometryShape<'_> {
     fn sign(&mut self, sign: u8) -> Option<()> {
         self.text = self.text.strip_prefix(&[sign])?;
         Some(())

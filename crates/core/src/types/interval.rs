@@ -21,7 +21,7 @@ pub(super) fn hash_extended(span: i128, seed: u64) -> u64 {
 /// A sign is read only where there is a single part: under IntervalStyle `sql_standard` the first
 /// one counts for all.
 pub(super) fn parse(text: &[u8], precision: u8) -> Option<i128> {
-    let Fields { months, days, usecs } = read(text, precision)?;
+    let IntervalFields { months, days, usecs } = read(text, precision)?;
     Some(span(months, days, usecs))
 }
 
@@ -36,7 +36,7 @@ pub(super) fn receive(binary: &[u8], precision: u8) -> Option<i128> {
 
 /// The same to what `interval_recv` takes, in the same file. It rounds as `interval_in` does.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-    let Fields { months, days, usecs } = read(text, ALL_DIGITS)?;
+    let IntervalFields { months, days, usecs } = read(text, ALL_DIGITS)?;
     let [months, days] = [months, days].map(|number| u128::from(number as u32));
     wire::put16(u128::from(usecs as u64) << 64 | days << 32 | months, field);
     Some(())
@@ -44,17 +44,17 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 
 /// The fields of an interval.
 #[derive(Default)]
-struct Fields {
+struct IntervalFields {
     months: i32,
     days: i32,
     usecs: i64,
 }
 
-fn read(text: &[u8], precision: u8) -> Option<Fields> {
+fn read(text: &[u8], precision: u8) -> Option<IntervalFields> {
     match text {
         [b'-', rest @ ..] if parts(rest) == 1 => {
-            let Fields { months, days, usecs } = parse_positive(rest, precision)?;
-            Some(Fields { months: -months, days: -days, usecs: -usecs })
+            let IntervalFields { months, days, usecs } = parse_positive(rest, precision)?;
+            Some(IntervalFields { months: -months, days: -days, usecs: -usecs })
         }
         _ => parse_positive(text, precision),
     }
@@ -66,9 +66,9 @@ fn parts(text: &[u8]) -> usize {
     if text.contains(&b':') { words } else { words.div_ceil(2) }
 }
 
-fn parse_positive(text: &[u8], precision: u8) -> Option<Fields> {
+fn parse_positive(text: &[u8], precision: u8) -> Option<IntervalFields> {
     let mut words = text.split(|&byte| byte == b' ');
-    let mut fields = Fields::default();
+    let mut fields = IntervalFields::default();
     let mut last = None;
     while let Some(word) = words.next() {
         if word.contains(&b':') {
@@ -76,28 +76,28 @@ fn parse_positive(text: &[u8], precision: u8) -> Option<Fields> {
             return words.next().is_none().then_some(fields);
         }
         let number = parse_number(word)?;
-        let unit = Unit::parse(words.next()?)?;
+        let unit = IntervalUnit::parse(words.next()?)?;
         if last >= Some(unit) {
             return None;
         }
         last = Some(unit);
         match unit {
-            Unit::Year => fields.months += number * 12,
-            Unit::Month => fields.months += number,
-            Unit::Day => fields.days = number,
+            IntervalUnit::Year => fields.months += number * 12,
+            IntervalUnit::Month => fields.months += number,
+            IntervalUnit::Day => fields.days = number,
         }
     }
     Some(fields)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Unit {
+enum IntervalUnit {
     Year,
     Month,
     Day,
 }
 
-impl Unit {
+impl IntervalUnit {
     fn parse(word: &[u8]) -> Option<Self> {
         Some(match word {
             b"year" | b"years" => Self::Year,

@@ -147,11 +147,11 @@ fn parse_object(json: &mut Json<'_>, depth: usize, bytes: &mut Vec<u8>) -> Optio
 /// `uniqueifyJsonbObject`, `src/backend/utils/adt/jsonb_util.c`. Whether its key is a new one.
 fn place_pair(bytes: &mut Vec<u8>, first: usize, last: usize) -> bool {
     let (pairs, pair) = bytes.split_at(last);
-    let Token::String(key) = take_token(&mut &*pair) else { return false };
+    let JsonToken::String(key) = take_token(&mut &*pair) else { return false };
     let mut place = first;
     while place < last {
         let mut rest = &pairs[place..];
-        let Token::String(other) = take_token(&mut rest) else { return false };
+        let JsonToken::String(other) = take_token(&mut rest) else { return false };
         let order = other.len().cmp(&key.len()).then_with(|| other.cmp(key));
         if order == Ordering::Greater {
             break;
@@ -170,7 +170,7 @@ fn place_pair(bytes: &mut Vec<u8>, first: usize, last: usize) -> bool {
 }
 
 /// What stands in a jsonb, one after the other, as `JsonbIteratorNext` has it but for the ends.
-enum Token<'a> {
+enum JsonToken<'a> {
     Null,
     /// A value or a key.
     String(&'a [u8]),
@@ -180,34 +180,34 @@ enum Token<'a> {
     Object(u32),
 }
 
-fn take_token<'a>(bytes: &mut &'a [u8]) -> Token<'a> {
+fn take_token<'a>(bytes: &mut &'a [u8]) -> JsonToken<'a> {
     match element::take(bytes) {
         [STRING] => {
             let (string, rest) = bytes.split_at(memchr::memchr(0, bytes).unwrap_or(bytes.len()));
             *bytes = rest.get(1..).unwrap_or_default();
-            Token::String(string)
+            JsonToken::String(string)
         }
-        [NUMERIC] => Token::Numeric(numeric::take(bytes)),
-        [BOOL] => Token::Bool(element::take(bytes) == [1]),
+        [NUMERIC] => JsonToken::Numeric(numeric::take(bytes)),
+        [BOOL] => JsonToken::Bool(element::take(bytes) == [1]),
         [ARRAY] => {
             let count = u32::from_be_bytes(element::take(bytes));
             let [_scalar] = element::take(bytes);
-            Token::Array(count)
+            JsonToken::Array(count)
         }
-        [OBJECT] => Token::Object(u32::from_be_bytes(element::take(bytes))),
-        [_] => Token::Null,
+        [OBJECT] => JsonToken::Object(u32::from_be_bytes(element::take(bytes))),
+        [_] => JsonToken::Null,
     }
 }
 
 /// Takes a value and all that it holds.
-fn take_value<'a>(bytes: &mut &'a [u8], mut visit: impl FnMut(Token<'a>)) {
+fn take_value<'a>(bytes: &mut &'a [u8], mut visit: impl FnMut(JsonToken<'a>)) {
     let mut values: u64 = 1;
     while values > 0 {
         let token = take_token(bytes);
         values -= 1;
         match token {
-            Token::Array(count) => values += u64::from(count),
-            Token::Object(count) => values += 2 * u64::from(count),
+            JsonToken::Array(count) => values += u64::from(count),
+            JsonToken::Object(count) => values += 2 * u64::from(count),
             _ => {}
         }
         visit(token);
@@ -217,18 +217,18 @@ fn take_value<'a>(bytes: &mut &'a [u8], mut visit: impl FnMut(Token<'a>)) {
 /// `jsonb_hash_extended`, `src/backend/utils/adt/jsonb_op.c`, and `JsonbHashScalarValueExtended`,
 /// `src/backend/utils/adt/jsonb_util.c`, PostgreSQL 13 to 18; takes the jsonb that `bytes` begin with.
 pub(super) fn hash_extended(bytes: &mut &[u8], seed: u64) -> u64 {
-    let is_empty = matches!(take_token(&mut &**bytes), Token::Array(0) | Token::Object(0));
+    let is_empty = matches!(take_token(&mut &**bytes), JsonToken::Array(0) | JsonToken::Object(0));
     let mut hash = 0;
     take_value(bytes, |token| {
         let scalar = match token {
-            Token::Array(_) => return hash ^= ARRAY_FLAG << 32 | ARRAY_FLAG,
-            Token::Object(_) => return hash ^= OBJECT_FLAG << 32 | OBJECT_FLAG,
-            Token::Null => seed.wrapping_add(1),
-            Token::String(string) => hash::bytes_extended(string, seed),
-            Token::Numeric(number) => numeric::hash_extended(number, seed),
-            Token::Bool(value) if seed != 0 => hash::uint32_extended(value.into(), seed),
-            Token::Bool(true) => 2,
-            Token::Bool(false) => 4,
+            JsonToken::Array(_) => return hash ^= ARRAY_FLAG << 32 | ARRAY_FLAG,
+            JsonToken::Object(_) => return hash ^= OBJECT_FLAG << 32 | OBJECT_FLAG,
+            JsonToken::Null => seed.wrapping_add(1),
+            JsonToken::String(string) => hash::bytes_extended(string, seed),
+            JsonToken::Numeric(number) => numeric::hash_extended(number, seed),
+            JsonToken::Bool(value) if seed != 0 => hash::uint32_extended(value.into(), seed),
+            JsonToken::Bool(true) => 2,
+            JsonToken::Bool(false) => 4,
         };
         hash = hash::rotate_halves(hash) ^ scalar;
     });

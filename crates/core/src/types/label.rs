@@ -8,17 +8,17 @@ use crate::hash;
 
 /// The labels of one enum type; cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Labels(Arc<Table>);
+pub struct Labels(Arc<LabelTable>);
 
 /// A label's place in the type's order, and the oid at each place.
 #[derive(PartialEq, Eq)]
-struct Table {
+struct LabelTable {
     places: HashMap<Box<[u8]>, usize>,
     oids: Vec<u32>,
 }
 
 /// Shows equal tables alike, whatever the order of the map.
-impl fmt::Debug for Table {
+impl fmt::Debug for LabelTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut labels: Vec<_> = self.places.iter().collect();
         labels.sort_unstable_by_key(|(_, place)| **place);
@@ -34,7 +34,7 @@ impl Labels {
         let oids = labels.iter().map(|&(_, oid)| oid).collect();
         let places = labels.into_iter().enumerate();
         let places = places.map(|(place, (label, _))| (label.into_bytes().into(), place)).collect();
-        Self(Arc::new(Table { places, oids }))
+        Self(Arc::new(LabelTable { places, oids }))
     }
 
     /// The place of a label; `enum_in`, `src/backend/utils/adt/enum.c`, PostgreSQL 13 to 18.

@@ -34,7 +34,7 @@ pub struct Scale {
 }
 
 /// A finite decimal number: the digits on both sides of its point, to be moved by the exponent.
-struct Decimal<'a> {
+struct DecimalText<'a> {
     negative: bool,
     whole: &'a [u8],
     fraction: &'a [u8],
@@ -68,7 +68,7 @@ fn parse_word(text: &[u8], scale: Option<Scale>) -> Option<u8> {
     }
 }
 
-fn parse_decimal(text: &[u8]) -> Option<Decimal<'_>> {
+fn parse_decimal(text: &[u8]) -> Option<DecimalText<'_>> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -85,7 +85,7 @@ fn parse_decimal(text: &[u8]) -> Option<Decimal<'_>> {
         _ => return None,
     };
     let some = !whole.is_empty() || !fraction.is_empty();
-    some.then_some(Decimal { negative, whole, fraction, exponent })
+    some.then_some(DecimalText { negative, whole, fraction, exponent })
 }
 
 fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
@@ -107,7 +107,11 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
-fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
+fn encode_decimal(
+    number: &DecimalText<'_>,
+    scale: Option<Scale>,
+    bytes: &mut Vec<u8>,
+) -> Option<()> {
     let Some(digits) = number.digits()? else {
         bytes.push(ZERO);
         return Some(());
@@ -117,7 +121,7 @@ fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8
     {
         return None;
     }
-    let mut encoder = Encoder::new(bytes, number.negative, digits.weight());
+    let mut encoder = NumericEncoder::new(bytes, number.negative, digits.weight());
     number.each_group(&digits, |group| encoder.push(group));
     encoder.finish();
     Some(())
@@ -126,26 +130,26 @@ fn encode_decimal(number: &Decimal<'_>, scale: Option<Scale>, bytes: &mut Vec<u8
 /// The digits of a number without the zeros at both ends.
 ///
 /// Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
-struct Digits {
+struct DigitText {
     zeros: usize,
     highest: i32,
     lowest: i32,
 }
 
-impl Digits {
+impl DigitText {
     /// The power of 10,000 that the first group counts.
     fn weight(&self) -> i16 {
         self.highest.div_euclid(4) as i16
     }
 }
 
-impl Decimal<'_> {
+impl DecimalText<'_> {
     fn lowest(&self) -> Option<i32> {
         Some(self.exponent - i32::try_from(self.fraction.len()).ok()?)
     }
 
     /// None within if the number is zero, None without if it has too many places.
-    fn digits(&self) -> Option<Option<Digits>> {
+    fn digits(&self) -> Option<Option<DigitText>> {
         let digits = || self.whole.iter().chain(self.fraction);
         let highest = i32::try_from(self.whole.len()).ok()? - 1 + self.exponent;
         let lowest = self.lowest()?;
@@ -155,12 +159,12 @@ impl Decimal<'_> {
         let Some(zeros) = digits().position(|&digit| digit != b'0') else { return Some(None) };
         let last = digits().rev().position(|&digit| digit != b'0')?;
         let (highest, lowest) = (highest - zeros as i32, lowest + last as i32);
-        Some(Some(Digits { zeros, highest, lowest }))
+        Some(Some(DigitText { zeros, highest, lowest }))
     }
 
     /// The digits of base 10,000, from the highest.
-    fn each_group(&self, digits: &Digits, mut push: impl FnMut(u16)) {
-        let Digits { zeros, highest, lowest } = *digits;
+    fn each_group(&self, digits: &DigitText, mut push: impl FnMut(u16)) {
+        let DigitText { zeros, highest, lowest } = *digits;
         let mut place = highest;
         let mut group = 0;
         let digits = self.whole.iter().chain(self.fraction).skip(zeros);
@@ -179,12 +183,12 @@ impl Decimal<'_> {
 }
 
 /// Writes the digits of base 10,000 of a number that is not zero.
-struct Encoder<'a> {
+struct NumericEncoder<'a> {
     bytes: &'a mut Vec<u8>,
     mask: u16,
 }
 
-impl<'a> Encoder<'a> {
+impl<'a> NumericEncoder<'a> {
     fn new(bytes: &'a mut Vec<u8>, negative: bool, weight: i16) -> Self {
         bytes.push(if negative { NEGATIVE } else { POSITIVE });
         let mut encoder = Self { bytes, mask: if negative { u16::MAX } else { 0 } };
@@ -263,7 +267,7 @@ impl Groups<'_> {
                 return None;
             }
         }
-        let mut encoder = Encoder::new(bytes, negative, i16::try_from(place(first)).ok()?);
+        let mut encoder = NumericEncoder::new(bytes, negative, i16::try_from(place(first)).ok()?);
         digits().take(last + 1).skip(first).for_each(|digit| encoder.push(digit));
         encoder.finish();
         Some(())

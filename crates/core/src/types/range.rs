@@ -18,17 +18,18 @@ const NOT_EMPTY: u8 = 1;
 const FLAG_EMPTY: u8 = 0x01;
 
 /// The sides with their flags for an inclusive and for an infinite bound: `RANGE_LB_INC` and the like.
-const SIDES: [(Side, u8, u8); 2] = [(Side::Lower, 0x02, 0x08), (Side::Upper, 0x04, 0x10)];
+const SIDES: [(RangeSide, u8, u8); 2] =
+    [(RangeSide::Lower, 0x02, 0x08), (RangeSide::Upper, 0x04, 0x10)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum RangeSide {
     Lower,
     Upper,
 }
 
 /// A bound that is written.
-struct Bound {
-    side: Side,
+struct RangeBound {
+    side: RangeSide,
     inclusive: bool,
     /// Where its value stands; the bracket's byte is behind it. None for an infinite bound.
     value: Option<Range<usize>>,
@@ -117,15 +118,15 @@ pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Opti
         return Some(());
     };
     bytes.push(NOT_EMPTY);
-    let lower = Bound::parse(subtype, Side::Lower, lower.0, lower.1, bytes)?;
-    let upper = Bound::parse(subtype, Side::Upper, upper.0, upper.1, bytes)?;
+    let lower = RangeBound::parse(subtype, RangeSide::Lower, lower.0, lower.1, bytes)?;
+    let upper = RangeBound::parse(subtype, RangeSide::Upper, upper.0, upper.1, bytes)?;
     make_canonical(subtype, [lower, upper], start, bytes)
 }
 
 /// Makes the range canonical that stands in `bytes` from `start` on.
 fn make_canonical(
     subtype: &KeyType,
-    [mut lower, mut upper]: [Bound; 2],
+    [mut lower, mut upper]: [RangeBound; 2],
     start: usize,
     bytes: &mut Vec<u8>,
 ) -> Option<()> {
@@ -142,11 +143,11 @@ fn make_canonical(
     Some(())
 }
 
-impl Bound {
+impl RangeBound {
     /// Reads a value and writes it between its two bytes; no text is an infinite bound.
     fn parse(
         subtype: &KeyType,
-        side: Side,
+        side: RangeSide,
         text: &[u8],
         inclusive: bool,
         bytes: &mut Vec<u8>,
@@ -159,14 +160,14 @@ impl Bound {
         })
     }
 
-    fn infinite(side: Side, bytes: &mut Vec<u8>) -> Self {
+    fn infinite(side: RangeSide, bytes: &mut Vec<u8>) -> Self {
         bytes.push(infinite(side));
         Self { side, inclusive: false, value: None }
     }
 
     /// Writes the value that `put` appends between its two bytes.
     fn put(
-        side: Side,
+        side: RangeSide,
         inclusive: bool,
         bytes: &mut Vec<u8>,
         put: impl FnOnce(&mut Vec<u8>) -> Option<()>,
@@ -181,7 +182,7 @@ impl Bound {
 
     /// `int4range_canonical`, `int8range_canonical` and `daterange_canonical`, in the same file: `[)`.
     fn make_canonical(&mut self, subtype: &KeyType, bytes: &mut [u8]) -> Option<()> {
-        let inclusive = self.side == Side::Lower;
+        let inclusive = self.side == RangeSide::Lower;
         if let Some(value) = self.value.clone()
             && self.inclusive != inclusive
         {
@@ -211,7 +212,7 @@ fn is_discrete(subtype: &KeyType) -> bool {
 
 /// `range_serialize`, in the same file: whether nothing is between the bounds. None if they are in the
 /// wrong order.
-fn holds_nothing(lower: &Bound, upper: &Bound, bytes: &[u8]) -> Option<bool> {
+fn holds_nothing(lower: &RangeBound, upper: &RangeBound, bytes: &[u8]) -> Option<bool> {
     let (Some(from), Some(to)) = (&lower.value, &upper.value) else { return Some(false) };
     match bytes[from.clone()].cmp(&bytes[to.clone()]) {
         Ordering::Less => Some(false),
@@ -221,19 +222,19 @@ fn holds_nothing(lower: &Bound, upper: &Bound, bytes: &[u8]) -> Option<bool> {
 }
 
 /// Before the value of a bound: `range_cmp_bounds`, in the same file.
-fn finite(side: Side) -> u8 {
-    (side == Side::Lower).into()
+fn finite(side: RangeSide) -> u8 {
+    (side == RangeSide::Lower).into()
 }
 
 /// Instead of a bound: below all lower ones, above all upper ones.
-fn infinite(side: Side) -> u8 {
-    (side == Side::Upper).into()
+fn infinite(side: RangeSide) -> u8 {
+    (side == RangeSide::Upper).into()
 }
 
 /// Returns the byte behind the value of a bound. Of two bounds with the same value the wider is the
 /// lower one of lower bounds, the upper one of upper bounds.
-fn bracket(side: Side, inclusive: bool) -> u8 {
-    (inclusive == (side == Side::Upper)).into()
+fn bracket(side: RangeSide, inclusive: bool) -> u8 {
+    (inclusive == (side == RangeSide::Upper)).into()
 }
 
 /// Reads what `range_recv` takes, in the same file, as [`parse`] does: it makes ranges canonical.
@@ -247,13 +248,13 @@ pub(super) fn receive(subtype: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> 
     bytes.push(NOT_EMPTY);
     let mut bound = |(side, inclusive, without)| {
         if flags & without != 0 {
-            return Some(Bound::infinite(side, bytes));
+            return Some(RangeBound::infinite(side, bytes));
         }
         let (length, after) = rest.split_first_chunk()?;
         let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
         let (value, after) = after.split_at_checked(length)?;
         rest = after;
-        Bound::put(side, flags & inclusive != 0, bytes, |bytes| {
+        RangeBound::put(side, flags & inclusive != 0, bytes, |bytes| {
             element::receive(subtype, value, bytes)
         })
     };

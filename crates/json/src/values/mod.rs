@@ -108,8 +108,8 @@ impl Values {
     ) -> Result<(), RefusedLine> {
         let ValueColumn { name, ty, kind, .. } = &self.columns[place];
         put(line, value, kind, self.rounds, out).map_err(|flaw| match flaw {
-            Flaw::Refused(refused) => refused,
-            Flaw::Misfit(ValueMisfit { value: what, why, hint, can_round }) => {
+            ValueFlaw::Refused(refused) => refused,
+            ValueFlaw::Misfit(ValueMisfit { value: what, why, hint, can_round }) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let message = format!("column {name} of type {ty} cannot hold {what}{why}");
                 let refused = RefusedLine::new(line, value, message).with_hint(hint);
@@ -141,18 +141,18 @@ impl Values {
 }
 
 /// Why a value is not written.
-enum Flaw {
+enum ValueFlaw {
     Refused(RefusedLine),
     Misfit(ValueMisfit),
 }
 
-impl From<ValueMisfit> for Flaw {
+impl From<ValueMisfit> for ValueFlaw {
     fn from(misfit: ValueMisfit) -> Self {
         Self::Misfit(misfit)
     }
 }
 
-impl From<RefusedLine> for Flaw {
+impl From<RefusedLine> for ValueFlaw {
     fn from(refused: RefusedLine) -> Self {
         Self::Refused(refused)
     }
@@ -178,13 +178,13 @@ fn put(
     kind: &ValueKind,
     rounds: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Flaw> {
+) -> Result<(), ValueFlaw> {
     if let Some(tagged) = Tagged::read(value) {
         return Ok(fit::put(tagged, kind, rounds, out)?);
     }
     let misfit = |value: &str| {
         let hint = "Convert it in the code that produces the rows to a value of the column's type.";
-        Err(Flaw::Misfit(ValueMisfit {
+        Err(ValueFlaw::Misfit(ValueMisfit {
             value: value.to_owned(),
             why: None,
             hint,
@@ -219,7 +219,7 @@ fn put_elements(
     element: &ValueKind,
     rounds: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Flaw> {
+) -> Result<(), ValueFlaw> {
     let mut flaw = None;
     out.push(b'[');
     walk::elements(line, value, |value| {
@@ -230,7 +230,7 @@ fn put_elements(
         };
         put(line, value, element, rounds, out).map_err(|found| stop(line, value, &mut flaw, found))
     })
-    .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
+    .map_err(|refused| flaw.take().unwrap_or(ValueFlaw::Refused(refused)))?;
     out.push(b']');
     Ok(())
 }
@@ -242,7 +242,7 @@ fn put_members(
     columns: &[(String, ValueKind)],
     rounds: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Flaw> {
+) -> Result<(), ValueFlaw> {
     let mut flaw = None;
     out.push(b'{');
     walk::members(line, value, |key, value| {
@@ -251,13 +251,13 @@ fn put_members(
         put(line, value, kind.unwrap_or(&ValueKind::Json), rounds, out)
             .map_err(|found| stop(line, value, &mut flaw, found))
     })
-    .map_err(|refused| flaw.take().unwrap_or(Flaw::Refused(refused)))?;
+    .map_err(|refused| flaw.take().unwrap_or(ValueFlaw::Refused(refused)))?;
     out.push(b'}');
     Ok(())
 }
 
 /// Ends a walk: the flaw goes around its errors.
-fn stop(line: &str, value: &str, flaw: &mut Option<Flaw>, found: Flaw) -> RefusedLine {
+fn stop(line: &str, value: &str, flaw: &mut Option<ValueFlaw>, found: ValueFlaw) -> RefusedLine {
     *flaw = Some(found);
     RefusedLine::new(line, value, "")
 }

@@ -22,20 +22,20 @@ const NEWEST: f64 = 0.25;
 pub(super) struct LandingCosts {
     /// Whether rows of several leaves may travel together at all.
     is_open: bool,
-    alone: Way,
-    together: Way,
+    alone: LandingWay,
+    together: LandingWay,
     taken: u32,
 }
 
 #[derive(Debug, Default)]
-struct Way {
+struct LandingWay {
     payloads: u32,
     nanoseconds_a_byte: f64,
 }
 
 impl LandingCosts {
     pub(super) fn new(is_open: bool) -> Self {
-        Self { is_open, alone: Way::default(), together: Way::default(), taken: 0 }
+        Self { is_open, alone: LandingWay::default(), together: LandingWay::default(), taken: 0 }
     }
 
     /// Whether rows of several leaves may travel together.

@@ -14,12 +14,12 @@ const MESSAGE_BYTES: usize = 64 << 10;
 /// A range of a long slice, where it lies, or short slices that are put together, because handing over
 /// each takes longer than copying it.
 pub(crate) struct Message {
-    bytes: Bytes,
+    bytes: MessageBytes,
     at: usize,
     end: usize,
 }
 
-enum Bytes {
+enum MessageBytes {
     OfSlice(Arc<Payload>, usize),
     Together(Vec<u8>),
 }
@@ -48,7 +48,7 @@ impl Message {
                     break;
                 }
                 let (at, end) = (gone, slice.len().min(gone + MESSAGE_BYTES));
-                let bytes = Bytes::OfSlice(Arc::clone(payload), next);
+                let bytes = MessageBytes::OfSlice(Arc::clone(payload), next);
                 (next, gone) = if end == slice.len() { (next + 1, 0) } else { (next, end) };
                 return Some(Self { bytes, at, end });
             }
@@ -56,7 +56,7 @@ impl Message {
                 together.extend_from_slice(trailer.take().unwrap_or_default());
             }
             let end = together.len();
-            (end > 0).then_some(Self { bytes: Bytes::Together(together), at: 0, end })
+            (end > 0).then_some(Self { bytes: MessageBytes::Together(together), at: 0, end })
         })
     }
 }
@@ -80,7 +80,7 @@ impl Message {
     }
 
     fn of(bytes: Vec<u8>) -> Self {
-        Self { at: 0, end: bytes.len(), bytes: Bytes::Together(bytes) }
+        Self { at: 0, end: bytes.len(), bytes: MessageBytes::Together(bytes) }
     }
 }
 
@@ -91,8 +91,8 @@ impl Buf for Message {
 
     fn chunk(&self) -> &[u8] {
         let bytes = match &self.bytes {
-            Bytes::OfSlice(payload, index) => payload.slice(*index),
-            Bytes::Together(bytes) => bytes,
+            MessageBytes::OfSlice(payload, index) => payload.slice(*index),
+            MessageBytes::Together(bytes) => bytes,
         };
         &bytes[self.at..self.end]
     }

@@ -31,11 +31,11 @@ pub(crate) struct MadePartition {
 pub(crate) struct Attempts {
     /// Rows that earlier attempts of the load had committed.
     rows_before: AtomicU64,
-    names: Mutex<Names>,
+    names: Mutex<AttemptNames>,
 }
 
 #[derive(Debug, Default)]
-struct Names {
+struct AttemptNames {
     /// The id by which the load can be resumed, as soon as it can.
     resume: Option<String>,
     /// Whether rows can be left out of it.
@@ -118,10 +118,10 @@ impl Attempts {
     /// Begins with another load.
     pub(super) fn reset(&self) {
         self.set_rows_before(0);
-        *self.names() = Names::default();
+        *self.names() = AttemptNames::default();
     }
 
-    fn names(&self) -> MutexGuard<'_, Names> {
+    fn names(&self) -> MutexGuard<'_, AttemptNames> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,7 +32,7 @@ use crate::plan::Plan;
 const NAMED: usize = 3;
 
 /// Rows by node.
-type Rows = BTreeMap<NodeId, u64>;
+type RowsByNode = BTreeMap<NodeId, u64>;
 
 /// Compares the rows that were read and routed with those that were sent, node by node.
 pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
@@ -51,7 +51,7 @@ pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
 /// Rows of each node that were sent and are neither stored nor rejected: see [`check_dropped`].
 pub(crate) async fn check_dropped_by_node(
     plan: &Plan,
-    dropped: &Rows,
+    dropped: &RowsByNode,
     target: &Target,
 ) -> Result<()> {
     let facts = &plan.catalogue.facts;
@@ -85,8 +85,8 @@ pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client)
 /// say. It compares node by node, or the totals if some rows were routed by `other_trees`.
 pub(crate) fn check_receipts(
     plan: &Plan,
-    settled: &Rows,
-    receipts: &Rows,
+    settled: &RowsByNode,
+    receipts: &RowsByNode,
     other_trees: Option<u64>,
 ) -> Result<()> {
     let Some(others) = other_trees else {
@@ -122,7 +122,11 @@ fn never_sent(table: &Relation, rows: u64) -> String {
 }
 
 /// Refuses the nodes of which the two sides say different numbers.
-fn compare(plan: &Plan, (one, does): (&Rows, &str), (other, did): (&Rows, &str)) -> Result<()> {
+fn compare(
+    plan: &Plan,
+    (one, does): (&RowsByNode, &str),
+    (other, did): (&RowsByNode, &str),
+) -> Result<()> {
     let nodes = one.keys().chain(other.keys().filter(|node| !one.contains_key(node)));
     let differing = nodes.filter_map(|node| {
         let [one, other] = [one, other].map(|rows| rows.get(node).copied().unwrap_or(0));

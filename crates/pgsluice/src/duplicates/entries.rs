@@ -16,13 +16,13 @@ const AT_ONCE: usize = 512;
 
 /// The entries of all rows.
 pub(super) struct Entries<R> {
-    parts: Vec<Mutex<Part<R>>>,
+    parts: Vec<Mutex<EntryPart<R>>>,
     /// Those in memory, and the most of them.
     held: AtomicUsize,
     most: usize,
 }
 
-struct Part<R> {
+struct EntryPart<R> {
     held: Vec<Entry<R>>,
     file: Option<File>,
 }
@@ -31,7 +31,7 @@ impl<R: Rank + Send> Entries<R> {
     /// Those in memory take an eighth of `memory` bytes at most, because an allocator may keep what they took while
     /// rows are sent. A vector that grows takes twice its size.
     pub(super) fn new(memory: usize) -> Self {
-        let part = || Mutex::new(Part { held: Vec::new(), file: None });
+        let part = || Mutex::new(EntryPart { held: Vec::new(), file: None });
         let most = memory / 8 / 2 / size_of::<Entry<R>>();
         Self { parts: (0..PARTS).map(|_| part()).collect(), held: AtomicUsize::new(0), most }
     }
@@ -69,7 +69,7 @@ impl<R: Rank + Send> Entries<R> {
     }
 }
 
-impl<R: Rank> Part<R> {
+impl<R: Rank> EntryPart<R> {
     fn write(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,

@@ -57,7 +57,7 @@ impl Superseded {
 }
 
 /// What all threads see.
-struct Finding<'a> {
+struct DuplicateFinding<'a> {
     job: &'a Job,
     plan: &'a Plan,
     changes: &'a Changes,
@@ -95,7 +95,7 @@ pub(crate) fn find(
     control.progress.wait_for(Some(what.to_owned()));
     let secret = secret();
     let unkeyed = AtomicU64::new(0);
-    let finding = Finding { job, plan, changes, inputs, target, control, secret, unkeyed };
+    let finding = DuplicateFinding { job, plan, changes, inputs, target, control, secret, unkeyed };
     let found = match &changes.newer {
         Some(_) => finding.find::<RankedValue>(),
         None => finding.find::<NoRank>(),
@@ -112,7 +112,7 @@ pub(crate) fn find(
     found
 }
 
-impl Finding<'_> {
+impl DuplicateFinding<'_> {
     fn find<R: Ranked>(&self) -> Result<Superseded> {
         let entries = self.gather::<R>()?;
         let rows = Mutex::new((RoaringTreemap::new(), None));

@@ -3,13 +3,13 @@
 use pgsluice_core::catalog::{NodeId, label};
 use pgsluice_core::route::Cause;
 
-use super::Finding;
+use super::DuplicateFinding;
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Unit, option};
 use crate::route::row::Routed;
 use crate::source::{Reader, Split};
 
-impl Finding<'_> {
+impl DuplicateFinding<'_> {
     /// The error for a row of which it is not known in which leaf it meets others.
     pub(super) fn refused_place(
         &self,

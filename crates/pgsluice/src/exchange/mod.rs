@@ -72,12 +72,12 @@ pub(crate) struct Exchange<'a> {
     lock_session: Link,
     /// How many leaves one transaction can swap.
     most: usize,
-    leaves: Mutex<BTreeMap<NodeId, Claim>>,
+    leaves: Mutex<BTreeMap<NodeId, LeafClaim>>,
     moved: AtomicU64,
 }
 
 /// The state of a leaf that the input has rows for.
-enum Claim {
+enum LeafClaim {
     /// Its table is being made, with the first of its rows.
     Making,
     /// Its table is there.
@@ -141,7 +141,7 @@ impl<'a> Exchange<'a> {
     /// The table that is built for `node`, once it is there.
     pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
         match self.claims().get(&node) {
-            Some(Claim::Making | Claim::Made(_)) => Some(self.shadow_name(node)),
+            Some(LeafClaim::Making | LeafClaim::Made(_)) => Some(self.shadow_name(node)),
             _ => None,
         }
     }
@@ -168,8 +168,8 @@ impl<'a> Exchange<'a> {
     /// Returns the outcome of the exchange.
     pub(crate) fn done(&self) -> Exchanged {
         let claims = self.claims();
-        let kept = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Kept));
-        let made = claims.iter().filter(|(_, claim)| matches!(claim, Claim::Made(_)));
+        let kept = claims.iter().filter(|(_, claim)| matches!(claim, LeafClaim::Kept));
+        let made = claims.iter().filter(|(_, claim)| matches!(claim, LeafClaim::Made(_)));
         Exchanged {
             leaves: made.clone().count(),
             replaced: made.filter(|(node, _)| self.eligible.filled.contains(node)).count(),
@@ -213,7 +213,7 @@ impl<'a> Exchange<'a> {
     fn made(&self) -> Vec<(NodeId, Shadow)> {
         let claims = self.claims();
         let made = claims.iter().filter_map(|(node, claim)| match claim {
-            Claim::Made(shadow) => Some((*node, shadow.clone())),
+            LeafClaim::Made(shadow) => Some((*node, shadow.clone())),
             _ => None,
         });
         let mut made: Vec<_> = made.collect();
@@ -221,7 +221,7 @@ impl<'a> Exchange<'a> {
         made
     }
 
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<NodeId, Claim>> {
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<NodeId, LeafClaim>> {
         self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

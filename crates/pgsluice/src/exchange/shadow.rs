@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::Client;
 
-use super::{Claim, Exchange, TOO_MANY};
+use super::{Exchange, LeafClaim, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::sql::{BuildStage, Defined, Definition, LeafReader};
@@ -94,9 +94,9 @@ impl<'a> Maker<'a> {
     pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
         let mut claims = self.exchange.claims();
         if let Some(defined) = destination.made {
-            claims.insert(node, Claim::Made(Shadow { defined, rows: 0 }));
+            claims.insert(node, LeafClaim::Made(Shadow { defined, rows: 0 }));
         }
-        if let Some(Claim::Made(shadow)) = claims.get_mut(&node) {
+        if let Some(LeafClaim::Made(shadow)) = claims.get_mut(&node) {
             shadow.rows += rows;
         }
     }
@@ -127,15 +127,15 @@ impl Exchange<'_> {
         }
         let mut claims = self.claims();
         match claims.get(&node) {
-            Some(Claim::Making) => Turn::Anothers,
-            Some(Claim::Made(_)) => Turn::Made,
-            Some(Claim::Kept) => Turn::TooMany,
+            Some(LeafClaim::Making) => Turn::Anothers,
+            Some(LeafClaim::Made(_)) => Turn::Made,
+            Some(LeafClaim::Kept) => Turn::TooMany,
             None if claims.len() < self.most => {
-                claims.insert(node, Claim::Making);
+                claims.insert(node, LeafClaim::Making);
                 Turn::Mine
             }
             None => {
-                claims.insert(node, Claim::Kept);
+                claims.insert(node, LeafClaim::Kept);
                 Turn::TooMany
             }
         }

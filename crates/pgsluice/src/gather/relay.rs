@@ -70,7 +70,7 @@ pub struct Copy {
 pub struct Relay {
     plan: Arc<Plan>,
     own: Own,
-    payloads: Receiver<Gathered>,
+    payloads: Receiver<RelayPieces>,
     back: Sender<Payload>,
     /// The COPY that has begun.
     copying: Option<Wire>,
@@ -82,7 +82,7 @@ pub struct Relay {
 }
 
 /// A payload; None behind the last one.
-type Gathered = Result<Option<Payload>>;
+type RelayPieces = Result<Option<Payload>>;
 
 impl Relay {
     /// Reads the catalogue of `target`, and begins to gather the rows of `job`. What the job says besides its input,
@@ -109,7 +109,7 @@ impl Relay {
         let (back, returned) = channel();
         let (of_thread, control) = (Arc::clone(&plan), Arc::clone(control));
         thread::spawn(move || {
-            let gathering = Gathering { plan: &of_thread, full: &full, returned: &returned };
+            let gathering = RelayGathering { plan: &of_thread, full: &full, returned: &returned };
             let gathered = gathering.run(&job.input.files, job.speed.memory, &control);
             let _ = full.send(gathered.map(|()| None));
         });
@@ -226,13 +226,13 @@ impl Relay {
 }
 
 /// The thread that gathers.
-struct Gathering<'g> {
+struct RelayGathering<'g> {
     plan: &'g Plan,
-    full: &'g SyncSender<Gathered>,
+    full: &'g SyncSender<RelayPieces>,
     returned: &'g Receiver<Payload>,
 }
 
-impl Gathering<'_> {
+impl RelayGathering<'_> {
     /// Gathers all rows; it ends early when nobody takes them any more.
     fn run(&self, inputs: &Inputs, memory: usize, control: &Control) -> Result<()> {
         let mut reader = Reader::new(inputs.clone(), &self.plan.shape);

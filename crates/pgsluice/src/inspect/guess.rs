@@ -33,7 +33,8 @@ pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
     if !is_text || !error.sqlstate().is_some_and(|code| code.starts_with("22")) {
         return None;
     }
-    let opening = Opening::read(input, &job.input, plan).filter(|opening| opening.has(place))?;
+    let opening =
+        GuessOpening::read(input, &job.input, plan).filter(|opening| opening.has(place))?;
     opening.guess(&job.input, plan)
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
 }
 
 /// The rows that an input begins with.
-struct Opening {
+struct GuessOpening {
     /// Its text, without a byte order mark.
     text: Vec<u8>,
     /// Where each row begins, and the row; those of the header among them.
@@ -58,7 +59,7 @@ struct Opening {
     headers: usize,
 }
 
-impl Opening {
+impl GuessOpening {
     fn read(input: &Input, how: &InputOptions, plan: &Plan) -> Option<Self> {
         let mut bytes = input.opening(OPENING as u64)?;
         let mark = "\u{feff}".as_bytes();

@@ -38,13 +38,13 @@ const KEYS: usize = 64;
 const LEAVES: usize = 32;
 
 /// The texts of the fields that the router wants, in its order; None is NULL.
-type Values = Vec<Option<String>>;
+type TestValues = Vec<Option<String>>;
 
 /// Rows chosen for the self-test, with their leaves.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     looked_at: usize,
-    rows: Vec<(NodeId, Values)>,
+    rows: Vec<(NodeId, TestValues)>,
     leaves: HashSet<NodeId>,
     shapes: HashSet<Vec<Option<String>>>,
 }
@@ -91,9 +91,9 @@ impl Samples {
     }
 
     /// The keys to ask about, by leaf: the rows and their variants at bounds.
-    fn keys(&self, plan: &Plan) -> BTreeMap<NodeId, Vec<Values>> {
-        let mut keys: BTreeMap<NodeId, Vec<Values>> = BTreeMap::new();
-        let mut seen: HashSet<Values> = HashSet::new();
+    fn keys(&self, plan: &Plan) -> BTreeMap<NodeId, Vec<TestValues>> {
+        let mut keys: BTreeMap<NodeId, Vec<TestValues>> = BTreeMap::new();
+        let mut seen: HashSet<TestValues> = HashSet::new();
         let rows = self.rows.iter().cloned();
         let variants = self.rows.iter().flat_map(|(leaf, values)| at_bounds(plan, *leaf, values));
         for (leaf, values) in rows.chain(variants) {
@@ -106,7 +106,7 @@ impl Samples {
     }
 }
 
-fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<Values> {
+fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<TestValues> {
     let value = |slot| match keys.get(slot, row) {
         Value::Missing => None,
         Value::Null => Some(None),
@@ -136,8 +136,8 @@ fn shape(value: &str) -> String {
 fn at_bounds<'p>(
     plan: &'p Plan,
     leaf: NodeId,
-    values: &'p Values,
-) -> impl Iterator<Item = (NodeId, Values)> + 'p {
+    values: &'p TestValues,
+) -> impl Iterator<Item = (NodeId, TestValues)> + 'p {
     let way = std::iter::successors(Some(leaf), |&node| plan.tree.nodes[node].parent);
     let near = way.filter_map(|child| Some((plan.tree.nodes[child].parent?, child)));
     near.flat_map(|(node, child)| {
@@ -174,9 +174,9 @@ fn edges(plan: &Plan, child: NodeId) -> Vec<Vec<Option<Option<String>>>> {
 fn variant(
     plan: &Plan,
     node: NodeId,
-    values: &Values,
+    values: &TestValues,
     edge: &[Option<Option<String>>],
-) -> Option<(NodeId, Values)> {
+) -> Option<(NodeId, TestValues)> {
     let mut values = values.clone();
     let columns = &plan.tree.nodes[node].key.as_ref()?.columns;
     for (column, value) in columns.iter().zip(edge) {
@@ -228,7 +228,7 @@ pub async fn ask(
 
 async fn ask_over(
     plan: &Plan,
-    keys: &BTreeMap<NodeId, Vec<Values>>,
+    keys: &BTreeMap<NodeId, Vec<TestValues>>,
     link: &Link,
     control: &Control,
 ) -> Result<SelfTest> {
@@ -264,7 +264,7 @@ async fn ask_leaf(
     leaf: NodeId,
     constraint: &str,
     columns: &[ReadColumn],
-    keys: &[Values],
+    keys: &[TestValues],
 ) -> Result<Result<usize>> {
     // Those that the table has.
     let wanted = plan.router.wanted().iter().enumerate();
@@ -274,14 +274,14 @@ async fn ask_leaf(
         .collect();
     let names: Vec<&str> =
         wanted.iter().map(|(_, field)| plan.catalogue.columns[*field].as_str()).collect();
-    let keys: Vec<Values> = keys
+    let keys: Vec<TestValues> = keys
         .iter()
         .map(|values| wanted.iter().filter_map(|(slot, _)| values.get(*slot).cloned()).collect())
         .collect();
     // Without names that are safe under any search_path the server is not asked about this leaf.
     let Some(question) = constraint::meets(constraint, columns, &names) else { return Ok(Ok(0)) };
     let statement = client.prepare(&question).await?;
-    let ask = |values: &Values| {
+    let ask = |values: &TestValues| {
         let parameters: Vec<_> =
             values.iter().map(|value| Box::new(value.clone()) as Box<dyn ToSql + Sync>).collect();
         let statement = &statement;
@@ -324,7 +324,7 @@ fn disagreement(
     leaf: NodeId,
     constraint: &str,
     names: &[&str],
-    values: &Values,
+    values: &TestValues,
 ) -> Error {
     let key: Vec<String> = names
         .iter()

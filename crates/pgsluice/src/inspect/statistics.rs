@@ -10,7 +10,7 @@ use crate::plan::Plan;
 const MOST_INPUTS: usize = 1000;
 
 /// The values that a column may have: the least and the greatest, and how they are spelled.
-struct Span {
+struct KeySpan {
     ends: [OwnedDatum; 2],
     texts: [String; 2],
 }
@@ -23,7 +23,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let Some(KeyColumn::Native { column, field: Some(field), ty }) = key.columns.first() else {
         return None;
     };
-    let Span { ends: [least, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
+    let KeySpan { ends: [least, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
     let may_meet = |bound: &Bound| match bound {
         Bound::List(values) => {
             values.iter().flatten().any(|value| (&least..=&greatest).contains(&value))
@@ -53,19 +53,19 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     ))
 }
 
-fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<Span> {
+fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<KeySpan> {
     let inputs = &job.input.files;
     if inputs.len() > MOST_INPUTS {
         return None;
     }
-    let (mut found, mut scratch): (Option<Span>, _) = (None, Vec::new());
+    let (mut found, mut scratch): (Option<KeySpan>, _) = (None, Vec::new());
     for input in inputs.iter() {
         for text in plan.shape.extremes(input, field)? {
             let datum = OwnedDatum::from(ty.parse(&text, &mut scratch)?);
             let text = String::from_utf8(text).ok()?;
-            let Some(Span { ends: [least, greatest], texts: [from, to] }) = &mut found else {
+            let Some(KeySpan { ends: [least, greatest], texts: [from, to] }) = &mut found else {
                 let (ends, texts) = ([datum.clone(), datum], [text.clone(), text]);
-                found = Some(Span { ends, texts });
+                found = Some(KeySpan { ends, texts });
                 continue;
             };
             if datum < *least {

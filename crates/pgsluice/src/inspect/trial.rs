@@ -110,7 +110,7 @@ async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<O
             continue;
         }
         let mut reader = Reader::new(Inputs::from(input.clone()), &plan.shape.in_text());
-        let (mut sent, mut left) = (Sent::default(), SAMPLE_ROWS);
+        let (mut sent, mut left) = (TrialSent::default(), SAMPLE_ROWS);
         let mut bytes_left = SAMPLE_BYTES;
         let mut sink = pin!(transaction.copy_in::<_, Bytes>(&statement).await?);
         let mut outcome = Ok(());
@@ -141,7 +141,7 @@ async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<O
 
 /// Where the rows of one input stand that were sent.
 #[derive(Default)]
-struct Sent {
+struct TrialSent {
     /// Of each row the line of the COPY behind it, its byte and its line in the input.
     rows: Vec<(u64, u64, u64)>,
     lines: u64,
@@ -149,7 +149,7 @@ struct Sent {
     refused: HashMap<usize, RowRefusal>,
 }
 
-impl Sent {
+impl TrialSent {
     /// The first `most` rows of a split, as COPY takes them.
     fn add(&mut self, split: &Split, most: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(split.bytes.len() + 1);

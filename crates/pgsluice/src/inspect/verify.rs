@@ -143,7 +143,7 @@ async fn compare(
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
     let left_out = Side { plan, job, rejected }.copy(&transaction).await?;
-    let mut comparison = Comparison::new(plan, &transaction);
+    let mut comparison = AuditComparison::new(plan, &transaction);
     let audit = match &plan.changes {
         Some(changes) => comparison.run_changed(changes).await?,
         None => comparison.run(scope).await?,
@@ -153,7 +153,7 @@ async fn compare(
 }
 
 /// Two sides in one snapshot.
-struct Comparison<'a> {
+struct AuditComparison<'a> {
     plan: &'a Plan,
     transaction: &'a Transaction<'a>,
     /// The table as a query names it.
@@ -162,7 +162,7 @@ struct Comparison<'a> {
     leaves: BTreeMap<String, VerifiedLeaf>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> AuditComparison<'a> {
     fn new(plan: &'a Plan, transaction: &'a Transaction<'a>) -> Self {
         let facts = plan.catalogue.facts.iter().enumerate();
         let nodes = facts.map(|(node, facts)| (facts.oid, node)).collect();

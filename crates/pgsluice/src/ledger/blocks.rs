@@ -26,10 +26,10 @@ pub(super) struct StreamBlock {
 
 /// The blocks of a load.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Mutex<State>);
+pub(super) struct Blocks(Mutex<BlockState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct BlockState {
     /// Blocks of earlier runs that this run has not read again yet, by source and start.
     known: BTreeMap<(u32, u64), StreamBlock>,
     /// Blocks that are not known to be in the ledger, by split.
@@ -42,7 +42,7 @@ impl Blocks {
     /// Makes blocks that begin with those of earlier runs.
     pub(super) fn of(earlier: Vec<StreamBlock>) -> Self {
         let known = earlier.into_iter().map(|block| ((block.source, block.start), block)).collect();
-        Self(Mutex::new(State { known, ..State::default() }))
+        Self(Mutex::new(BlockState { known, ..BlockState::default() }))
     }
 
     /// Records a split of a stream; refuses one that is not what an earlier run has read.
@@ -92,7 +92,7 @@ impl Blocks {
     }
 }
 
-impl State {
+impl BlockState {
     /// Records the block of a split; false if earlier runs have read something else there.
     fn meet(&mut self, split: u32, block: StreamBlock) -> bool {
         let StreamBlock { source, start, stop, .. } = block;

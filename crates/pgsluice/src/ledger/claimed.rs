@@ -32,12 +32,12 @@ impl StoredReceipt {
 /// The rows of one tree's nodes that are in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claimed {
-    nodes: HashMap<usize, OfNode>,
+    nodes: HashMap<usize, ClaimedNode>,
     reach: Origin,
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfNode {
+struct ClaimedNode {
     upto: Origin,
     /// The ranges, in order and apart from one another.
     ranges: Vec<(u32, u64, u64)>,
@@ -56,7 +56,7 @@ impl Claimed {
             node.rows += receipt.rows;
             claimed.reach = claimed.reach.max(receipt.reach());
         }
-        claimed.nodes.values_mut().for_each(OfNode::tidy);
+        claimed.nodes.values_mut().for_each(ClaimedNode::tidy);
         claimed
     }
 
@@ -82,7 +82,7 @@ impl Claimed {
     }
 }
 
-impl OfNode {
+impl ClaimedNode {
     fn tidy(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.retain(|&(input, _, at)| Origin { input, at } > self.upto);

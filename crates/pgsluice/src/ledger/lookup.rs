@@ -107,7 +107,7 @@ pub async fn list(
     control: &Control,
 ) -> Result<Vec<LedgerEntry>> {
     let listing = async {
-        match Session::open(target, schema, Access::Read).await? {
+        match LookupSession::open(target, schema, Access::Read).await? {
             Some(session) => session.entries(filter).await,
             None => Ok(Vec::new()),
         }
@@ -121,10 +121,10 @@ pub async fn show(target: &Target, schema: &str, id: &str, control: &Control) ->
 }
 
 async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
-    let Some(session) = Session::open(target, schema, Access::Read).await? else {
+    let Some(session) = LookupSession::open(target, schema, Access::Read).await? else {
         return Err(unknown(id));
     };
-    let Session { client, schema, .. } = &session;
+    let LookupSession { client, schema, .. } = &session;
     let rows = session.rows(Some(id), &Filter::default()).await?;
     let row = rows.first().ok_or_else(|| unknown(id))?;
     let named = Participant::new(schema, id);
@@ -182,7 +182,7 @@ fn position(text: &str) -> Option<Box<RawValue>> {
 ///
 /// Fails if the ledger has no such load, or if it is running.
 pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<()> {
-    let Some(session) = Session::open(target, schema, Access::Write).await? else {
+    let Some(session) = LookupSession::open(target, schema, Access::Write).await? else {
         return Err(unknown(id));
     };
     if Participant::new(&session.schema, id).find(&session.client).await?.is_none() {
@@ -205,7 +205,7 @@ pub async fn forget_all(
     only_unfinished: bool,
 ) -> Result<Forgotten> {
     let mut forgotten = Forgotten::default();
-    let Some(session) = Session::open(target, schema, Access::Write).await? else {
+    let Some(session) = LookupSession::open(target, schema, Access::Write).await? else {
         return Ok(forgotten);
     };
     for LedgerEntry { id, state, .. } in session.entries(filter).await? {
@@ -225,14 +225,14 @@ pub async fn forget_all(
 const FINISHED: &str = "finished";
 
 /// A session that looks at a ledger.
-struct Session {
+struct LookupSession {
     client: Client,
     schema: Schema,
     /// The user's own, by which the names of tables are found.
     search_path: String,
 }
 
-impl Session {
+impl LookupSession {
     /// None if there is no ledger.
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
         let (client, schema) = (connect(target).await?, Schema::new(schema));

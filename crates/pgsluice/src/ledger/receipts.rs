@@ -13,18 +13,18 @@ use pgsluice_core::position::Origin;
 
 /// All receipts of a load that are known to be committed.
 #[derive(Debug, Default)]
-pub(super) struct Receipts(Mutex<State>);
+pub(super) struct Receipts(Mutex<ReceiptState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ReceiptState {
     /// The number of the next one.
     next: i64,
-    by_node: HashMap<usize, Vec<Held>>,
+    by_node: HashMap<usize, Vec<HeldReceipt>>,
 }
 
 /// What of a receipt decides whether another covers it.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldReceipt {
     number: i64,
     reach: Origin,
     rows: u64,
@@ -43,7 +43,7 @@ impl Receipts {
     /// Makes receipts that begin with those of earlier runs for the same tree; new ones are numbered
     /// from `next` on.
     pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r StoredReceipt>) -> Self {
-        let mut state = State { next, by_node: HashMap::new() };
+        let mut state = ReceiptState { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))
     }
@@ -92,10 +92,10 @@ impl Receipts {
     }
 }
 
-impl State {
+impl ReceiptState {
     fn hold(&mut self, receipt: &StoredReceipt) {
         let StoredReceipt { number, rows, counts, .. } = *receipt;
-        let held = Held { number, reach: receipt.reach(), rows, counts };
+        let held = HeldReceipt { number, reach: receipt.reach(), rows, counts };
         self.by_node.entry(receipt.node).or_default().push(held);
     }
 }

@@ -42,7 +42,7 @@ const LEDGER_BLOCKS: u32 = 16;
 const AT_ONCE: usize = 64 << 10;
 
 /// Rows that are read, and go as they are.
-struct Rows {
+struct SmallRows {
     reader: Reader,
     used: Option<Split>,
     /// Those that are not sent yet, each with a newline behind it.
@@ -68,7 +68,7 @@ struct Small<'a> {
 }
 
 /// Rows that are in the table.
-struct Stored {
+struct SmallStored {
     relation: Relation,
     read: u64,
     bytes_read: u64,
@@ -101,16 +101,16 @@ pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
 
 impl Small<'_> {
     /// Stores all rows, or none: then it returns `None`.
-    async fn store(&self, asked: Asked) -> Answer<Option<Stored>> {
+    async fn store(&self, asked: SmallQuestion) -> SmallAnswer<Option<SmallStored>> {
         let Attempt { job, target, control, run, .. } = *self.attempt;
         let client = &self.link.client;
         let known = look(client, asked, job, self.named.as_ref()).await?;
-        let Some((table, Known { earlier, published })) = known else { return Ok(None) };
+        let Some((table, KnownLoad { earlier, published })) = known else { return Ok(None) };
         published.into_iter().for_each(|warning| control.progress.warn(warning));
-        let Some(mut rows) = Rows::begin(job, &table) else { return Ok(None) };
+        let Some(mut rows) = SmallRows::begin(job, &table) else { return Ok(None) };
         self.attempt.opening.row_sent();
         let of = self.named.as_ref().map(|named| LoadRun { named, run });
-        let receipt = |rows: &Rows| match of {
+        let receipt = |rows: &SmallRows| match of {
             Some(of) => new_handful(job, of, &table, rows.count).ok(),
             None => Some(String::new()),
         };
@@ -130,13 +130,13 @@ impl Small<'_> {
         let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
         words.into_iter().for_each(|words| control.progress.warn(words));
         let (read, bytes_read) = (rows.count, rows.bytes_read);
-        Ok(Some(Stored { relation: table.relation, read, bytes_read, stored }))
+        Ok(Some(SmallStored { relation: table.relation, read, bytes_read, stored }))
     }
 
     /// Counts rows that are in the table.
-    async fn finish(&self, rows: Stored) -> Result<Summary> {
+    async fn finish(&self, rows: SmallStored) -> Result<Summary> {
         let Attempt { id, control, .. } = *self.attempt;
-        let Stored { relation, read, bytes_read, stored } = rows;
+        let SmallStored { relation, read, bytes_read, stored } = rows;
         control.progress.rows_loaded.store(stored, Relaxed);
         control.progress.payloads.store(1, Relaxed);
         if stored != read {
@@ -175,15 +175,15 @@ fn may_be(job: &Job) -> bool {
 }
 
 /// What the server says of the table, and of the ledger if one is kept.
-struct Asked {
-    table: Answer<Option<FoundTable>>,
-    ledger: Option<Answer<Vec<SimpleQueryMessage>>>,
+struct SmallQuestion {
+    table: SmallAnswer<Option<FoundTable>>,
+    ledger: Option<SmallAnswer<Vec<SimpleQueryMessage>>>,
 }
 
-type Answer<T> = Result<T, tokio_postgres::Error>;
+type SmallAnswer<T> = Result<T, tokio_postgres::Error>;
 
 /// Asks about the table and the ledger, and changes nothing.
-async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> Asked {
+async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> SmallQuestion {
     let find = find(client, job);
     let glance = async {
         let named = named?;
@@ -191,17 +191,17 @@ async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> Asked {
         Some(client.simple_query(&glance).await)
     };
     let (table, ledger) = join(find, glance).await;
-    Asked { table, ledger }
+    SmallQuestion { table, ledger }
 }
 
-async fn find(client: &Client, job: &Job) -> Answer<Option<FoundTable>> {
+async fn find(client: &Client, job: &Job) -> SmallAnswer<Option<FoundTable>> {
     let counts = job.input.files.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
     lookup::find(&job.target.table, counts, client).await
 }
 
 /// The answers of the ledger about a load that it does not have.
 #[derive(Default)]
-struct Known {
+struct KnownLoad {
     /// A load that has loaded the same inputs before.
     earlier: Option<Earlier>,
     /// The warning about publications that include the ledger.
@@ -220,16 +220,16 @@ fn questions(named: &Participant, job: &Job) -> [String; 3] {
 /// must follow: the table does not exist, the ledger has the load, or the ledger cannot be made.
 async fn look(
     client: &Client,
-    Asked { table, ledger }: Asked,
+    SmallQuestion { table, ledger }: SmallQuestion,
     job: &Job,
     named: Option<&Participant>,
-) -> Answer<Option<(FoundTable, Known)>> {
+) -> SmallAnswer<Option<(FoundTable, KnownLoad)>> {
     let known = match named.zip(ledger) {
         Some((named, glanced)) => match ask_ledger(named, glanced, job, client).await? {
             Some(known) => known,
             None => return Ok(None),
         },
-        None => Known::default(),
+        None => KnownLoad::default(),
     };
     let table = match table {
         // It may have come in between where there was no ledger yet.
@@ -242,10 +242,10 @@ async fn look(
 /// Returns the answers of the ledger; `None` if it has this load, or may not be used. The whole load then says why.
 async fn ask_ledger(
     named: &Participant,
-    glanced: Answer<Vec<SimpleQueryMessage>>,
+    glanced: SmallAnswer<Vec<SimpleQueryMessage>>,
     job: &Job,
     client: &Client,
-) -> Answer<Option<Known>> {
+) -> SmallAnswer<Option<KnownLoad>> {
     match glanced {
         Ok(said) => {
             if let Some(answers) = glance::answers(&said) {
@@ -264,16 +264,16 @@ async fn ask_ledger(
 }
 
 /// Reads the answers to [`questions`].
-fn answered(named: &Participant, answers: &[Vec<&SimpleQueryRow>]) -> Option<Known> {
+fn answered(named: &Participant, answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
     let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
     if first(0).is_some() {
         return None;
     }
     let earlier = first(1).and_then(|row| Earlier::of(row));
-    Some(Known { earlier, published: first(2).and_then(|row| named.schema.warning(row)) })
+    Some(KnownLoad { earlier, published: first(2).and_then(|row| named.schema.warning(row)) })
 }
 
-impl Rows {
+impl SmallRows {
     /// The first rows. None if the inputs are too long for the table, have no rows, or begin with some that are not
     /// well formed.
     fn begin(job: &Job, table: &FoundTable) -> Option<Self> {
@@ -320,11 +320,11 @@ async fn copy<T>(
     link: &Link,
     job: &Job,
     table: &FoundTable,
-    before: impl Future<Output = Answer<T>>,
-    rows: &mut Rows,
-    receipt: impl Fn(&Rows) -> Option<String>,
+    before: impl Future<Output = SmallAnswer<T>>,
+    rows: &mut SmallRows,
+    receipt: impl Fn(&SmallRows) -> Option<String>,
     control: &Control,
-) -> Answer<Option<(u64, T)>> {
+) -> SmallAnswer<Option<(u64, T)>> {
     let client = &link.client;
     let format = format_for(&job.input.format, table.version);
     let columns = job.input.columns.as_deref().unwrap_or(&table.columns);

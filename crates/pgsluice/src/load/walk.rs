@@ -28,15 +28,15 @@ const NAMED: usize = 3;
 
 /// Rows of the input that receipts claim.
 #[derive(Debug, Default)]
-struct Found {
+struct FoundRows {
     /// The rows that each claimant's receipts claim, and how many of them no other receipts claim.
-    of: BTreeMap<Claimant, Rows>,
+    of: BTreeMap<Claimant, WalkedRows>,
     /// Each row once.
     rows: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Rows {
+struct WalkedRows {
     all: u64,
     alone: u64,
 }
@@ -68,7 +68,7 @@ fn walk(
     plan: &Plan,
     ledger: &Ledger,
     superseded: &Superseded,
-) -> Result<Found> {
+) -> Result<FoundRows> {
     let Attempt { job, target, control, .. } = *attempt;
     let mut reader = Reader::new(job.input.files.clone(), &plan.shape);
     reader.skips_streams = true;
@@ -76,7 +76,7 @@ fn walk(
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
     let look = |reading: &Reading| look(plan, ledger, superseded, reading, target, control);
-    let mut found = Found::default();
+    let mut found = FoundRows::default();
     reading.look_through(routers, control, look)?.into_iter().for_each(|by| found.add(by));
     Ok(found)
 }
@@ -89,8 +89,8 @@ fn look(
     reading: &Reading,
     target: &Target,
     control: &Control,
-) -> Result<Found> {
-    let mut found = Found::default();
+) -> Result<FoundRows> {
+    let mut found = FoundRows::default();
     let mut routing = Routing::new(plan, control, target);
     let (mut scratch, mut claimants) = (Scratch::default(), Vec::new());
     while let Some(split) = reading.next(control) {
@@ -117,7 +117,7 @@ fn look(
     Ok(found)
 }
 
-impl Found {
+impl FoundRows {
     fn count(&mut self, claimants: &[Claimant]) {
         self.rows += u64::from(!claimants.is_empty());
         for claimant in claimants {
@@ -145,7 +145,7 @@ impl Found {
             receipts.entry(*claimant).or_default();
         }
         let differing = receipts.iter().filter_map(|(claimant, &rows)| {
-            let Rows { all, alone } = self.of.get(claimant).copied().unwrap_or_default();
+            let WalkedRows { all, alone } = self.of.get(claimant).copied().unwrap_or_default();
             let is_possible = alone <= rows && (rows <= all || !is_whole);
             (!is_possible).then(|| {
                 let table = ledger.label_of(*claimant, plan);

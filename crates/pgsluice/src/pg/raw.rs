@@ -3,14 +3,14 @@
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Sync + Send>>;
+type RawOutcome<T> = Result<T, Box<dyn std::error::Error + Sync + Send>>;
 
 /// A value of any type: its bytes on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Raw(pub(crate) Vec<u8>);
 
 impl<'a> FromSql<'a> for Raw {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Outcome<Self> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> RawOutcome<Self> {
         Ok(Self(raw.to_vec()))
     }
 
@@ -20,7 +20,7 @@ impl<'a> FromSql<'a> for Raw {
 }
 
 impl ToSql for Raw {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> RawOutcome<IsNull> {
         out.extend_from_slice(&self.0);
         Ok(IsNull::No)
     }
@@ -37,7 +37,7 @@ impl ToSql for Raw {
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
 
 impl ToSql for Text<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> RawOutcome<IsNull> {
         out.extend_from_slice(self.0);
         Ok(IsNull::No)
     }

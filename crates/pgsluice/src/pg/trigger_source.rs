@@ -8,7 +8,7 @@ const LONGEST: usize = 60;
 
 /// A word or a sign of the source.
 #[derive(Debug, PartialEq, Eq)]
-enum Token {
+enum SourceToken {
     /// An identifier or a keyword, in lower case unless it is quoted.
     Word(String),
     Sign(char),
@@ -19,10 +19,10 @@ enum Token {
 pub(super) fn keeps_key(body: &str, key: &[String]) -> bool {
     let Some(tokens) = tokens(body) else { return false };
     let word = |at: usize| match tokens.get(at) {
-        Some(Token::Word(word)) => Some(word.as_str()),
+        Some(SourceToken::Word(word)) => Some(word.as_str()),
         _ => None,
     };
-    let is_sign = |at: usize, sign: char| tokens.get(at) == Some(&Token::Sign(sign));
+    let is_sign = |at: usize, sign: char| tokens.get(at) == Some(&SourceToken::Sign(sign));
     let is_returned = |at: usize| at > 0 && word(at - 1) == Some("return") && is_sign(at + 1, ';');
     let is_other_column = |at: usize| {
         let column = word(at + 2).filter(|column| column.is_ascii() && column.len() <= LONGEST);
@@ -38,7 +38,7 @@ pub(super) fn keeps_key(body: &str, key: &[String]) -> bool {
 }
 
 /// Returns the tokens; `None` if a string or a name may be written in an unusual way.
-fn tokens(body: &str) -> Option<Vec<Token>> {
+fn tokens(body: &str) -> Option<Vec<SourceToken>> {
     let mut tokens = Vec::new();
     let mut rest = body;
     while let Some(first) = rest.chars().next() {
@@ -56,7 +56,7 @@ fn tokens(body: &str) -> Option<Vec<Token>> {
                 if literal.contains('\\') || is_prefix(&tokens, body, rest) {
                     return None;
                 }
-                tokens.push(Token::Literal);
+                tokens.push(SourceToken::Literal);
                 after
             }
             '"' => {
@@ -64,19 +64,19 @@ fn tokens(body: &str) -> Option<Vec<Token>> {
                 if after.starts_with('"') || is_prefix(&tokens, body, rest) {
                     return None;
                 }
-                tokens.push(Token::Word(name.to_owned()));
+                tokens.push(SourceToken::Word(name.to_owned()));
                 after
             }
             '$' | '\\' => return None,
             _ if first.is_alphabetic() || first == '_' || !first.is_ascii() => {
                 let is_end = |it: char| it.is_ascii() && !it.is_ascii_alphanumeric() && it != '_';
                 let end = rest.find(is_end).unwrap_or(rest.len());
-                tokens.push(Token::Word(rest[..end].to_ascii_lowercase()));
+                tokens.push(SourceToken::Word(rest[..end].to_ascii_lowercase()));
                 &rest[end..]
             }
             _ => {
                 if !first.is_ascii_whitespace() {
-                    tokens.push(Token::Sign(first));
+                    tokens.push(SourceToken::Sign(first));
                 }
                 &rest[first.len_utf8()..]
             }
@@ -86,11 +86,11 @@ fn tokens(body: &str) -> Option<Vec<Token>> {
 }
 
 /// Whether a prefix right before `rest` changes how its string or name is read, as in `E'\n'` and `U&"d\0061t"`.
-fn is_prefix(tokens: &[Token], body: &str, rest: &str) -> bool {
+fn is_prefix(tokens: &[SourceToken], body: &str, rest: &str) -> bool {
     let before = body[..body.len() - rest.len()].chars().next_back();
     match tokens.last() {
-        Some(Token::Sign('&')) => true,
-        Some(Token::Word(word)) if matches!(word.as_str(), "e" | "b" | "x" | "n") => {
+        Some(SourceToken::Sign('&')) => true,
+        Some(SourceToken::Word(word)) if matches!(word.as_str(), "e" | "b" | "x" | "n") => {
             before.is_some_and(|it| it.is_ascii_alphabetic())
         }
         _ => false,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pgsluice_core::split::Splitter;
 use serde::Deserialize;
 
-use super::Batch;
+use super::RejectBatch;
 use crate::source::Input;
 use pgsluice_core::position::Origin;
 
@@ -20,7 +20,7 @@ pub(crate) struct Before<'b> {
 
 /// The fields of a line of the log that matter here.
 #[derive(Deserialize)]
-struct Known {
+struct KnownRejects {
     load: String,
     source: String,
     offset: u64,
@@ -29,7 +29,7 @@ struct Known {
 impl Before<'_> {
     /// Pairs each row with its reason, as far as both are whole: the last one written may be torn. None
     /// if the files are not those of the load `id`.
-    pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<Batch>> {
+    pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<RejectBatch>> {
         let mut found = Vec::new();
         // What is behind a torn row is not looked at.
         let _ = self.splitter.clone().scan(rows, true, &mut found);
@@ -42,7 +42,7 @@ impl Before<'_> {
             let log = begin..begin + line.len() as u64;
             begin = log.end;
             let Some(line) = line.strip_suffix(b"\n") else { break };
-            let Known { load, source, offset } = serde_json::from_slice(line).ok()?;
+            let KnownRejects { load, source, offset } = serde_json::from_slice(line).ok()?;
             if load != id {
                 return None;
             }
@@ -50,7 +50,7 @@ impl Before<'_> {
             let origin = |input| Origin { input: input as u32, at: offset };
             let is_kept = source.is_some_and(|input| left.remove(&origin(input)));
             let Some(rows) = whole.next() else { break };
-            batches.push(Batch { rows, log, is_kept });
+            batches.push(RejectBatch { rows, log, is_kept });
         }
         // Reasons are written first: rows without any are another's.
         (!log.is_empty() || rows.is_empty()).then_some(batches)

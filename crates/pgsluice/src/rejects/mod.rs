@@ -67,18 +67,18 @@ pub(crate) struct RejectFiles {
     most: Most,
     /// The header of the inputs, if they have one and as soon as it was read.
     header: Arc<OnceLock<Vec<u8>>>,
-    written: Mutex<Written>,
+    written: Mutex<WrittenRejects>,
     count: AtomicU64,
 }
 
-struct Written {
+struct WrittenRejects {
     rows: Output,
     log: Output,
-    batches: Vec<Batch>,
+    batches: Vec<RejectBatch>,
 }
 
 /// The rejects of one transaction: their places in both files.
-struct Batch {
+struct RejectBatch {
     rows: Range<u64>,
     log: Range<u64>,
     is_kept: bool,
@@ -122,7 +122,7 @@ impl RejectFiles {
         before: Option<&Before<'_>>,
     ) -> Result<Self> {
         let (rows, log) = (Output::open(job.file.clone())?, Output::open(job.log())?);
-        let mut written = Written { rows, log, batches: Vec::new() };
+        let mut written = WrittenRejects { rows, log, batches: Vec::new() };
         match before {
             Some(before) => written.take_up(id, before)?,
             None => written.check_empty()?,
@@ -172,7 +172,7 @@ impl RejectFiles {
     /// Writes the rejects of a transaction that is about to be committed; see [`Self::withdraw`].
     pub(crate) fn write(&self, rejects: &[Reject]) -> Result<usize> {
         let mut written = self.written.lock();
-        let Written { rows, log, batches } = &mut *written;
+        let WrittenRejects { rows, log, batches } = &mut *written;
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
         for Reject { place: Location { source, line, offset, unit, .. }, reason, row, .. } in
             rejects
@@ -192,7 +192,7 @@ impl RejectFiles {
         {
             rows.append(&[&header[..], b"\n"].concat())?;
         }
-        batches.push(Batch { rows: rows.append(&bytes)?, log, is_kept: true });
+        batches.push(RejectBatch { rows: rows.append(&bytes)?, log, is_kept: true });
         Ok(batches.len() - 1)
     }
 
@@ -212,13 +212,13 @@ impl RejectFiles {
     pub(crate) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
         written.keep_committed()?;
-        let Written { rows, log, .. } = &mut *written;
+        let WrittenRejects { rows, log, .. } = &mut *written;
         rows.finish()?;
         log.finish()
     }
 }
 
-impl Written {
+impl WrittenRejects {
     fn check_empty(&self) -> Result<()> {
         self.rows.check_empty()?;
         self.log.check_empty()

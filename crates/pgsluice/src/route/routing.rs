@@ -25,7 +25,7 @@ pub(crate) struct Routing<'a> {
     control: &'a Control,
     target: &'a Target,
     reader: KeyReader,
-    asked: Vec<Asked>,
+    asked: Vec<AskedRow>,
     answered: BTreeMap<Answered, u64>,
     /// Parses keys in the server's spelling.
     respelled: Parser,
@@ -42,7 +42,7 @@ pub(crate) struct Routing<'a> {
 
 /// A row that the server is asked about.
 #[derive(Clone, Copy)]
-struct Asked {
+struct AskedRow {
     index: usize,
     /// Where its keys are in the server's spelling, if its own is not read natively.
     spelled: Option<Spelled>,
@@ -60,7 +60,7 @@ enum About {
 struct RowState {
     index: usize,
     /// The question that it has waited for.
-    asked: Option<Asked>,
+    asked: Option<AskedRow>,
     /// Whether its keys are in the server's spelling.
     is_spelled: bool,
     refused: bool,
@@ -158,7 +158,7 @@ impl<'a> Routing<'a> {
     pub(crate) fn ask(&mut self) -> Result<()> {
         let Some(remote) = &mut self.remote else { return Ok(()) };
         let Some((about, error)) = remote.ask(self.gives_up)? else { return Ok(()) };
-        let is_it = |asked: &&Asked| match about {
+        let is_it = |asked: &&AskedRow| match about {
             remote::Asked::Key(place) => {
                 matches!(asked.about, About::Key(_, Some(known)) if known == place)
             }
@@ -292,7 +292,7 @@ impl<'a> Routing<'a> {
                 (Some(spelled), About::Spelling(node, column))
             }
         };
-        asked.push(Asked { index: state.index, spelled, about });
+        asked.push(AskedRow { index: state.index, spelled, about });
         Ok(true)
     }
 
@@ -306,7 +306,7 @@ impl<'a> Routing<'a> {
     }
 
     /// Writes the row's keys as the server spells them, if it was asked to and did.
-    fn spell(&self, asked: Asked, row: &[u8], text: &mut Vec<u8>) -> bool {
+    fn spell(&self, asked: AskedRow, row: &[u8], text: &mut Vec<u8>) -> bool {
         let remote = self.remote.as_ref().zip(asked.spelled);
         let Some(mut spelled) = remote.and_then(|(remote, place)| remote.spelling(place)) else {
             return false;

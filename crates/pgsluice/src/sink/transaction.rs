@@ -59,12 +59,12 @@ pub(crate) struct Transaction<'t> {
     has_begun: bool,
     parts: usize,
     /// The last part, whose COPY has not ended.
-    last: Option<Open<'t>>,
+    last: Option<OpenCopy<'t>>,
     stored: Vec<Stored>,
 }
 
 /// A part that is being copied.
-struct Open<'t> {
+struct OpenCopy<'t> {
     part: Part<'t>,
     number: usize,
     sink: CopySink,
@@ -181,14 +181,14 @@ impl<'t> Transaction<'t> {
             }
         }
         .map_err(|failure| failure.of_part(number))?;
-        self.last = Some(Open { part, number, sink, before });
+        self.last = Some(OpenCopy { part, number, sink, before });
         self.channel.check_running()
     }
 
     /// Sends more rows by the COPY of the last part.
     pub(super) async fn send_more(&mut self, payload: &Arc<Payload>) -> Result<(), Failure> {
         match &mut self.last {
-            Some(Open { sink, .. }) => {
+            Some(OpenCopy { sink, .. }) => {
                 self.channel.opening.into_iter().for_each(Opening::row_sent);
                 send(self.channel, sink, payload).await
             }
@@ -241,8 +241,8 @@ impl<'t> Transaction<'t> {
     }
 
     /// Ends the COPY of a part. If the transaction `goes_on`, the stage is emptied for the next one.
-    async fn end_copy(&self, open: Open<'t>, goes_on: bool) -> Result<Stored, Failure> {
-        let Open { part, number, mut sink, before } = open;
+    async fn end_copy(&self, open: OpenCopy<'t>, goes_on: bool) -> Result<Stored, Failure> {
+        let OpenCopy { part, number, mut sink, before } = open;
         let client = &self.channel.link.client;
         let finishing = async {
             let rows = sink.as_mut().finish().await?;

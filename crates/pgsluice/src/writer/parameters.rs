@@ -6,16 +6,16 @@ use tokio_postgres::types::Oid;
 use crate::pg::raw::Raw;
 
 /// The fields of a row of COPY BINARY, each with its length before it.
-struct Fields<'r>(&'r [u8]);
+struct ParameterFields<'r>(&'r [u8]);
 
-impl<'r> Fields<'r> {
+impl<'r> ParameterFields<'r> {
     /// Those of `row`, whose count of fields is known.
     fn of(row: &'r [u8]) -> Self {
         Self(row.get(2..).unwrap_or_default())
     }
 }
 
-impl<'r> Iterator for Fields<'r> {
+impl<'r> Iterator for ParameterFields<'r> {
     /// The length as it stands there, and the value, unless that is NULL.
     type Item = ([u8; 4], Option<&'r [u8]>);
 
@@ -48,7 +48,7 @@ pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
         })
         .collect();
     for (_, row) in rows.in_order() {
-        for (array, (length, value)) in arrays.iter_mut().zip(Fields::of(row)) {
+        for (array, (length, value)) in arrays.iter_mut().zip(ParameterFields::of(row)) {
             array.extend_from_slice(&length);
             match value {
                 Some(value) => array.extend_from_slice(value),

@@ -45,7 +45,7 @@ impl Watched {
 }
 
 type Connector = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
-type Stream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
+type WatchedStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
 /// One handshake to be watched.
 pub(super) struct Handshake {
@@ -54,7 +54,7 @@ pub(super) struct Handshake {
 }
 
 impl MakeTlsConnect<Socket> for Watched {
-    type Stream = Stream;
+    type Stream = WatchedStream;
     type TlsConnect = Handshake;
     type Error = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Error;
 
@@ -65,9 +65,9 @@ impl MakeTlsConnect<Socket> for Watched {
 }
 
 impl TlsConnect<Socket> for Handshake {
-    type Stream = Stream;
+    type Stream = WatchedStream;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<WatchedStream>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {

@@ -11,10 +11,10 @@ pub(super) struct Keyword {
     pub(super) name: &'static str,
     /// The environment variable that supplies it, or "".
     pub(super) variable: &'static str,
-    counts: RowCounts,
+    treatment: Treatment,
 }
 
-enum RowCounts {
+enum Treatment {
     /// Read and obeyed.
     Honoured,
     /// Makes no difference to what happens here.
@@ -23,10 +23,10 @@ enum RowCounts {
     Only(&'static [&'static str]),
 }
 
-use RowCounts::{Harmless, Honoured, Only};
+use Treatment::{Harmless, Honoured, Only};
 
-const fn keyword(name: &'static str, variable: &'static str, counts: RowCounts) -> Keyword {
-    Keyword { name, variable, counts }
+const fn keyword(name: &'static str, variable: &'static str, treatment: Treatment) -> Keyword {
+    Keyword { name, variable, treatment }
 }
 
 pub(super) const KEYWORDS: &[Keyword] = &[
@@ -109,7 +109,7 @@ impl Keyword {
 
     /// Refuses a value that asks for what cannot be given here.
     pub(super) fn check(&self, value: &str) -> Result<()> {
-        let Only(accepted) = self.counts else { return Ok(()) };
+        let Only(accepted) = self.treatment else { return Ok(()) };
         if value.is_empty() || accepted.contains(&value) {
             return Ok(());
         }

@@ -86,10 +86,10 @@ pub struct Left {
 
 /// Message, detail and hint as PostgreSQL words them, with the place in the input.
 #[derive(Clone, Debug)]
-pub struct Error(Box<Report>);
+pub struct Error(Box<ReportedText>);
 
 #[derive(Clone, Debug)]
-struct Report {
+struct ReportedText {
     kind: Kind,
     message: Words,
     sqlstate: Option<String>,
@@ -110,7 +110,7 @@ struct Report {
 impl Error {
     /// An error of `kind` with its one-line message, in lower case and without a full stop.
     pub fn new(kind: Kind, message: impl Into<Words>) -> Self {
-        Self(Box::new(Report {
+        Self(Box::new(ReportedText {
             kind,
             message: message.into(),
             sqlstate: None,

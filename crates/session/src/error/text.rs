@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::printable::{on_one_line, printable};
-use super::{Error, Location, Report, Unit};
+use super::{Error, Location, ReportedText, Unit};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { sqlstate, place, column, is_of_server, .. } = &*self.0;
+        let ReportedText { sqlstate, place, column, is_of_server, .. } = &*self.0;
         let message = self.message();
         match place {
             Some(Location { source, line, unit, .. }) if self.0.is_foretold => {

@@ -46,11 +46,11 @@ fn is_sequence(text: &[u8], is_whole: bool) -> bool {
     text.trim_ascii_start().starts_with(b"{") && first && others
 }
 
-trait Cut {
+trait LineCut {
     fn is_ok_or_cut(&self, is_whole: bool) -> bool;
 }
 
-impl<T> Cut for serde_json::Result<T> {
+impl<T> LineCut for serde_json::Result<T> {
     fn is_ok_or_cut(&self, is_whole: bool) -> bool {
         self.as_ref().map_or_else(|error| error.is_eof() && !is_whole, |_| true)
     }

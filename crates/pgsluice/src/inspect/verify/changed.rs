@@ -4,7 +4,7 @@
 //! skipped, its key must be there; where they were updated, the row must have what was set, or be newer; where they
 //! were deleted, the key must be gone. Which of several rows of a key counts, the server finds anew.
 
-use super::{Audit, Comparison, count};
+use super::{Audit, AuditComparison, count};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::inspect::sql::audit::{ChangedRows, Expected};
@@ -12,7 +12,7 @@ use crate::job::OnConflict;
 use crate::plan::changes::Changes;
 use pgsluice_core::duplicates::Rule;
 
-impl Comparison<'_> {
+impl AuditComparison<'_> {
     /// Compares the table with rows that have changed it as `changes` says.
     pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
         if changes.key.columns.is_empty() {

@@ -18,7 +18,7 @@ pub struct Rejected(HashMap<String, HashSet<u64>>);
 
 /// What is read of a line of the log.
 #[derive(Deserialize)]
-struct Line {
+struct RejectedLine {
     source: String,
     offset: u64,
 }
@@ -35,7 +35,8 @@ impl Rejected {
         let mut rows: HashMap<String, HashSet<u64>> = HashMap::new();
         for line in text.lines() {
             let line = serde_json::from_str(line);
-            let Line { source, offset } = line.map_err(|error| failed(error.to_string()))?;
+            let RejectedLine { source, offset } =
+                line.map_err(|error| failed(error.to_string()))?;
             rows.entry(source).or_default().insert(offset);
         }
         Ok(Self(rows))

@@ -65,10 +65,10 @@ pub(super) async fn read(
     root: Oid,
     columns: &[String],
 ) -> Result<Vec<Encoded>> {
-    let mut parts: HashMap<Oid, Vec<Part>> = HashMap::new();
+    let mut parts: HashMap<Oid, Vec<CodecPart>> = HashMap::new();
     let asked: Parameters<'_> = &[(&root, Type::OID), (&columns, Type::TEXT_ARRAY)];
     for row in transaction.query_typed(PARTS, asked).await? {
-        let part = Part {
+        let part = CodecPart {
             oid: row.get(1),
             modifier: row.get(2),
             kind: row.get(3),
@@ -78,7 +78,7 @@ pub(super) async fn read(
         };
         parts.entry(row.get(0)).or_default().push(part);
     }
-    let is_money = |part: &Part| part.oid == Type::MONEY.oid();
+    let is_money = |part: &CodecPart| part.oid == Type::MONEY.oid();
     let reads_money = parts.values().flatten().any(is_money)
         && transaction.query_typed_one(&fill(MONEY, &[]), &[]).await?.get(0);
     let types = Types { session, reads_money, parts };
@@ -95,7 +95,7 @@ pub(super) fn flag(name: &str) -> Encoded {
 }
 
 /// A type within another.
-struct Part {
+struct CodecPart {
     oid: Oid,
     modifier: i32,
     /// `pg_type.typtype`
@@ -113,15 +113,15 @@ struct Types<'s> {
     /// Amounts of money are spelled as they are read here.
     reads_money: bool,
     /// The parts of each type that has some, in their order.
-    parts: HashMap<Oid, Vec<Part>>,
+    parts: HashMap<Oid, Vec<CodecPart>>,
 }
 
 impl Types<'_> {
-    fn parts_of(&self, whole: Oid) -> &[Part] {
+    fn parts_of(&self, whole: Oid) -> &[CodecPart] {
         self.parts.get(&whole).map_or(&[], Vec::as_slice)
     }
 
-    fn codec(&self, ty: &Part, modifier: i32) -> CodecAnswer {
+    fn codec(&self, ty: &CodecPart, modifier: i32) -> CodecAnswer {
         match (&*ty.kind, self.parts_of(ty.oid)) {
             // What else it demands, its receive function checks as its input function does.
             ("d", [base]) => self.codec(base, base.modifier),
@@ -141,17 +141,17 @@ impl Types<'_> {
         }
     }
 
-    fn composite(&self, columns: &[Part]) -> CodecAnswer {
-        let column = |column: &Part| Ok((column.oid, self.codec(column, column.modifier)?));
+    fn composite(&self, columns: &[CodecPart]) -> CodecAnswer {
+        let column = |column: &CodecPart| Ok((column.oid, self.codec(column, column.modifier)?));
         let columns: std::result::Result<Box<[_]>, String> = columns.iter().map(column).collect();
         Ok(Codec::Composite(columns?))
     }
 
-    fn column(&self, ty: &Part) -> Column {
+    fn column(&self, ty: &CodecPart) -> Column {
         Column { name: ty.label.clone(), ty: self.column_type(ty, ty.modifier) }
     }
 
-    fn column_type(&self, ty: &Part, modifier: i32) -> ColumnType {
+    fn column_type(&self, ty: &CodecPart, modifier: i32) -> ColumnType {
         let made = match (&*ty.kind, self.parts_of(ty.oid)) {
             ("d", [base]) => Made::Domain(self.column_type(base, base.modifier).into()),
             ("e", _) => Made::Enum,
@@ -166,7 +166,7 @@ impl Types<'_> {
     }
 
     /// The modifier of an array is that of its elements.
-    fn array(&self, element: &Part, modifier: i32) -> CodecAnswer {
+    fn array(&self, element: &CodecPart, modifier: i32) -> CodecAnswer {
         if !self.session.array_nulls {
             return Err("the session's array_nulls is off, so NULL is a string".to_owned());
         }
@@ -251,6 +251,6 @@ fn interval(modifier: i32) -> CodecAnswer {
     Ok(Codec::Interval)
 }
 
-fn unknown(ty: &Part) -> String {
+fn unknown(ty: &CodecPart) -> String {
     format!("type {} is not encoded natively", ty.name)
 }

@@ -181,7 +181,7 @@ pub(super) async fn find(
         leave_opaque(tree, node, &why);
     }
     for key in keys {
-        let Found { node, question, fields, places: of_key } = key.finish(&table, columns);
+        let FoundQuestions { node, question, fields, places: of_key } = key.finish(&table, columns);
         let Some(key) = &mut tree.nodes[node].key else { continue };
         let Some(question) = question else {
             key.columns.iter_mut().for_each(not_asked);
@@ -239,7 +239,7 @@ struct AskedColumn {
 }
 
 /// The result of looking at one node's key.
-struct Found {
+struct FoundQuestions {
     node: NodeId,
     /// None if it cannot be asked.
     question: Option<Question>,
@@ -283,7 +283,7 @@ impl<'r> AskedKey<'r> {
         Ok(self)
     }
 
-    fn finish(self, table: &[ReadColumn], columns: &[String]) -> Found {
+    fn finish(self, table: &[ReadColumn], columns: &[String]) -> FoundQuestions {
         let expressions =
             self.rows.first().and_then(|row| row.get::<_, Option<String>>("expressions"));
         let is_expression = |index: usize| self.rows[index].get::<_, bool>("is_expression");
@@ -303,7 +303,7 @@ impl<'r> AskedKey<'r> {
         let fields = self.columns.iter().flat_map(|column| column.fields.iter().copied());
         let fields: BTreeSet<usize> = fields.collect();
         let named: Vec<_> = fields.into_iter().map(|field| (field, &*columns[field])).collect();
-        Found {
+        FoundQuestions {
             node: self.node,
             question: question(table, &named, &keys.join(", "), count, &terms),
             fields: self

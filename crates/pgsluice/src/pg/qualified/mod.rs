@@ -39,7 +39,7 @@ const OF_TYPES: &str =
 /// Returns `deparsed`, an expression or a definition, with every name qualified. None if SQL cannot
 /// qualify a name in it, or if it is not understood.
 pub fn qualified(deparsed: &str) -> Option<String> {
-    let mut text = Text::of(deparsed)?;
+    let mut text = SqlText::of(deparsed)?;
     while let Some(token) = text.peek() {
         text.step(token)?;
     }
@@ -48,7 +48,7 @@ pub fn qualified(deparsed: &str) -> Option<String> {
 
 /// Qualifies the name of a type, as `format_type` writes it, in the same way.
 pub fn qualified_type(deparsed: &str) -> Option<String> {
-    let mut text = Text::of(deparsed)?;
+    let mut text = SqlText::of(deparsed)?;
     text.ty()?;
     while let Some(token) = text.peek() {
         // Of arrays.
@@ -62,7 +62,7 @@ fn is_one_of(words: &str, word: &str) -> bool {
 }
 
 /// A text that is being rewritten.
-struct Text<'t> {
+struct SqlText<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
     /// The last token that is not a space.
@@ -70,7 +70,7 @@ struct Text<'t> {
     out: String,
 }
 
-impl<'t> Text<'t> {
+impl<'t> SqlText<'t> {
     fn of(deparsed: &'t str) -> Option<Self> {
         let out = String::with_capacity(deparsed.len() * 2);
         Some(Self { tokens: tokens(deparsed)?, at: 0, before: None, out })
