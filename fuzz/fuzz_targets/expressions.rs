@@ -9,7 +9,7 @@ mod expression;
 
 use expression::{Collation, Operand, Scope, fixed_zone, translate};
 use libfuzzer_sys::fuzz_target;
-use pgsluice_core::expr::{Expr, Field, Unit};
+use pgsluice_core::expr::{Expr, ExtractField, TruncUnit};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::{Datum, KeyType};
@@ -103,11 +103,11 @@ fn number(choices: &mut Choices<'_>, depth: usize) -> String {
         3 => format!("(- {})", number(choices, depth)),
         4 => format!("abs({})", number(choices, depth)),
         5 => {
-            let (field, _) = choices.pick(&Field::ALL);
+            let (field, _) = choices.pick(&ExtractField::ALL);
             format!("(EXTRACT({field} FROM {}))::bigint", timestamp(choices, depth))
         }
         6 => {
-            let (field, _) = choices.pick(&Field::ALL);
+            let (field, _) = choices.pick(&ExtractField::ALL);
             format!("(date_part('{field}'::text, {}))::bigint", timestamp(choices, depth))
         }
         _ => format!("({})::bigint", text(choices, depth)),
@@ -120,7 +120,7 @@ fn timestamp(choices: &mut Choices<'_>, depth: usize) -> String {
     };
     match choices.below(3) {
         0 => {
-            let (unit, _) = choices.pick(&Unit::ALL);
+            let (unit, _) = choices.pick(&TruncUnit::ALL);
             format!("date_trunc('{unit}'::text, {})", timestamp(choices, depth))
         }
         1 => format!(

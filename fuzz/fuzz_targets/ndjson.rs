@@ -6,11 +6,11 @@ use libfuzzer_sys::fuzz_target;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::{Column, ColumnType, Made};
-use pgsluice_json::{Keys, Missing, Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, Keys, MissingKey, Objects, UnknownKeys};
 
 fuzz_target!(|line: &[u8]| {
     let _ = Keys::default().add(line);
-    for unknown in [Unknown::Refuse, Unknown::Ignore] {
+    for unknown in [UnknownKeys::Refuse, UnknownKeys::Ignore] {
         let mut objects = objects(unknown);
         if let Some(row) = row(&mut objects, line) {
             let mut object = Vec::new();
@@ -43,7 +43,7 @@ fn row(objects: &mut Objects, line: &[u8]) -> Option<Vec<u8>> {
 const COLUMNS: usize = 6;
 
 /// A column of each shape, with short keys.
-fn objects(unknown: Unknown) -> Objects {
+fn objects(unknown: UnknownKeys) -> Objects {
     let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
     let text = || ty(25, Made::Alone);
     let json = || ty(114, Made::Alone);
@@ -61,10 +61,10 @@ fn objects(unknown: Unknown) -> Objects {
         ("f", array(json())),
     ];
     assert_eq!(types.len(), COLUMNS);
-    let targets = types.map(|(key, ty)| Target {
+    let targets = types.map(|(key, ty)| KeyTarget {
         key: key.into(),
         column: Column { name: key.into(), ty },
-        missing: if key < "c" { Missing::Default } else { Missing::Null },
+        missing: if key < "c" { MissingKey::Default } else { MissingKey::Null },
     });
     Objects::new(targets.into(), unknown)
 }

@@ -1,7 +1,7 @@
 //! What holds of the rows of any batch.
 
 use arrow_array::RecordBatch;
-use pgsluice_arrow::{Bound, Mapping, Unwritten};
+use pgsluice_arrow::{BoundBatch, Mapping, Unwritten};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::Column;
@@ -43,7 +43,7 @@ fn check_columns(batch: &RecordBatch, fields: &[(usize, Column)]) {
     }
 }
 
-fn check_row(bound: &Bound<'_>, row: usize, count: usize) {
+fn check_row(bound: &BoundBatch<'_>, row: usize, count: usize) {
     let (binary, binary_row) = appended(|out| bound.put_binary(row, out));
     let (text, text_row) = appended(|out| bound.put_text(row, out));
     match (&binary, &text) {

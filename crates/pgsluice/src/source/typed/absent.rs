@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use pgsluice_core::leads::Leads;
-use pgsluice_json::{Objects, Target, Unknown};
+use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
 use super::kept::Kept;
 use super::key_form::KeyForm;
 use super::rewrite::Rewritten;
-use super::{ByName, FileFormat, Input, Inputs, Names};
+use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Unit};
@@ -49,8 +49,8 @@ impl Handed {
 }
 
 /// Refuses the inputs.
-pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<Names> {
-    inputs.first().map_or(Ok(Names::default()), |first| Err(refused(first, format)))
+pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<InputNames> {
+    inputs.first().map_or(Ok(InputNames::default()), |first| Err(refused(first, format)))
 }
 
 fn refused(input: &Input, format: FileFormat) -> Error {
@@ -66,8 +66,8 @@ pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
 }
 
 impl Typed {
-    pub(crate) fn new(format: FileFormat, _: Vec<Target>, _: ByName, _: Arc<Leads>) -> Self {
-        Self { format, objects: Objects::new(Vec::new(), Unknown::Refuse) }
+    pub(crate) fn new(format: FileFormat, _: Vec<KeyTarget>, _: ByName, _: Arc<Leads>) -> Self {
+        Self { format, objects: Objects::new(Vec::new(), UnknownKeys::Refuse) }
     }
 
     pub(crate) fn rounding(self, _: bool) -> Self {
