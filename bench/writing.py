@@ -194,7 +194,7 @@ def copy(connection: psycopg.Connection) -> Send:
     return send
 
 
-def writer(writer: pgsluice.Writer) -> Send:
+def flush_each(writer: pgsluice.Writer) -> Send:
     def send(_: list[tuple], table: pa.Table) -> None:
         writer.write(table)
         writer.flush()
@@ -210,7 +210,7 @@ def measure_batches(url: str, connection: psycopg.Connection) -> Iterator[Batch]
         psycopg.connect(url) as other,
         pgsluice.Writer("accounts", url, flush_rows=None, flush_seconds=None) as writer,
     ):
-        ways = {"executemany": executemany(one), "copy": copy(other), "writer": writer(writer)}
+        ways = {"executemany": executemany(one), "copy": copy(other), "writer": flush_each(writer)}
         start = itertools.count(step=10_000)
         for rows, count in BATCHES.items():
             times: dict[str, list[float]] = {way: [] for way in ways}
