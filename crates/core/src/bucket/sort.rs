@@ -86,7 +86,7 @@ impl RowPlace {
     }
 }
 
-/// More blocks than a [`RowPlace`] can number are not sorted.
+/// The most blocks that are sorted. A [`RowPlace`] holds no larger number.
 const MOST_PARTS: usize = 1 << 16;
 
 /// The rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; None if these are

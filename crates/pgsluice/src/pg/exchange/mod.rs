@@ -1,5 +1,4 @@
-//! Questions about exchanges that are asked outside of one: which leaves cannot be exchanged, and which tables were left
-//! behind by loads that died.
+//! Questions that other rooms ask about exchanges: the obstacles of leaves, and the leftovers of loads that died.
 
 mod obstacles;
 
