@@ -26,6 +26,11 @@ const MOST_BYTES: usize = 1 << 30;
 const FOREIGN_KEY: &str = "23503";
 
 impl Planned {
+    /// Whether the row to blame for `error` can be looked for on the same connection.
+    pub(super) fn can_blame(&self, error: &Error) -> bool {
+        error.kind() == Kind::Data && !self.prepared.is_spoiled()
+    }
+
     /// Returns `error`, by which the server has refused the rows, with the place of the row that is to blame, if that
     /// can be proven.
     pub(super) async fn blame(

@@ -307,9 +307,7 @@ impl Writer {
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // A row that is refused says nothing against the plan.
-            Some(Err(Trouble::Refused(error)))
-                if error.kind() == Kind::Data && !planned.prepared.is_spoiled() =>
-            {
+            Some(Err(Trouble::Refused(error))) if planned.can_blame(&error) => {
                 let channel = planned.channel(link, control);
                 let blaming = planned.blame(channel, &gathered, error.clone());
                 let blamed = runtime.block_on(link.canceller.settle(control, blaming));
