@@ -56,10 +56,8 @@ impl Blocks {
         if self.0.lock().meet(split.number, block) {
             return Ok(());
         }
-        let (name, unit) = (&input.name, input.counted_by());
-        Err(changed(format!(
-            "{name} differs from what was read before, at {unit} {start} or soon after"
-        )))
+        let (name, place) = (&input.name, input.shown(start));
+        Err(changed(format!("{name} differs from what was read before, at {place} or soon after")))
     }
 
     /// `sources` with what their streams are, all of which were read.
@@ -119,8 +117,8 @@ fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
     let input = inputs.get(source as usize);
-    let (name, unit) = input.map_or(("", "byte"), |it| (it.name.as_str(), it.counted_by()));
-    changed(format!("{name} ends at {unit} {at}, but was longer before"))
+    let (name, place) = input.map_or(("", String::new()), |it| (it.name.as_str(), it.shown(at)));
+    changed(format!("{name} ends at {place}, but was longer before"))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Before<'_> {
             if load != id {
                 return None;
             }
-            let source = self.inputs.iter().position(|input| input.name == source);
+            let source = self.inputs.iter().position(|input| input.has(&source));
             let origin = |input| Origin { input: input as u32, at: offset };
             let is_kept = source.is_some_and(|input| left.remove(&origin(input)));
             let Some(rows) = whole.next() else { break };

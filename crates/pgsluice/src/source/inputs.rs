@@ -12,12 +12,13 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use pgsluice_core::position::Position;
+use pgsluice_core::position::{Origin, Position};
 use tempfile::TempPath;
 
 pub(super) use self::entries::pattern_of;
 use super::compression::Compression;
 use super::encoding::Encoding;
+use super::relation::{OpenRelation, PLACE_IN_HEAP, Relation};
 use super::stream::Stream;
 use super::typed::Handed;
 use super::{FileFormat, typed};
@@ -70,6 +71,9 @@ enum Place {
     Kept(Arc<TempPath>),
     /// Text that the program hands over.
     Memory(Arc<[u8]>),
+    /// A table, not yet opened or under its snapshot.
+    Table(Relation),
+    OpenTable(Arc<OpenRelation>),
 }
 
 /// What is read.
@@ -125,7 +129,9 @@ impl Input {
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
                 bytes.ok_or_else(once)?.0
             }
-            Place::Batches(_) => return Err(self.cannot_read(&io::Error::other("it is not text"))),
+            Place::Batches(_) | Place::Table(_) | Place::OpenTable(_) => {
+                return Err(self.cannot_read(&io::Error::other("it is not text")));
+            }
         };
         let stream = match self.reread {
             Reread::Never if matches!(self.place, Place::Begun(_)) => {
@@ -207,6 +213,11 @@ impl Input {
 
     /// What users are told of where a row begins. Of a Parquet file the end is read for that.
     pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
+        if let Place::OpenTable(relation) = &self.place {
+            let (label, unit) = relation.locate(origin.at);
+            let (source, input) = (label.to_owned(), origin.input);
+            return Location { source, line, offset: origin.at & PLACE_IN_HEAP, input, unit };
+        }
         let (unit, line) = match self.format.is_typed() {
             true => typed::unit(self, line),
             false => (Unit::Bytes, line),
@@ -254,6 +265,48 @@ impl Input {
     /// What its place is counted by, in words.
     pub(crate) fn counted_by(&self) -> &'static str {
         if self.format.is_typed() { "row" } else { "byte" }
+    }
+
+    /// Returns a place in it, in words.
+    pub(crate) fn shown(&self, at: u64) -> String {
+        match &self.place {
+            Place::OpenTable(_) => {
+                let origin = Origin { input: 0, at };
+                self.locate(Position { origin, line: 1 }).to_string()
+            }
+            _ if self.format.is_typed() => format!("row {at}"),
+            _ => format!("byte {at}"),
+        }
+    }
+
+    /// Whether rows of it are said to be in `source`: a table has its partitions.
+    pub(crate) fn has(&self, source: &str) -> bool {
+        match &self.place {
+            Place::OpenTable(relation) => relation.has(source),
+            _ => self.name == source,
+        }
+    }
+
+    /// A table that is not yet opened.
+    pub(super) fn relation(name: String, relation: Relation) -> Self {
+        resolve::pipe(name, Place::Table(relation))
+    }
+
+    /// The same input, opened if it is a table.
+    fn opened(&self, open: impl FnOnce(&Relation) -> Result<OpenRelation>) -> Result<Self> {
+        let Place::Table(relation) = &self.place else { return Ok(self.clone()) };
+        let relation = open(relation)?;
+        let (size, reread) = (Some(relation.size()), Reread::FromStart);
+        let place = Place::OpenTable(Arc::new(relation));
+        Ok(Self { size, reread, place, ..self.clone() })
+    }
+
+    /// The table, if it is one that is open.
+    pub(crate) fn table(&self) -> Option<&Arc<OpenRelation>> {
+        match &self.place {
+            Place::OpenTable(relation) => Some(relation),
+            _ => None,
+        }
     }
 
     /// The file, of one that can be read again.
@@ -347,6 +400,7 @@ impl Inputs {
     pub(crate) fn unseekable(&self) -> Option<&'static str> {
         let input = self.iter().find(|input| !input.is_seekable())?;
         Some(match (input.reread, input.compression) {
+            _ if input.format == FileFormat::Table => "single rows of a table are not read again",
             _ if input.format.is_typed() => "single rows of such a file cannot be read again",
             (Reread::Never, _) => "a pipe cannot be read again for rows that are rejected",
             (_, Some(_)) => "single rows of a compressed input cannot be read again",
@@ -367,6 +421,20 @@ impl Inputs {
     pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
         let input = self.get(origin.input as usize)?;
         Some(input.locate(Position { origin, line }))
+    }
+
+    /// The same inputs, of which tables are open.
+    pub(super) fn with_tables(
+        &self,
+        open: impl Fn(&Relation) -> Result<OpenRelation>,
+    ) -> Result<Self> {
+        let inputs = self.iter().map(|input| input.opened(&open));
+        Ok(self.replaced(inputs.collect::<Result<_>>()?))
+    }
+
+    /// The table, if they are one.
+    pub(crate) fn table(&self) -> Option<&OpenRelation> {
+        self.first()?.table().map(|table| &**table)
     }
 
     /// The bytes of all of them as they stand there, where that is known beforehand.

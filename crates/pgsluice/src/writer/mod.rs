@@ -344,7 +344,7 @@ fn gather(
     control: &Arc<Control>,
 ) -> Result<Gathered> {
     let Session { link, planned, .. } = session;
-    let opened = opened(job, input, planned.is_some(), control)?;
+    let opened = opened(job, target, input, planned.is_some(), control)?;
     let planned = match planned {
         Some(planned) if planned.named.are_those_of(&opened) => planned,
         other => {
@@ -361,6 +361,7 @@ fn gather(
 /// Returns the job for the rows of `input`, with the names in them. It is checked unless one like it was.
 fn opened(
     job: &Job,
+    target: &Target,
     input: &InputOptions,
     is_checked: bool,
     control: &Arc<Control>,
@@ -369,7 +370,7 @@ fn opened(
     if !is_checked {
         job.check()?;
     }
-    job.opened(control)
+    job.opened(target, control)
 }
 
 /// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and
