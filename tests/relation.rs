@@ -1,0 +1,18 @@
+//! A table as a source: its rows are loaded as COPY or INSERT would copy them, wherever the table is, whatever its kind
+//! and its types, and whatever happens to it meanwhile.
+
+mod case;
+mod changed;
+mod filter;
+mod kinds;
+mod meanwhile;
+mod options;
+mod pooled;
+mod random;
+mod refused;
+mod rejected;
+mod resumed;
+mod roots;
+mod settings;
+mod types;
+mod typmods;
