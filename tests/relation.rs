@@ -4,6 +4,7 @@
 mod case;
 mod changed;
 mod filter;
+mod keys;
 mod kinds;
 mod meanwhile;
 mod options;
@@ -12,7 +13,5 @@ mod random;
 mod refused;
 mod rejected;
 mod resumed;
-mod roots;
 mod settings;
 mod types;
-mod typmods;
