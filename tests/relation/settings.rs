@@ -72,7 +72,6 @@ fn encodings(server: Server) {
         case.load("old", &[]).summary();
         case.agree(of_number);
     }
-    drop(case);
 }
 
 fn bytes_that_are_no_characters(server: Server) {
@@ -87,7 +86,6 @@ fn bytes_that_are_no_characters(server: Server) {
         case.load("old", options).fails(1, &["(SQLSTATE 22021)"]);
         assert_eq!(case.bench.count("t"), 0);
     }
-    drop(case);
 }
 
 /// Functions and operators in the search path of the source's database, and types with names of PostgreSQL's.

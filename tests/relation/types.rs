@@ -163,7 +163,9 @@ fn a_value_that_does_not_fit(server: Server) {
             for times in [1, 400] {
                 fill(&case, source, &[value], times);
                 make(&case, target);
-                let place = "public.old, ctid (0,1): ";
+                // Leaves go one after the other, and any of their rows may come first.
+                let place =
+                    if times == 1 { "public.old, ctid (0,1): " } else { "public.old, ctid (" };
                 let ended = case.load("public.old", &["-j1"]);
                 ended.fails_empty(&[place, &format!("(SQLSTATE {sqlstate})")]);
             }
