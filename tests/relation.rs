@@ -2,10 +2,10 @@
 //! and its types, and whatever happens to it meanwhile.
 
 mod case;
-mod changed;
 mod filter;
 mod keys;
 mod kinds;
+mod lost;
 mod meanwhile;
 mod options;
 mod pooled;
