@@ -129,11 +129,19 @@ impl Case {
     /// Checks that both tables have the same rows in the same leaves.
     #[track_caller]
     pub(super) fn agree(&self, what: &str) {
-        if self.leaves("twin") != self.leaves("public") {
-            let read =
-                |side: &str| Placement::read(&self.bench.session, side, &format!("{side}.t"), &[]);
-            panic!("{what}: {}", read("twin").difference(&read("public")).unwrap_or_default());
+        if let Some(difference) = self.difference() {
+            panic!("{what}: {difference}");
         }
+    }
+
+    /// Returns the rows that only one of the tables has, or has elsewhere.
+    pub(super) fn difference(&self) -> Option<String> {
+        if self.leaves("twin") == self.leaves("public") {
+            return None;
+        }
+        let [copied, loaded] = ["twin", "public"]
+            .map(|side| Placement::read(&self.bench.session, side, &format!("{side}.t"), &[]));
+        Some(copied.difference(&loaded).unwrap_or_default())
     }
 
     /// Returns the rows of each leaf, and a sum over their content.

@@ -2,7 +2,7 @@
 //! it is done with other rows.
 
 use super::case::{Case, TREE};
-use crate::harness::{Ended, Mode, Proxy, Server, on_each_server, wait_until};
+use crate::harness::{Ended, Mode, Proxy, Running, Server, on_each_server, program, wait_until};
 
 on_each_server!([
     readers_that_are_terminated,
@@ -21,7 +21,7 @@ const READERS: &str = "pg_stat_activity WHERE datname = current_database()
 fn make(server: Server) -> Case {
     let case = Case::elsewhere(server);
     case.make(TREE);
-    case.make_old(200_000);
+    case.make_old(120_000);
     case.copy("old", "id, day, v");
     case
 }
@@ -81,17 +81,18 @@ fn a_connection_that_is_cut(server: Server) {
         proxy.set(Mode::Pass);
         let hold = case.bench.hold("payload::begun:3");
         let own = ["-j1", MEMORY, "--load-id", id, "--from-table=old", "--from", proxy.url()];
-        let mut load = crate::harness::program();
+        let mut load = program();
         load.args(["load", "-d", &case.bench.url, "-t", "public.t", "--json", "-q"]);
         load.args(own).args(options).envs(hold.environment());
-        let load = crate::harness::Running::start(load.current_dir(case.bench.folder.path()));
+        let load = Running::start(load.current_dir(case.bench.folder.path()));
         hold.wait();
         proxy.set(Mode::Cut);
-        hold.let_go();
+        wait_until("the end of the readers", || case.source().count(READERS) == 0);
         if !options.is_empty() {
-            // It waits for a server that comes back.
+            // The server is back before the load's patience ends.
             proxy.set(Mode::Pass);
         }
+        hold.let_go();
         let ended = load.ended();
         check(&case, &ended, id);
     }

@@ -17,9 +17,8 @@ on_each_server!([
 const DIFFERS: &str = "the input differs from the one that this load began with";
 
 /// Points in the order in which a load comes to them.
-const POINTS: [&str; 9] = [
+const POINTS: [&str; 8] = [
     "load::begun",
-    "split::taken:2",
     "payload::begun:3",
     "payload::sent:3",
     "payload::committing:2",
