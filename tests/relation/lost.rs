@@ -29,7 +29,7 @@ fn make(server: Server) -> Case {
 /// Runs `blow` on the source's sessions after some rows were read, and returns the end of the load.
 fn struck(case: &Case, blow: &str, id: &str, options: &[&str]) -> Ended {
     case.bench.session.run("TRUNCATE public.t");
-    let hold = case.bench.hold("payload::begun:3");
+    let hold = case.bench.hold("payload::sent:3");
     let options = [&["-j1", MEMORY, "--load-id", id], options].concat();
     let load = case.start_with("old", &options, &hold.environment());
     hold.wait();
@@ -79,7 +79,7 @@ fn a_connection_that_is_cut(server: Server) {
     for (id, options) in [("a", &[][..]), ("b", &["--wait=1min"])] {
         case.bench.session.run("TRUNCATE public.t");
         proxy.set(Mode::Pass);
-        let hold = case.bench.hold("payload::begun:3");
+        let hold = case.bench.hold("payload::sent:3");
         let own = ["-j1", MEMORY, "--load-id", id, "--from-table=old", "--from", proxy.url()];
         let mut load = program();
         load.args(["load", "-d", &case.bench.url, "-t", "public.t", "--json", "-q"]);
@@ -101,7 +101,7 @@ fn a_connection_that_is_cut(server: Server) {
 /// Its readers end with a load that is interrupted.
 fn an_interrupt(server: Server) {
     let case = make(server);
-    let hold = case.bench.hold("payload::begun:3");
+    let hold = case.bench.hold("payload::sent:3");
     let load = case.start_with("old", &["-j1", MEMORY, "--load-id=l"], &hold.environment());
     hold.wait();
     load.signal("-INT");

@@ -25,6 +25,9 @@ DELETE FROM old WHERE id % 10 = 3;
 INSERT INTO old SELECT * FROM moved;
 COMMIT";
 
+/// It moves all rows.
+const VACUUM: &str = "VACUUM FULL old";
+
 fn rows_are_those_of_one_moment(server: Server) {
     for case in Case::both(server) {
         case.make(
@@ -144,6 +147,3 @@ fn a_source_that_is_altered(server: Server) {
         }
     }
 }
-
-/// It moves all rows.
-const VACUUM: &str = "VACUUM FULL old";

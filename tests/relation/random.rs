@@ -21,7 +21,7 @@ on_each_server!([random_tables,]);
 const CASES: u32 = 8;
 
 /// Columns that are no keys, and values for them.
-const EXTRAS: [(&str, &[&str]); 14] = [
+const EXTRAS: &[(&str, &[&str])] = &[
     ("json", &["{\"b\" : [1], \"b\": null}", "null"]),
     ("point", &["(1e300,-0)", "(NaN,Infinity)"]),
     ("interval(3)", &["-1 mon 2 days 00:00:00.125", "178000000 years"]),
@@ -37,6 +37,10 @@ const EXTRAS: [(&str, &[&str]); 14] = [
     ("cidr", &["10.0.0.0/8", "::/0"]),
     ("tstzrange", &["empty", "(,)", "[2024-01-01 00:00Z,infinity)"]),
 ];
+
+/// Options that go with any others.
+const OTHERS: &[&[&str]] =
+    &[&[], &["--memory=1MiB"], &["--wire=text"], &["--no-native"], &["--atomic"]];
 
 /// A tree, rows for it, and how they are loaded.
 #[derive(Clone)]
@@ -77,34 +81,32 @@ fn random_tables(server: Server) {
 
 fn tables() -> impl Strategy<Value = Table> {
     let rows = vec(vec((0..=CHOICES, any::<Index>()), 4), 1..50);
-    (rows, vec(select(&EXTRAS[..]), 0..4), options(), trees()).prop_map(
+    (rows, vec(select(EXTRAS), 0..4), options(), trees()).prop_map(
         |(rows, extras, options, tree)| {
             let row = |choices: Vec<(u8, Index)>| {
                 let keys = tree.kinds.iter().zip(&choices);
                 keys.map(|(kind, (choice, which))| kind.field(*choice, which).text).collect()
             };
-            Table { rows: rows.into_iter().map(row).collect(), tree, extras, options }
+            let rows = rows.into_iter().map(row).collect();
+            Table { tree, rows, extras, options }
         },
     )
 }
 
 fn options() -> impl Strategy<Value = Vec<String>> {
-    let others = select(
-        &[&[][..], &["--memory=1MiB"], &["--wire=text"], &["--no-native"], &["--atomic"]][..],
-    );
-    (1..=4, select(&["--few-rows=0", "--few-rows=300"][..]), others).prop_map(
-        |(jobs, few, others): (u32, &str, &[&str])| {
-            let others = others.iter().map(|option| (*option).to_owned());
-            [format!("-j{jobs}"), few.to_owned()].into_iter().chain(others).collect()
-        },
-    )
+    let few = select(&["--few-rows=0", "--few-rows=300"][..]);
+    (1u32..=4, few, select(OTHERS)).prop_map(|(jobs, few, others)| {
+        let others = others.iter().map(|option| (*option).to_owned());
+        [format!("-j{jobs}"), few.to_owned()].into_iter().chain(others).collect()
+    })
 }
 
 impl Table {
     /// Returns the rows as CSV.
     fn input(&self) -> String {
         let field = |text: &Option<String>| {
-            text.as_ref().map_or(String::new(), |text| format!("\"{}\"", text.replace('"', "\"\"")))
+            let quoted = |text: &String| format!("\"{}\"", text.replace('"', "\"\""));
+            text.as_ref().map(quoted).unwrap_or_default()
         };
         let row = |row: &Vec<Option<String>>| row.iter().map(field).collect::<Vec<_>>().join(",");
         self.rows.iter().map(|fields| row(fields) + "\n").collect()

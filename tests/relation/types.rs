@@ -1,7 +1,7 @@
 //! Columns whose types differ from those of the source: they get what COPY makes of the text.
 
 use super::case::{Case, notes};
-use crate::harness::{Server, on_each_server};
+use crate::harness::{Server, literal, on_each_server};
 
 on_each_server!([
     columns_of_other_types,
@@ -95,7 +95,7 @@ const SAME: [(&str, &[&str]); 24] = [
 
 /// Makes the source `old`, whose column `c` has `values` and NULL, each of them `times` times.
 pub(super) fn fill(case: &Case, source: &str, values: &[&str], times: usize) {
-    let listed: String = values.iter().map(|value| crate::harness::literal(value) + ", ").collect();
+    let listed: String = values.iter().map(|value| literal(value) + ", ").collect();
     case.source().session.run(&format!(
         "DROP TABLE IF EXISTS public.old;
          CREATE TABLE public.old AS SELECT (row_number() OVER ())::int AS id, c::{source} AS c
