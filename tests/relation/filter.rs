@@ -10,12 +10,13 @@ on_each_server!([
     names_must_be_qualified,
 ]);
 
-const CONDITIONS: [&str; 10] = [
+const CONDITIONS: [&str; 11] = [
     "id % 3 = 0",
     "id < 100 OR id > 2000",
-    "v IS NULL",
+    "old.v IS NULL AND (old).id > 5",
+    "ctid >= '(1,0)'",
     // It is NULL for some rows.
-    "v > 'm'",
+    "v > 'a'",
     "false",
     "true",
     "id < 1000 -- the old ones",

@@ -38,7 +38,7 @@ const OPTIONS: [(&str, Part); 63] = [
     ("files", Apart("inputs have fingerprints")),
     ("from-table", Apart("the blocks of its rows have hashes")),
     ("from", Apart("it says where the rows are read")),
-    ("where", Apart("it chooses rows, whose blocks have hashes")),
+    ("where", Apart("it is a term of loads from a table only: relation::resumed")),
     ("table", Apart("a load into another table is refused")),
     ("format", Term(Ids, ONLY_IDS, "--format=text")),
     ("header", Term(Ids, ONLY_IDS, "--header")),
