@@ -1,5 +1,5 @@
-//! A table as a source: its rows are loaded as COPY or INSERT would copy them, wherever the table is, whatever its kind
-//! and its types, and whatever happens to it meanwhile.
+//! A table as a source: a load copies its rows as COPY and INSERT do, from any server, kind of table and type of column,
+//! and while others change the table.
 
 mod case;
 mod filter;

@@ -29,7 +29,7 @@ impl Case {
         Self::of(server, None)
     }
 
-    /// Opens another database for the source, of another server if there is one.
+    /// Opens another database for the source, on another server if several are under test.
     pub(super) fn elsewhere(server: Server) -> Self {
         Self::of(server, Some(Bench::new(server.another())))
     }

@@ -1,5 +1,5 @@
-//! Sessions of the source that end while they are read: the load fails and says so, or reads again. It never says that
-//! it is done with other rows.
+//! Sessions of the source that end during a load: the load fails with an error, or reads again. A load that succeeds has
+//! exactly the rows of the source.
 
 use super::case::{Case, TREE};
 use crate::harness::{Ended, Mode, Proxy, Running, Server, on_each_server, program, wait_until};
@@ -98,7 +98,7 @@ fn a_connection_that_is_cut(server: Server) {
     }
 }
 
-/// Its readers end with a load that is interrupted.
+/// An interrupted load ends its readers.
 fn an_interrupt(server: Server) {
     let case = make(server);
     let hold = case.bench.hold("payload::sent:3");

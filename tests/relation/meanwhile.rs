@@ -124,7 +124,7 @@ fn an_exchange_of_a_table_with_itself(server: Server) {
     case.agree("an exchange");
 }
 
-/// DDL waits for the load, or the load fails. A load that says it is done has all rows.
+/// DDL waits for the load, or the load fails. A load that succeeds has all rows.
 fn a_source_that_is_altered(server: Server) {
     for ddl in ["DROP TABLE old", "TRUNCATE old", "ALTER TABLE old RENAME v TO w", VACUUM] {
         let case = Case::elsewhere(server);

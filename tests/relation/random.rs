@@ -20,7 +20,7 @@ on_each_server!([random_tables,]);
 
 const CASES: u32 = 8;
 
-/// Columns that are no keys, and values for them.
+/// Additional columns, and values for them.
 const EXTRAS: &[(&str, &[&str])] = &[
     ("json", &["{\"b\" : [1], \"b\": null}", "null"]),
     ("point", &["(1e300,-0)", "(NaN,Infinity)"]),

@@ -110,7 +110,7 @@ fn another_source_is_refused(server: Server) {
     case.agree("the source that it began with");
 }
 
-/// With a key, rows that are in are skipped by another load, whatever changed meanwhile.
+/// With a key, another load skips the rows that the first one has committed.
 fn a_load_that_is_begun_anew_is_exact(server: Server) {
     let case = make(server);
     case.make(KEYED);
