@@ -83,7 +83,7 @@ fn tables() -> impl Strategy<Value = Table> {
     let rows = vec(vec((0..=CHOICES, any::<Index>()), 4), 1..50);
     (rows, vec(select(EXTRAS), 0..4), options(), trees()).prop_map(
         |(rows, extras, options, tree)| {
-            let row = |choices: Vec<(u8, Index)>| {
+            let row = |choices: Vec<(u8, Index)>| -> Vec<Option<String>> {
                 let keys = tree.kinds.iter().zip(&choices);
                 keys.map(|(kind, (choice, which))| kind.field(*choice, which).text).collect()
             };
