@@ -38,7 +38,8 @@ UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 # What the client decides more than the server: `make test` tries it on the newest of these servers only, and
 # `make test-matrix` on each.
 OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos embedded embedded::access passwords \
-    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) memory pooler reconcile signals waiting
+    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) memory pooler reconcile \
+    $(addprefix relation::,filter lost options pooled refused resumed) signals waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.
