@@ -141,7 +141,7 @@ fn generated_columns(server: Server) {
         case.bench.session.run(&format!(
             "DROP TABLE IF EXISTS old;
              CREATE TABLE old ({of_source} int GENERATED ALWAYS AS (id * 3) STORED, id int);
-             INSERT INTO old SELECT generate_series(1, 1000)"
+             INSERT INTO old (id) SELECT generate_series(1, 1000)"
         ));
         case.copy("old", "id");
         case.load("old", &[]).summary();

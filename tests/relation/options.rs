@@ -73,10 +73,12 @@ fn exchanged_leaves(server: Server) {
     let case = Case::elsewhere(server);
     case.make(TREE);
     case.make_old(3000);
+    // A DEFAULT partition with rows would keep its siblings from being exchanged.
+    case.source().session.run("DELETE FROM old WHERE day >= '2024-03-01' OR day IS NULL");
     case.copy("old", "id, day, v");
     for exchange in ["--exchange=require", "--exchange=replace"] {
         let summary = case.load("old", &[exchange]).summary();
-        assert_eq!(summary["exchanged"], 4, "{summary}");
+        assert_eq!(summary["exchanged"], 3, "{summary}");
         case.agree(exchange);
     }
 }

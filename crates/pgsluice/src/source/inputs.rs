@@ -4,6 +4,7 @@ mod address;
 mod again;
 mod entries;
 mod resolve;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,13 +13,13 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::position::Position;
 use tempfile::TempPath;
 
 pub(super) use self::entries::pattern_of;
 use super::compression::Compression;
 use super::encoding::Encoding;
-use super::relation::{OpenRelation, PLACE_IN_HEAP, Relation};
+use super::relation::{OpenRelation, Relation};
 use super::stream::Stream;
 use super::typed::Handed;
 use super::{FileFormat, typed};
@@ -214,9 +215,7 @@ impl Input {
     /// What users are told of where a row begins. Of a Parquet file the end is read for that.
     pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
         if let Place::OpenTable(relation) = &self.place {
-            let (label, unit) = relation.locate(origin.at);
-            let (source, input) = (label.to_owned(), origin.input);
-            return Location { source, line, offset: origin.at & PLACE_IN_HEAP, input, unit };
+            return relation.locate(Position { origin, line });
         }
         let (unit, line) = match self.format.is_typed() {
             true => typed::unit(self, line),
@@ -265,48 +264,6 @@ impl Input {
     /// What its place is counted by, in words.
     pub(crate) fn counted_by(&self) -> &'static str {
         if self.format.is_typed() { "row" } else { "byte" }
-    }
-
-    /// Returns a place in it, in words.
-    pub(crate) fn shown(&self, at: u64) -> String {
-        match &self.place {
-            Place::OpenTable(_) => {
-                let origin = Origin { input: 0, at };
-                self.locate(Position { origin, line: 1 }).to_string()
-            }
-            _ if self.format.is_typed() => format!("row {at}"),
-            _ => format!("byte {at}"),
-        }
-    }
-
-    /// Whether rows of it are said to be in `source`: a table has its partitions.
-    pub(crate) fn has(&self, source: &str) -> bool {
-        match &self.place {
-            Place::OpenTable(relation) => relation.has(source),
-            _ => self.name == source,
-        }
-    }
-
-    /// A table that is not yet opened.
-    pub(super) fn relation(name: String, relation: Relation) -> Self {
-        resolve::pipe(name, Place::Table(relation))
-    }
-
-    /// The same input, opened if it is a table.
-    fn opened(&self, open: impl FnOnce(&Relation) -> Result<OpenRelation>) -> Result<Self> {
-        let Place::Table(relation) = &self.place else { return Ok(self.clone()) };
-        let relation = open(relation)?;
-        let (size, reread) = (Some(relation.size()), Reread::FromStart);
-        let place = Place::OpenTable(Arc::new(relation));
-        Ok(Self { size, reread, place, ..self.clone() })
-    }
-
-    /// The table, if it is one that is open.
-    pub(crate) fn table(&self) -> Option<&Arc<OpenRelation>> {
-        match &self.place {
-            Place::OpenTable(relation) => Some(relation),
-            _ => None,
-        }
     }
 
     /// The file, of one that can be read again.
@@ -421,20 +378,6 @@ impl Inputs {
     pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
         let input = self.get(origin.input as usize)?;
         Some(input.locate(Position { origin, line }))
-    }
-
-    /// The same inputs, of which tables are open.
-    pub(super) fn with_tables(
-        &self,
-        open: impl Fn(&Relation) -> Result<OpenRelation>,
-    ) -> Result<Self> {
-        let inputs = self.iter().map(|input| input.opened(&open));
-        Ok(self.replaced(inputs.collect::<Result<_>>()?))
-    }
-
-    /// The table, if they are one.
-    pub(crate) fn table(&self) -> Option<&OpenRelation> {
-        self.first()?.table().map(|table| &**table)
     }
 
     /// The bytes of all of them as they stand there, where that is known beforehand.

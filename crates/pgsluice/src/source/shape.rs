@@ -148,7 +148,7 @@ impl Shape {
     pub(super) fn open_batches(&self, input: &Input) -> Option<Result<Batches>> {
         match self.rewrite.as_ref()? {
             Rewrite::Typed(typed) => Some(typed.open(input)),
-            Rewrite::Copied(copied) => Some(copied.open(input)),
+            Rewrite::Copied(copied) => Some(Ok(copied.open(input.table()?))),
             Rewrite::Fields(_) | Rewrite::Objects(..) => None,
         }
     }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use pgsluice_core::catalog::label;
+use pgsluice_core::position::Position;
 
 use super::session::Sessions;
-use crate::error::Unit;
+use crate::error::{Location, Unit};
 
 /// The most heaps of one table: a place has room for so many.
 pub(super) const MOST_HEAPS: usize = 1 << 15;
@@ -15,9 +15,6 @@ const PART_BYTES: u64 = 4 << 20;
 
 /// Bits of a place for the page and the number of a row.
 const CTID_BITS: u32 = 48;
-
-/// The bits of a place that say where a row is in its heap.
-pub(crate) const PLACE_IN_HEAP: u64 = (1 << CTID_BITS) - 1;
 
 /// A column that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +43,9 @@ pub(super) struct Heap {
 #[derive(Debug)]
 pub(crate) struct OpenRelation {
     pub(super) sessions: Sessions,
-    /// The name by which the condition knows the table.
+    /// Its name for people.
+    pub(super) label: String,
+    /// The name by which the condition knows it.
     pub(super) alias: String,
     pub(super) filter: Option<String>,
     pub(super) columns: Vec<SourceColumn>,
@@ -72,8 +71,13 @@ impl OpenRelation {
         format!(
             "table {} is read under one snapshot: until the load ends, vacuum keeps rows of its server that are deleted or \
              updated meanwhile",
-            label(&self.alias)
+            self.label
         )
+    }
+
+    /// Its name for people.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
     }
 
     /// The columns that are read.
@@ -96,19 +100,19 @@ impl OpenRelation {
         self.heaps.iter().map(|heap| heap.bytes).sum()
     }
 
-    /// Whether one of its heaps has this name for people.
-    pub(in crate::source) fn has(&self, label: &str) -> bool {
-        self.heaps.iter().any(|heap| heap.label == label)
+    /// Returns the place of the row that is at `offset` of the heap with this name for people.
+    pub(in crate::source) fn place_of(&self, label: &str, offset: u64) -> Option<u64> {
+        let heap = self.heaps.iter().position(|heap| heap.label == label)?;
+        Some(numbered(heap, offset))
     }
 
-    /// Returns the heap of a row by its place, and where the row is in it.
-    pub(in crate::source) fn locate(&self, place: u64) -> (&str, Unit) {
-        let heap = (place >> CTID_BITS) as usize;
-        match self.heaps.get(heap) {
-            Some(heap) if heap.has_pages => (&heap.label, Unit::Tuple),
-            Some(heap) => (&heap.label, Unit::Rows),
-            None => ("", Unit::Rows),
-        }
+    /// Returns where a row is, for people.
+    pub(in crate::source) fn locate(&self, Position { origin, line }: Position) -> Location {
+        let heap = self.heaps.get((origin.at >> CTID_BITS) as usize);
+        let source = heap.map_or_else(String::new, |heap| heap.label.clone());
+        let unit = if heap.is_some_and(|heap| heap.has_pages) { Unit::Tuple } else { Unit::Rows };
+        let offset = origin.at & ((1 << CTID_BITS) - 1);
+        Location { source, line, offset, input: origin.input, unit }
     }
 
     /// Cuts all heaps into parts.

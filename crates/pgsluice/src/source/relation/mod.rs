@@ -17,16 +17,12 @@ use std::sync::Arc;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 use pgsluice_session::conninfo::Target;
 
-pub(crate) use self::heap::{OpenRelation, PLACE_IN_HEAP, SourceColumn};
-use self::open::open;
+pub(crate) use self::heap::{OpenRelation, SourceColumn};
+pub(super) use self::open::open;
 use self::read::begin;
 pub(crate) use self::rows::CopiedRows;
 use super::batches::Batches;
-use super::interruptible::unless_stopped;
 use super::written::Written;
-use super::{FileFormat, Input, InputNames, Inputs};
-use crate::control::Control;
-use crate::error::Result;
 
 /// A table that is read in place of files.
 #[derive(Clone, Debug)]
@@ -43,41 +39,6 @@ impl Relation {
     /// Takes all rows of a table in the database of the target.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), server: None, filter: None }
-    }
-}
-
-impl Input {
-    /// Takes a table as an input.
-    pub fn of_relation(relation: Relation) -> Self {
-        Self::relation(relation.name.clone(), relation).holding(FileFormat::Table)
-    }
-}
-
-impl Inputs {
-    /// Opens the tables among the inputs, for at most `readers` sessions at a time. Returns the inputs, and the names of
-    /// their columns.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a table cannot be read, or is not there.
-    pub(crate) fn open_tables(
-        &self,
-        target: &Target,
-        control: &Arc<Control>,
-        readers: usize,
-    ) -> Result<(Self, InputNames)> {
-        let (inputs, target, of_thread) = (self.clone(), target.clone(), Arc::clone(control));
-        // Whoever waits may be within a runtime, in which no other one can be entered.
-        let opened = unless_stopped(control, move || {
-            inputs.with_tables(|relation| open(relation, &target, &of_thread, readers))
-        })?;
-        let mut names = InputNames { are_all: true, ..InputNames::default() };
-        for input in opened.iter() {
-            let Some(table) = input.table() else { continue };
-            let columns = table.columns().iter().map(|column| column.name.clone());
-            names.add(&input.name, columns.collect());
-        }
-        Ok((opened, names))
     }
 }
 
@@ -119,8 +80,8 @@ impl Copied {
         &mut self.written
     }
 
-    /// Begins to read an input.
-    pub(super) fn open(&self, input: &Input) -> Result<Batches> {
-        begin(self, input)
+    /// Begins to read a table.
+    pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> Batches {
+        begin(self, relation)
     }
 }

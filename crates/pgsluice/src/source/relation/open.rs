@@ -46,8 +46,8 @@ pub(in crate::source) fn open(
     let (snapshot, heaps, columns) = holder.run(control, looking).map_err(explain)?;
     let Found { name, version, page, .. } = found;
     let sessions = Sessions::new(server.clone(), snapshot, holder, Arc::clone(control), readers);
-    let (alias, filter) = (name.name, relation.filter.clone());
-    Ok(OpenRelation { sessions, alias, filter, columns, heaps, page, version })
+    let (label, alias, filter) = (name.label(), name.name, relation.filter.clone());
+    Ok(OpenRelation { sessions, label, alias, filter, columns, heaps, page, version })
 }
 
 async fn find(name: &str, client: &Client) -> Result<Found> {

@@ -13,7 +13,6 @@ use super::open::refused;
 use super::rows::{CopiedRows, Layout, MalformedRow, skip_header};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::Input;
 use crate::source::batches::{Batch, Batches, Give, InputPart};
 use crate::source::key_form::KeyForm;
 use crate::source::sql::relation::{Reading, column, text_of};
@@ -29,18 +28,16 @@ struct TablePart {
 }
 
 /// Begins to read a table.
-pub(super) fn begin(copied: &Copied, input: &Input) -> Result<Batches> {
-    let Some(relation) = input.table() else { return Err(lost(&input.name)) };
-    let relation = Arc::clone(relation);
+pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Batches {
     let parts = relation.parts().into_iter().enumerate();
     // Samples are taken of the first rows, and their keys are asked about as text.
-    let parts = parts.map(|(number, pages)| TablePart::new(&relation, copied, pages, number == 0));
+    let parts = parts.map(|(number, pages)| TablePart::new(relation, copied, pages, number == 0));
     let parts: Vec<TablePart> = parts.collect();
-    Ok(Batches::begin(parts, relation.sessions.readers, lost(&relation.alias)))
+    Batches::begin(parts, relation.sessions.readers, lost(&relation.label))
 }
 
 fn lost(name: &str) -> Error {
-    Error::new(Kind::Internal, format!("the thread that reads table \"{name}\" ended unexpectedly"))
+    Error::new(Kind::Internal, format!("the thread that reads {name} ended unexpectedly"))
         .with_sqlstate("XX000")
 }
 
@@ -117,7 +114,7 @@ impl InputPart for TablePart {
     }
 
     fn lost(&self) -> Error {
-        lost(&self.relation.alias)
+        lost(&self.relation.label)
     }
 }
 

@@ -128,7 +128,8 @@ pub(in crate::source) fn column(alias: &str, name: &str) -> String {
     format!("{}.{}", quoted(alias), quoted(name))
 }
 
-/// The same as text.
+/// The same as text: by the output function of its type, which a cast to text need not be.
 pub(in crate::source) fn text_of(alias: &str, name: &str) -> String {
-    format!("{}::pg_catalog.text", column(alias, name))
+    let column = column(alias, name);
+    format!("CASE WHEN {column} IS NULL THEN NULL ELSE pg_catalog.concat({column}) END")
 }
