@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 60
 # `make check` reports the prose that was added since then.
 PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 lineitem files python uuids there leaves few grid network lanes rejects null writing stages
+CASE ?= hash800 lineitem files python relation uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -38,7 +38,8 @@ UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 # What the client decides more than the server: `make test` tries it on the newest of these servers only, and
 # `make test-matrix` on each.
 OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos embedded embedded::access passwords \
-    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) memory pooler reconcile signals waiting
+    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) memory pooler reconcile \
+    $(addprefix relation::,filter lost options pooled refused resumed) signals waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.

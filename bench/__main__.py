@@ -20,7 +20,7 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, network, stages, writing
+from bench import goals, inputs, network, source, stages, writing
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
 
@@ -34,7 +34,7 @@ HELP = {
     "rows": "rows to load",
     "before": "rows that are there before",
     "leaves": "leaves of the table",
-    "scale": "TPC-H's scale factor",
+    "scale": "TPC-H's scale factor, or that of the rows",
     "jobs": "connections of pgsluice",
     "memory": "memory of pgsluice, in MiB",
     "step": "between balances",
@@ -71,10 +71,12 @@ def load(case: str) -> Experiment:
 def run(whole: Experiment, options: argparse.Namespace) -> int:
     """Measure with a server of its own, print it, and write the record if it is the whole one."""
     chosen, scale = scaled(whole, options)
+    programs = binaries(options.major)
     os.environ["PGSLUICE_LAB_CACHE"] = str(inputs.CACHE)
     with (
         tempfile.TemporaryDirectory() as folder,
-        site.opened(None, binaries(options.major), options.set) as place,
+        site.opened(None, programs, options.set) as place,
+        source.opened(chosen, scale, place, programs, options.set),
         network.reached(place, scale) as reach,
     ):
         to = Path(folder)

@@ -121,6 +121,10 @@ TABLES = "lineitem, an Arrow table in Python, range by month x hash 4"
 LIBRARIES = "the best of ADBC, polars, psycopg and pandas"
 BESIDE = "these tables in Python: memory beside the table"
 OWN = "our command line, the same rows as a file"
+SAME_SERVER = "5 M pgbench rows of a plain table, 800 hash leaves{}"
+OTHER_SERVER = "5 M pgbench rows of another server's plain table, 800 hash leaves{}"
+INSERT = "`INSERT INTO ... SELECT`"
+PIPE = "psql `COPY TO`, piped into psql `COPY FROM`"
 TIME = "times its time"
 CPU = "MB/s of CPU"
 
@@ -135,6 +139,8 @@ AS_TEXT = in_memory("python-load", "pgsluice", "hash")
 AS_CSV = in_memory("python-load", "pgsluice", "months")
 AS_MILLION = at("pgsluice", "psql", rows=1_000_000, leaves=800, key=0)
 AS_MANY = at("pgsluice", "psql", leaves=10_000)
+# Leaves without and with a primary key: in words, and the goal for rows of the same server.
+KEYS = ((0, "", 2.5), (1, " with primary key", 3.0))
 SHARES = ((0, "none"), (50, "half"), (100, "all"))
 OLDER = ", PostgreSQL 15"
 
@@ -191,6 +197,28 @@ GOALS = [
     Goal("python", AS_TEXT, TABLE, OWN, "at most", 1.05, TIME),
     Goal("python", AS_CSV, TABLES, OWN, "at most", 1.05, TIME),
     Goal("python", beside, BESIDE, "`memory` of 512 MiB, and 64 more", "at most", 576, "MiB"),
+    *(
+        Goal(
+            "relation",
+            at("pgsluice-relation", "psql-insert", key=key),
+            SAME_SERVER.format(words),
+            INSERT,
+            "at least",
+            limit,
+        )
+        for key, words, limit in KEYS
+    ),
+    *(
+        Goal(
+            "relation",
+            at("pgsluice-from", "psql-pipe", key=key),
+            OTHER_SERVER.format(words),
+            PIPE,
+            "at least",
+            3.0,
+        )
+        for key, words, _ in KEYS
+    ),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

@@ -16,6 +16,7 @@ from bench.place import ROOT
 
 CACHE = ROOT / ".cache" / "bench"
 SHARE = 100  # one row in so many is bad
+ACCOUNTS = 5_000_000  # rows of pgbench_accounts at scale 1
 # How the columns of lineitem end that are numbers.
 NUMBERS = ("key", "number", "quantity", "price", "discount", "tax")
 
@@ -112,6 +113,11 @@ def one_account(step: int) -> Rows:
     return inputs.accounts(1, step)
 
 
+def scaled_accounts(scale: float) -> Rows:
+    """Return pgbench_accounts at a scale of the benchmarks, not pgbench's."""
+    return inputs.accounts(round(scale * ACCOUNTS))
+
+
 def scattered_accounts(rows: int, step: int) -> Rows:
     """Return pgbench_accounts in no order."""
 
@@ -147,6 +153,7 @@ KNOWN = {
         lineitem_files,
         lineitem_table,
         one_account,
+        scaled_accounts,
         scattered_accounts,
         spoilt_accounts,
     )

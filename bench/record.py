@@ -37,6 +37,12 @@ class Record:
         """Return the loads of one case."""
         return replace(self, loads=[load for load in self.loads if load.case == case])
 
+    def at(self, point: Mapping) -> "Record":
+        """Return the loads at a point."""
+        return replace(
+            self, loads=[load for load in self.loads if point.items() <= load.point.items()]
+        )
+
     @property
     def cases(self) -> list["Record"]:
         """Return the cases, in the order in which they ran first."""
@@ -54,11 +60,7 @@ class Record:
 
     def of(self, engine: str, point: Mapping = EVERYWHERE) -> list[Load]:
         """Return the loads of an engine at a point."""
-        return [
-            load
-            for load in self.loads
-            if load.done and load.engine == engine and point.items() <= load.point.items()
-        ]
+        return [load for load in self.at(point).loads if load.done and load.engine == engine]
 
     def median(self, figure: str, engine: str, point: Mapping = EVERYWHERE) -> float | None:
         """Return the median of a figure; None where a round does not know it."""

@@ -25,6 +25,7 @@ TABLES = {
     "lineitem": tables.lineitem,
     "files": tables.files,
     "python": tables.python,
+    "relation": tables.relation,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,

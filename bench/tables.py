@@ -100,6 +100,18 @@ def python(record: Record) -> str:
     )
 
 
+def relation(record: Record) -> str:
+    bare, keyed = record.at({"key": 0}), record.at({"key": 1})
+    return paragraphs(
+        f"{bare.rows:,} rows of `pgbench_accounts` ({size(bare)} as COPY text) from a plain table"
+        f" into {record.head.parameters['leaves']} hash leaves without an index:",
+        loads(bare),
+        "Into leaves with a primary key:",
+        loads(keyed),
+        "The other server runs on the same machine; server CPU is that of both servers.",
+    )
+
+
 def uuids(record: Record) -> str:
     given = record.head.parameters
     return paragraphs(

@@ -52,6 +52,7 @@ mod qualified;
 mod random;
 mod reconcile;
 mod rejects;
+mod relation;
 mod resume;
 mod retry;
 mod rooms;

@@ -8,6 +8,7 @@ from bench.__main__ import ENGINES, EXPERIMENTS, arguments, load
 from bench.inputs import KNOWN
 from bench.record import PARTS
 from bench.report import TABLES
+from bench.source import SCRIPT
 
 CASES = sorted(file.parent.name for file in EXPERIMENTS.glob("*/experiment.toml"))
 ALL = engine.engines(ENGINES)
@@ -31,6 +32,12 @@ class Experiments(unittest.TestCase):
                 self.assertLessEqual(case.checks.keys(), set(case.engines))
                 for script in filter(None, (case.schema, case.prepare, case.before)):
                     self.assertTrue((each.folder / script).is_file(), script)
+
+    def test_those_that_read_from_another_server_have_rows_for_it(self):
+        for name in CASES:
+            each = load(name)
+            reads = any("{source}" in ALL[engine].command for engine in each.engines)
+            self.assertEqual(reads, (each.folder / SCRIPT).is_file(), name)
 
     def test_each_takes_the_options_that_it_has(self):
         for name in CASES:

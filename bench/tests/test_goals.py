@@ -58,6 +58,26 @@ class Goals(unittest.TestCase):
         judged = judge("python", replace(record, loads=hashed + months))
         self.assertEqual([each.measured for each in judged], [5, 1.05, 1, 20])
 
+    def test_rows_of_a_table_are_held_against_psql_on_the_same_servers_and_leaves(self):
+        parts = [
+            a_record(
+                "relation",
+                {
+                    "psql-insert": [10 * times],
+                    "psql-pipe": [12 * times],
+                    "pgsluice-relation": [4],
+                    "pgsluice-from": [4],
+                },
+                {},
+                {"key": key},
+            )
+            for key, times in ((0, 1), (1, 2))
+        ]
+        record = replace(parts[0], loads=[load for part in parts for load in part.loads])
+        judged = judge("relation", record)
+        self.assertEqual([each.measured for each in judged], [2.5, 5, 3, 6])
+        self.assertEqual({each.verdict for each in judged}, {"holds"})
+
     def test_nothing_is_measured_where_all_was_left_out(self):
         for case in TABLES:
             for judged in judge(case, a_record(case, {"other": [1]}, {"leaves": [16, 100]})):

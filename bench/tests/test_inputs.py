@@ -26,6 +26,10 @@ class Inputs(unittest.TestCase):
         rows = inputs.given("one_account", {"step": 7919})
         self.assertEqual((rows.count, len(rows.file.read_text().splitlines())), (1, 1))
 
+    def test_accounts_have_a_scale_of_the_benchmarks(self):
+        rows = inputs.given("scaled_accounts", {"scale": 0.0001, "key": 1})
+        self.assertEqual((rows.count, len(rows.file.read_text().splitlines())), (500, 500))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -52,6 +52,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(table[2], "| a | 2.00 | 50 | 0.10 | - | 20 | - |")
         self.assertEqual(table[3], "| b | 20.00 | 5 | 0.10 | - | 20 | - |")
 
+    def test_rows_of_a_table_have_a_table_for_each_kind_of_leaves(self):
+        parts = [
+            a_record("relation", {"psql": [seconds]}, {"leaves": 800}, {"key": key})
+            for key, seconds in ((0, 2), (1, 4))
+        ]
+        record = Record(parts[0].head, [load for part in parts for load in part.loads])
+        lines = [line for line in tables.relation(record).splitlines() if PSQL in line]
+        self.assertEqual([line.split(" | ")[1] for line in lines], ["2.00", "4.00"])
+
     def test_goals_without_a_record_are_said_to_be_unmeasured(self):
         few = a_record("few", {"psql": [1.0], "pgsluice": [1.1]})
         lines = tables.goals({"few": few}).splitlines()

@@ -1,8 +1,8 @@
 """Load data into partitioned PostgreSQL, leaf by leaf.
 
-`load` and `aload` load tables, streams of batches, files and rows. `plan`, `verify`, `tree` and
-`ledger` look, and load nothing. `run` is the whole command line, `python -m pgsluice` the program.
-All the work is done in Rust, by the extension module `pgsluice._native`.
+`load` and `aload` load tables, streams of batches, files, rows, and relations of a server. `plan`,
+`verify`, `tree` and `ledger` look, and load nothing. `run` is the whole command line, `python -m
+pgsluice` the program. All the work is done in Rust, by the extension module `pgsluice._native`.
 """
 
 from importlib.util import find_spec
@@ -36,6 +36,7 @@ from pgsluice.options import (
     WriterOptions,
 )
 from pgsluice.progress import Progress
+from pgsluice.relations import Relation, relation
 from pgsluice.reports import (
     LedgerDetails,
     LedgerEntry,
@@ -82,6 +83,7 @@ __all__ = [
     "PlanResult",
     "Progress",
     "Receipt",
+    "Relation",
     "RowCounts",
     "SelfTest",
     "ServerError",
@@ -104,6 +106,7 @@ __all__ = [
     "ledger_show",
     "load",
     "plan",
+    "relation",
     "run",
     "tree",
     "verify",

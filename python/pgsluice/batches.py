@@ -10,6 +10,7 @@ from pgsluice._native import Input
 from pgsluice.data import NAME
 from pgsluice.errors import DataError
 from pgsluice.handed import readable
+from pgsluice.relations import refuse_relation
 from pgsluice.rows import Lines, lines_of, names_of, written
 
 Kind = Literal["arrow", "dicts", "rows"]
@@ -48,6 +49,9 @@ class Batch:
                 all_rows: Iterable[Any] = () if first is _NOTHING else chain([first], rows)
                 text = b"".join(written(_noted(all_rows, names, kept), lines))
                 return cls._of_rows(text, lines, frozenset(names), kept)
+        refuse_relation(
+            "Writer.write", given, "Use pgsluice.load, which reads a relation as a whole."
+        )
         raise TypeError(
             f"a batch cannot be of type {type(given).__name__}: it must be an object with Arrow"
             " data in memory, or an iterable of dicts or tuples"

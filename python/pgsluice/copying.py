@@ -16,11 +16,17 @@ from pgsluice.drivers import check, conninfo_of, driver_of, first_of, is_idle
 from pgsluice.errors import no_such_table, raised
 from pgsluice.feeding import Feed
 from pgsluice.options import CopyOptions, check_names, signed, spec
+from pgsluice.relations import refuse_relation
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
 # Seconds that rows which are fed wait for room, while others may be there to be sent.
 _MOMENT = 0.01
+# How to copy a relation.
+_INSTEAD = (
+    "Use pgsluice.load, or for rows in the connection's own database and transaction execute"
+    " INSERT INTO ... SELECT."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,7 @@ def copy(
     """
     check(connection)
     check_names("copy", table, conninfo)
+    refuse_relation("copy", data, _INSTEAD)
     if is_idle(connection) and connection.autocommit:
         with connection.transaction():
             return _copy(connection, data, table, conninfo, options)
@@ -99,6 +106,7 @@ async def acopy(
 
     driver = driver_of(connection)
     check_names("acopy", table, conninfo)
+    refuse_relation("acopy", data, _INSTEAD)
     async with driver.transaction():
         name = _found(table, await driver.ask(table_name(table)))
         conninfo = conninfo or await driver.conninfo()
@@ -126,7 +134,7 @@ def _relay(
     source: Source, table: str, conninfo: str | None, options: CopyOptions
 ) -> Iterator[Relay]:
     source.check(options)
-    given = spec("copy", CopyOptions, options, conninfo, table) | {"files": source.names}
+    given = spec("copy", CopyOptions, options, conninfo, table) | source.options()
     relay = Relay(json.dumps(given), source.input)
     try:
         yield relay

@@ -1,4 +1,4 @@
-"""What a user has, as an input: files, tables and streams of Arrow batches, bytes, or rows."""
+"""What a user has, as an input: files, relations, Arrow data, bytes, or rows."""
 
 import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pgsluice._native import Input, leave
 from pgsluice.feeding import Feed
 from pgsluice.handed import readable
+from pgsluice.relations import Relation, options_of
 from pgsluice.rows import Lines, lines_of, written
 
 # What data is called that has no name of its own.
@@ -27,13 +28,18 @@ atexit.register(leave, _LAST)
 
 
 class Source(NamedTuple):
-    """The names of files, or an input in their place."""
+    """The names of files, or an input or a relation in their place."""
 
     names: Sequence[str] = ()
     input: Input | None = None
     is_rows: bool = False
     feed: Feed | None = None
     """What the thread that waits has to feed with rows, if it does."""
+    relation: Relation | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of a command that say what it reads."""
+        return {"files": self.names} if self.relation is None else options_of(self.relation)
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuse options that are for other data."""
@@ -49,6 +55,8 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     """
     if _is_name(data):
         return _of_names([data])
+    if isinstance(data, Relation):
+        return Source(relation=data)
     if isinstance(data, TextIOBase):
         raise TypeError("data is a file opened in text mode: open it in mode 'rb'")
     if hasattr(data, "read"):
@@ -64,8 +72,9 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
         return _of_items(iter(data), is_fed)
     raise TypeError(
-        f"data cannot be of type {type(data).__name__}: it must be a path, an object with Arrow"
-        " data or an iterable of such objects, a binary file, or an iterable of dicts or tuples"
+        f"data cannot be of type {type(data).__name__}: it must be a path, a relation, an object"
+        " with Arrow data or an iterable of such objects, a binary file, or an iterable of dicts or"
+        " tuples"
     )
 
 

@@ -129,8 +129,18 @@ def raised(failure: BaseException) -> Error:
 def no_such_table(table: str, hint: str | None = None) -> Error:
     """Return the exception for a table that does not exist, or not for other sessions."""
     message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
-    error = {"kind": "server", "message": message, "detail": None, "hint": hint}
-    error |= {"sqlstate": "42P01", "place": None, "column": None}
+    return _of_python("server", message, hint, "42P01")
+
+
+def usage_error(message: str, hint: str) -> Error:
+    """Return the exception for a call that makes no sense."""
+    return _of_python("usage", message, hint)
+
+
+def _of_python(kind: str, message: str, hint: str | None, sqlstate: str | None = None) -> Error:
+    """Return the exception for a failure that Python finds, worded as those of the extension."""
+    error = {"kind": kind, "message": message, "detail": None, "hint": hint}
+    error |= {"sqlstate": sqlstate, "place": None, "column": None}
     failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}
-    text = f"{message} (SQLSTATE 42P01)" + (f"\nHINT:  {hint}" if hint else "")
-    return ServerError(text, failure)
+    code = f" (SQLSTATE {sqlstate})" if sqlstate else ""
+    return error_of(message + code + (f"\nHINT:  {hint}" if hint else ""), failure)

@@ -12,6 +12,7 @@ from pgsluice.options import (
     signed,
     spec,
 )
+from pgsluice.relations import refuse_relation
 from pgsluice.reports import LedgerDetails, LedgerEntry, PlanResult, Tree, VerifyResult
 from pgsluice.running import begin, finish, raw, wait
 from pgsluice.typed import typed
@@ -102,6 +103,9 @@ def leaf(
 
     Raises `Error`, by its kinds: also for a row whose leaf only the server can find.
     """
+    refuse_relation(
+        "leaf", batch, "To count the rows of each leaf, use pgsluice.plan(..., full=True)."
+    )
     given = spec("leaf", LeafOptions, options, conninfo, table)
     running = begin("leaf", given, of_batch(batch))
     wait(running)

@@ -22,8 +22,8 @@ def load(
     """Load data into a table, each row straight into its leaf, and return what became of it.
 
     `data` is a path or pattern or a list of them; an object with Arrow data (of pyarrow, polars,
-    pandas, DuckDB) or an iterable of such; a binary file; or an iterable of dicts or of tuples, as
-    a list, a generator, a `csv.DictReader` or a cursor.
+    pandas, DuckDB) or an iterable of such; a binary file; an iterable of dicts or of tuples, as a
+    list, a generator, a `csv.DictReader` or a cursor; or a `relation`, a table of a server.
     `table` is written as in SQL. `conninfo` is a conninfo string or URL; without it the PG*
     variables say where the server is, and without these it is the embedded one.
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from pgsluice import arrays
+from pgsluice.relations import Relation
 from pgsluice.values import UnwritableError, plain
 
 Lines = Literal["dicts", "rows"]
@@ -127,7 +128,8 @@ def _said(error: Exception) -> str:
 
 def _has_names(row: Any) -> bool:
     if is_dataclass(row):
-        return not isinstance(row, type)
+        # A relation in a list would be loaded as a row that has a conninfo with its password.
+        return not isinstance(row, type | Relation)
     return bool(arrays.names(row)) or (hasattr(row, "keys") and hasattr(row, "__getitem__"))
 
 

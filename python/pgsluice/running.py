@@ -35,7 +35,7 @@ def begin(
 ) -> Command:
     """Begin a command with the data of a source."""
     if source is not None:
-        options |= {"files": source.names}
+        options |= source.options()
     running = Command(command, json.dumps(options), source.input if source else None, ended)
     _running.add(running)
     return running

@@ -1,4 +1,4 @@
-"""What a load costs the server: the processor time of all its processes, and its WAL.
+"""What a load costs the servers: the processor time of all their processes, and the WAL of one.
 
 Processor time is read from /proc, so only on Linux and on the server's own machine. A backend that
 has ended and was waited for counts with the postmaster, any other process by itself.
@@ -16,39 +16,40 @@ PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Cost:
-    """What the server spent; no seconds where nobody can tell."""
+    """What the servers spent; no seconds where nobody can tell."""
 
     cpu_seconds: float | None
     wal_bytes: int
 
 
 class Meter:
-    """Reads the server before and after a load; the questions that it asks are not counted.
+    """Reads the servers before and after a load; the questions that it asks are not counted.
 
-    `postmaster` is its process here, None where it runs elsewhere.
+    `query` asks the one that is written to. `postmasters` are their processes here, None for a
+    server that runs elsewhere.
     """
 
-    def __init__(self, query: Callable[[str], list], postmaster: int | None) -> None:
+    def __init__(self, query: Callable[[str], list], *postmasters: int | None) -> None:
         self.query = query
-        self.postmaster = postmaster
+        self.postmasters = postmasters
         self.wal = self.wal_position()
         self.ticks = self.settled()
 
     def stop(self) -> Cost:
-        """Return what the server spent since this meter was made."""
+        """Return what the servers spent since this meter was made."""
         ticks = self.settled()
         known = ticks is not None and self.ticks is not None
         seconds = (ticks - self.ticks) / os.sysconf("SC_CLK_TCK") if known else None
         return Cost(seconds, self.wal_position() - self.wal)
 
     def wal_position(self) -> int:
-        """Return how much WAL the server has ever written."""
+        """Return how much WAL the server that is written to has ever made."""
         [[position]] = self.query("SELECT pg_current_wal_insert_lsn() - '0/0'")
         return int(position)
 
     def settled(self) -> int | None:
         """Return the ticks of all processes, once none has come or gone for a moment."""
-        if self.postmaster is None:
+        if None in self.postmasters:
             return None
         before = None
         while (now := self.family()).keys() != before:
@@ -57,7 +58,7 @@ class Meter:
         return sum(now.values())
 
     def family(self) -> dict[int, int]:
-        """Return the ticks of the postmaster, ended children included, and of each living child."""
+        """Return the ticks of each postmaster, ended children included, and each living child."""
         ticks = {}
         for folder in PROC.glob("[0-9]*"):
             fields = stat(int(folder.name))
@@ -65,9 +66,9 @@ class Meter:
                 continue  # it has ended meanwhile
             pid, parent = int(folder.name), int(fields[4])
             utime, stime, cutime, cstime = map(int, fields[14:18])
-            if pid == self.postmaster:
+            if pid in self.postmasters:
                 ticks[pid] = utime + stime + cutime + cstime
-            elif parent == self.postmaster:
+            elif parent in self.postmasters:
                 ticks[pid] = utime + stime
         return ticks
 

@@ -51,6 +51,7 @@ class Site:
             self.env["PGPASSWORD"] = str(password)
         self.embedded = embedded
         self.loads: list[str] = []
+        self.source: Site | None = None  # another server, from which programs read
         self.schemas = 0
         try:
             self.connection = psycopg.connect(url, autocommit=True, application_name=APPLICATION)
@@ -119,8 +120,21 @@ class Site:
         options = f"{self.env.get('PGOPTIONS', '')} -c search_path={schema}".strip()
         return {**self.env, "PGOPTIONS": options}
 
+    def read_from(self, other: "Site") -> None:
+        """Have programs read from another server too, which gets the password of this one.
+
+        Their environment holds a single password, and a command line shows its own to everybody.
+        """
+        if password := self.env.get("PGPASSWORD"):
+            change = sql.SQL("ALTER ROLE CURRENT_USER PASSWORD {}")
+            other.execute(change.format(sql.Literal(password)))
+            other.env["PGPASSWORD"] = password
+        self.source = other
+
     def meter(self) -> Meter:
-        return Meter(self.query, self.postmaster)
+        """Return a meter that begins now, of all servers that take part."""
+        servers = filter(None, (self, self.source))
+        return Meter(self.query, *(each.postmaster for each in servers))
 
     def lock(self) -> None:
         """Make sure that no other lab works in this database, and drop what one has left."""

@@ -19,7 +19,7 @@ from pgsluice_lab.site import Site
 Given = Callable[[str, Mapping[str, object]], Rows]
 # Returns how programs reach the server at a point with these parameters.
 Reach = Callable[[Site, Mapping[str, object]], str]
-VARIABLES = ("$URL", "$ID")
+VARIABLES = ("$URL", "$SOURCE", "$ID")
 COLUMNS = """SELECT attname FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 # Of each form: the format of the files, and what brings one into its leaf.
@@ -110,6 +110,7 @@ class Stage:
         known |= {f"{self.scratch}/": "", f"{inputs.cache_folder()}/": ""}
         known[f"{self.names['folder']}/"] = ""
         known |= dict.fromkeys(self.site.loads[-1:], "$ID")
+        known |= {self.site.source.url: "$SOURCE"} if self.site.source else {}
         for text, word in known.items():
             parts = [part.replace(text, word) for part in parts]
         return " ".join(part if part.startswith(VARIABLES) else quoted(part) for part in parts)
@@ -178,6 +179,7 @@ def prepare(
     stage.names |= {
         "url": reach(site, parameters),
         "uri": site.uri,
+        "source": site.source.url if site.source else "",
         "table": stage.table,
         "bare": case.table,
         "folder": experiment.folder,

@@ -26,6 +26,10 @@ def takes() -> None:
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
     assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].counts, pgsluice.RowCounts)
     pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
+    old = pgsluice.relation("public.orders_old", "dbname=archive", where="id > 7")
+    assert_type(old, pgsluice.Relation)
+    assert_type(pgsluice.load(old, "orders", "dbname=shop", jobs=4), pgsluice.LoadResult)
+    assert_type(pgsluice.verify(old, "orders", subset=True), pgsluice.VerifyResult)
     with pgsluice.Writer("orders", durability="flush", on_reject=keeps) as writer:
         assert_type(writer.write([(1, "a")], position={"offset": 1}), pgsluice.Receipt | None)
         assert_type(writer.discard(bad_only=True), int)
@@ -50,5 +54,8 @@ def refuses() -> None:
     pgsluice.load("orders.csv", "orders", jbos=2)  # type: ignore[call-arg]
     pgsluice.verify("orders.csv", "orders", jobs=2)  # type: ignore[call-arg]
     pgsluice.tree("orders", depth="1")  # type: ignore[arg-type]
+    pgsluice.load("orders.csv", "orders", from_table="old")  # type: ignore[call-arg]
+    pgsluice.relation("old", "dbname=archive", "id > 7")  # type: ignore[call-arg]
+    pgsluice.relation(["old"])  # type: ignore[arg-type]
     pgsluice.load("orders.csv")  # type: ignore[call-arg]
     pgsluice.Writer("orders", on_reject="keep")  # type: ignore[arg-type]

@@ -17,12 +17,20 @@ pub(crate) struct Server {
 impl Server {
     /// The server of this major version for `test`, if `PGSLUICE_TEST_MAJORS` asks for it.
     pub(crate) fn to_try(major: u32, test: &'static str) -> Option<Self> {
-        let asked = std::env::var("PGSLUICE_TEST_MAJORS").unwrap_or_else(|_| "15 18".into());
+        let asked = asked();
         let found = asked.split_whitespace().any(|word| word.parse() == Ok(major));
         if !found {
             skip(test, &format!("PGSLUICE_TEST_MAJORS is {asked:?}"));
         }
         found.then_some(Self { major, test })
+    }
+
+    /// Returns another of the servers under test, or this one if it is the only one.
+    pub(crate) fn another(self) -> Self {
+        let majors = asked();
+        let majors = majors.split_whitespace().filter_map(|word| word.parse().ok());
+        let major = majors.filter(|major| *major != self.major).min().unwrap_or(self.major);
+        Self { major, ..self }
     }
 
     /// Leaves the test out, or a part of it, on this server.
@@ -87,6 +95,11 @@ impl Server {
         admin.run(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"));
         Scratch { url: with_database(&self.url(), &name), name, admin }
     }
+}
+
+/// Returns the major versions that are to be tried.
+fn asked() -> String {
+    std::env::var("PGSLUICE_TEST_MAJORS").unwrap_or_else(|_| "15 18".into())
 }
 
 /// A database that lives as long as the test.

@@ -34,8 +34,11 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 60] = [
+const OPTIONS: [(&str, Part); 63] = [
     ("files", Apart("inputs have fingerprints")),
+    ("from-table", Apart("the blocks of its rows have hashes")),
+    ("from", Apart("it says where the rows are read")),
+    ("where", Apart("it is a term of loads from a table only: relation::resumed")),
     ("table", Apart("a load into another table is refused")),
     ("format", Term(Ids, ONLY_IDS, "--format=text")),
     ("header", Term(Ids, ONLY_IDS, "--header")),

@@ -40,6 +40,8 @@ struct FailurePlace {
     offset: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ctid: Option<String>,
 }
 
 /// The error in words. One about arguments may name one that has a password in it; what the server says
@@ -65,12 +67,16 @@ pub(crate) fn print(error: &Error) {
 /// The object for an error.
 pub(crate) fn object(error: &Error) -> impl Serialize {
     let words = |text: Option<&str>| text.map(|text| told(error, text));
-    let place = |Location { source, line, offset, unit, .. }: &Location| FailurePlace {
-        source: source.clone(),
-        row_group: unit.group(),
-        line: *line,
-        offset: *offset,
-        row: (*unit != Unit::Bytes).then_some(*offset),
+    let place = |place: &Location| {
+        let Location { source, line, offset, unit, .. } = place;
+        FailurePlace {
+            source: source.clone(),
+            row_group: unit.group(),
+            line: *line,
+            offset: *offset,
+            row: (!matches!(unit, Unit::Bytes | Unit::Tuple)).then_some(*offset),
+            ctid: place.ctid(),
+        }
     };
     let report = ErrorReport {
         kind: kind(error.kind()),

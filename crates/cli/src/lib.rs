@@ -8,6 +8,7 @@ pub mod door;
 mod exchange;
 mod exit;
 mod failure;
+mod from;
 mod generate;
 mod help;
 mod ledger;

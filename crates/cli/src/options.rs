@@ -9,15 +9,20 @@ use pgsluice::{Error, Kind, Result};
 use serde::{Deserialize, Deserializer};
 
 use crate::complete;
+use crate::from::FromArgs;
 use crate::names::{Names, parse_name};
-use crate::spec::{listed, parsed};
+use crate::spec::{Given, listed, parsed};
 
 #[derive(Args, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct InputArgs {
     /// Files, directories, glob patterns, or - for standard input
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(required_unless_present = "from_table", value_name = "FILE",
+          value_hint = ValueHint::AnyPath)]
     files: Vec<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    from: FromArgs,
     /// What is read in place of them.
     #[arg(skip)]
     #[serde(skip)]
@@ -106,11 +111,36 @@ impl FormatName {
     }
 }
 
+impl ReadingArgs {
+    /// The options that say how files are written, and whether each is given.
+    pub(crate) fn of_files(&self) -> [Given; 12] {
+        [
+            Given("format", self.format.is_some()),
+            Given("header", self.header.is_some()),
+            Given("encoding", self.encoding.is_some()),
+            Given("delimiter", self.delimiter.is_some()),
+            Given("null", self.null.is_some()),
+            Given("default", self.default.is_some()),
+            Given("quote", self.quote.is_some()),
+            Given("escape", self.escape.is_some()),
+            Given("force-null", self.force_null.is_some()),
+            Given("force-not-null", self.force_not_null.is_some()),
+            Given("columns", self.columns.is_some()),
+            Given("round", self.round),
+        ]
+    }
+}
+
 impl InputArgs {
     /// Builds the job from the options as they were typed, and those that `set` adds.
     pub(crate) fn job(&self, reading: &ReadingArgs, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
-        let files = self.given.clone().map_or_else(|| Inputs::resolve(&self.files), Ok);
+        self.from.check(!self.files.is_empty(), reading)?;
+        let files = match (self.from.relation()?, &self.given) {
+            (Some(relation), _) => Ok(Input::of_relation(relation).into()),
+            (None, Some(given)) => Ok(given.clone()),
+            (None, None) => Inputs::resolve(&self.files),
+        };
         let file_format = match (reading.format, &files) {
             (Some(name), _) => Ok(name.of_files()),
             (None, Ok(files)) => files.file_format(),

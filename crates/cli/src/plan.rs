@@ -109,7 +109,7 @@ impl PlanArgs {
     }
 
     fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<PlannedLoad> {
-        let job = job.opened(control)?;
+        let job = job.opened(target, control)?;
         let runtime = pgsluice::runtime()?;
         let plan = runtime.block_on(Plan::make(&job, target, control))?;
         let missing = if self.full {
@@ -229,11 +229,12 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     };
     let null = String::from_utf8_lossy(null);
     let delimiter = char::from(*delimiter).escape_default();
-    lines.push(match job.input.file_format {
-        FileFormat::Delimited => {
+    lines.push(match (job.input.file_format, job.input.files.first()) {
+        (FileFormat::Delimited, _) => {
             format!("input    format {name}, delimiter '{delimiter}', null '{null}'")
         }
-        format => format!("input    format {}", format.name()),
+        (FileFormat::Table, Some(table)) => format!("input    table {}", table.name),
+        (format, _) => format!("input    format {}", format.name()),
     });
     lines.extend(notes(job, plan).map(|note| format!("         {note}")));
     lines.push(format!("columns  {}", plan.catalogue.columns.join(", ")));

@@ -68,5 +68,5 @@ pub use pg::conninfo::Target;
 pub use pgsluice_core as core;
 #[doc(hidden)]
 pub use pgsluice_session::runtime::runtime;
-pub use source::{FileFormat, Header, Inputs};
+pub use source::{FileFormat, Header, Inputs, Relation};
 pub use writer::{Durability, Receipt, Writer};

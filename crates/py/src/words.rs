@@ -8,10 +8,15 @@ const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
 /// The option that only a load has, whatever was called.
 const OF_LOAD: &str = "create-partitions";
 
-/// Returns an option as a keyword, or a command as the function in its place.
+/// Returns an option as a keyword or the call that has it, or a command as the function in its place.
 pub(crate) fn spelled(named: &Named) -> String {
     match named {
-        Named::Option(option) if option.value.is_none() => option.name.replace('-', "_"),
+        Named::Option(option) if option.value.is_none() => match &*option.name {
+            "from-table" => "relation()".to_owned(),
+            "from" => "conninfo of relation()".to_owned(),
+            "where" => "where of relation()".to_owned(),
+            name => name.replace('-', "_"),
+        },
         Named::Option(option) => keyword(option),
         Named::Command("plan --full") => "plan(full=True)".to_owned(),
         Named::Command("pgsluice ledger list") => "pgsluice.ledger()".to_owned(),

@@ -14,7 +14,7 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ni
 class Family(unittest.TestCase):
     def setUp(self):
         self.meter = Meter.__new__(Meter)
-        self.meter.postmaster = os.getpid()
+        self.meter.postmasters = (os.getpid(),)
         self.second = os.sysconf("SC_CLK_TCK")
 
     def test_a_child_counts_while_it_lives_and_after_it_was_waited_for(self):
@@ -27,6 +27,21 @@ class Family(unittest.TestCase):
             child.stdin.write(b"\n")
         self.assertNotIn(child.pid, self.meter.family())
         self.assertGreaterEqual(self.meter.settled() - before, 0.25 * self.second)
+
+    def test_all_servers_count_and_if_one_runs_elsewhere_nobody_can_tell(self):
+        command = [sys.executable, "-c", "input()"]
+        pipe = subprocess.PIPE
+        with (
+            subprocess.Popen(command, stdin=pipe) as first,
+            subprocess.Popen(command, stdin=pipe) as second,
+        ):
+            self.meter.postmasters = (first.pid, second.pid)
+            self.assertEqual(self.meter.family().keys(), {first.pid, second.pid})
+            self.meter.postmasters = (first.pid, None)
+            self.assertIsNone(self.meter.settled())
+            for each in (first, second):
+                each.stdin.write(b"\n")
+                each.stdin.flush()
 
 
 if __name__ == "__main__":

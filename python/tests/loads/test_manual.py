@@ -15,13 +15,16 @@ from .place import Limited
 MANUAL = Path(__file__).parents[3] / "docs/manual"
 EXAMPLE = re.compile("```python\n(.*?)```", re.DOTALL)
 SHOP = """
-    DROP TABLE IF EXISTS orders;
+    DROP TABLE IF EXISTS orders, orders_old;
     CREATE TABLE orders (id bigint, placed date, total numeric(10,2) NOT NULL,
         PRIMARY KEY (id, placed)) PARTITION BY RANGE (placed);
     CREATE TABLE orders_2026 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')
         PARTITION BY HASH (id);
     CREATE TABLE orders_2026_0 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
     CREATE TABLE orders_2026_1 PARTITION OF orders_2026 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+    CREATE TABLE orders_old (id bigint, placed date, total numeric(10,2));
+    INSERT INTO orders_old SELECT 5000 + n, date '2026-05-31' + n % 2, n
+    FROM generate_series(1, 200) AS n;
 """
 # What the examples call with `dbname=shop`.
 FUNCTIONS = ("load", "plan", "verify", "tree", "ledger", "ledger_show", "leaf")
@@ -51,8 +54,8 @@ class Manual(Limited):
                 for example in examples:
                     exec(example, names)
             rows = connection.execute("SELECT count(*) FROM orders").fetchone()
-            connection.execute("DROP TABLE orders")
-        self.assertEqual(rows[0], 2003)
+            connection.execute("DROP TABLE orders, orders_old")
+        self.assertEqual(rows[0], 2103)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from pgsluice import options
 SCHEMA = Path(__file__).parents[3] / "docs/manual/json.schema.json"
 # What only the command line has: what is shown, and who types a password.
 ONLY_THERE = {"json", "quiet", "password", "no-password", "help"}
+# What `relation` says in Python.
+OF_RELATION = {"from-table", "from", "where"}
 DATA = {"data", "table", "conninfo"}
 # Of each function the command, its options, and what else it takes.
 FUNCTIONS = {
@@ -49,6 +51,9 @@ class Names(unittest.TestCase):
             # What an option does is indented further.
             heads = " ".join(re.findall(r"^ {2,6}-.*", shown.stdout, re.MULTILINE))
             there = set(re.findall(r"--([a-z][a-z-]*)", heads)) - ONLY_THERE
+            if "data" in other:
+                self.assertLess(OF_RELATION, there, command)
+            there -= OF_RELATION
             here = {name.replace("_", "-") for name in known.__annotations__}
             beside = {"table", "dbname"} if "table" in other else {"dbname"}
             self.assertEqual(there, here | beside, command)

@@ -55,7 +55,7 @@ impl DuplicateFinding<'_> {
             [Some(first), Some(second)] => {
                 let byte = match first.unit {
                     Unit::Bytes => format!(", byte {}", first.offset),
-                    Unit::Rows | Unit::Group(_) => String::new(),
+                    Unit::Rows | Unit::Group(_) | Unit::Tuple => String::new(),
                 };
                 let detail = format!("The first row with this key is at {first}{byte}.");
                 error.at(second).with_detail(detail)

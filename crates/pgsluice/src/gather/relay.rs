@@ -93,7 +93,7 @@ impl Relay {
     /// A table or columns that do not fit the input, and what keeps it from being read.
     pub fn begin(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Self> {
         job.check()?;
-        let job = job.opened(control)?;
+        let job = job.opened(target, control)?;
         let reading = async {
             let Link { mut client, canceller, .. } =
                 control.stop.unless_stopped(open(target)).await?;

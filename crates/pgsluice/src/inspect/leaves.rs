@@ -34,7 +34,7 @@ pub struct Leaves {
 /// That of the first row whose leaf only the server can find, or of which no row can be made; and those of reading the
 /// catalogue and the input.
 pub fn find(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Leaves> {
-    let job = &job.opened(control)?;
+    let job = &job.opened(target, control)?;
     let plan = runtime()?.block_on(Plan::make(job, target, control))?;
     let mut search = Search { plan: &plan, job, nodes: Vec::new(), samples: Samples::default() };
     let mut routing = Routing::new(&plan, control, target);

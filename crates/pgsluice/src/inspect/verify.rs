@@ -125,7 +125,7 @@ pub async fn verify(
         return Err(Error::new(Kind::Usage, message)
             .with_detail("The server does not record the values that it filled in for them."));
     }
-    let job = &job.opened(control)?;
+    let job = &job.opened(target, control)?;
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let comparing = compare(job, &plan, rejected, &mut client, scope);

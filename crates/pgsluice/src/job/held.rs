@@ -1,4 +1,4 @@
-//! Rows that a program holds in memory, as an input.
+//! Rows that a program holds in memory or in a table, as an input.
 
 use std::sync::Arc;
 
@@ -9,9 +9,7 @@ use pgsluice_core::parse::{Value, text_row};
 use super::InputOptions;
 #[cfg(feature = "arrow")]
 use crate::error::Result;
-#[cfg(feature = "arrow")]
-use crate::source::FileFormat;
-use crate::source::Input;
+use crate::source::{FileFormat, Input, Relation};
 
 impl InputOptions {
     /// Takes rows of `columns` as text, in which `None` is NULL. The server reads each value as its column's type.
@@ -38,6 +36,12 @@ impl InputOptions {
             columns: Some(columns.iter().map(|&column| column.to_owned()).collect()),
             ..Self::default()
         }
+    }
+
+    /// Takes the rows of a table of a server, whose columns have the names of the target's.
+    pub fn of_relation(relation: Relation) -> Self {
+        let files = Input::of_relation(relation).into();
+        Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 
     /// Takes record batches, whose columns have the names of the table's. Their buffers are shared and not copied.

@@ -7,8 +7,9 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Words, option};
 use pgsluice_core::format::Format;
+use pgsluice_session::conninfo::Target;
 
-use crate::source::{FileFormat, Header, typed};
+use crate::source::{FileFormat, Header, OpenRelation, typed};
 
 impl InputOptions {
     /// Refuses options that make no sense.
@@ -63,12 +64,16 @@ impl InputOptions {
     /// their own.
     fn check_named(&self) -> Result<()> {
         let name = self.file_format.name();
+        let others = match self.file_format {
+            FileFormat::Table => "a table".to_owned(),
+            _ => format!("files of format {name}"),
+        };
         let refuse = |what: Words| {
-            let message = what + format!(" cannot be used with files of format {name}");
+            let message = what + format!(" cannot be used with {others}");
             Err(Error::new(Kind::Usage, message))
         };
         if self.columns.is_some() && self.file_format != FileFormat::Rows {
-            let message = format!("files of format {name} contain their column names");
+            let message = format!("the columns of {others} have names");
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave out "
                     + option("columns")
@@ -116,21 +121,27 @@ impl InputOptions {
         });
         let encoded =
             (!self.encoding.is_utf8()).then(|| format!("the input is in {}", self.encoding.name()));
-        let format = (self.file_format != FileFormat::Delimited)
-            .then(|| format!("the input is read as {}", self.file_format.name()));
+        let is_told = !matches!(self.file_format, FileFormat::Delimited | FileFormat::Table);
+        let format = is_told.then(|| format!("the input is read as {}", self.file_format.name()));
+        let table = self.files.table().map(OpenRelation::note);
         let not_read = self.files.notes().iter().cloned();
-        format.into_iter().chain(compressed).chain(encoded).chain(not_read).collect()
+        format.into_iter().chain(table).chain(compressed).chain(encoded).chain(not_read).collect()
     }
 }
 
 impl Job {
     /// The job with its inputs in their encoding and, where they say what the columns are, with the names in
-    /// them; to be done once.
-    pub fn opened(&self, control: &Arc<Control>) -> Result<Self> {
+    /// them; to be done once. A table without a server of its own is read from `target`.
+    pub fn opened(&self, target: &Target, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
+        let readers = job.speed.jobs;
         let input = &mut job.input;
         input.files = input.files.read_as(input.file_format, input.is_format_given, input.encoding);
-        if input.file_format.is_typed() {
+        if input.file_format == FileFormat::Table {
+            let (files, names) = input.files.open_tables(target, control, readers)?;
+            input.files = files;
+            input.names = Some(names);
+        } else if input.file_format.is_typed() {
             // What lies where in such a file is said at its end.
             input.files = input.files.kept_as_files(control)?;
             input.names = Some(typed::names(&input.files, input.file_format, control)?);

@@ -47,19 +47,31 @@ impl Blocks {
 
     /// Records a split of a stream; refuses one that is not what an earlier run has read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.compare(split, inputs, |state, block| state.meet(split.number, block))
+    }
+
+    /// Refuses a split of a stream as [`Self::verify_block`] does, and records nothing.
+    pub(super) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.compare(split, inputs, |state, block| state.is_possible(block))
+    }
+
+    fn compare(
+        &self,
+        split: &Split,
+        inputs: &[Input],
+        is_same: impl FnOnce(&mut BlockState, StreamBlock) -> bool,
+    ) -> Result<()> {
         let Origin { input: source, at: start } = split.start.origin;
         let Some(input) = inputs.get(source as usize).filter(|it| !it.is_file()) else {
             return Ok(());
         };
         let (stop, hash) = (start + split.length as u64, split.hash().cast_signed());
         let block = StreamBlock { source, start, stop, hash };
-        if self.0.lock().meet(split.number, block) {
+        if is_same(&mut self.0.lock(), block) {
             return Ok(());
         }
-        let (name, unit) = (&input.name, input.counted_by());
-        Err(changed(format!(
-            "{name} differs from what was read before, at {unit} {start} or soon after"
-        )))
+        let (name, place) = (&input.name, input.shown(start));
+        Err(changed(format!("{name} differs from what was read before, at {place} or soon after")))
     }
 
     /// `sources` with what their streams are, all of which were read.
@@ -95,12 +107,21 @@ impl Blocks {
 impl BlockState {
     /// Records the block of a split; false if earlier runs have read something else there.
     fn meet(&mut self, split: u32, block: StreamBlock) -> bool {
-        let StreamBlock { source, start, stop, .. } = block;
+        let StreamBlock { source, start, .. } = block;
+        let is_possible = self.is_possible(block);
         self.met.insert((source, start), block);
-        if let Some(known) = self.known.remove(&(source, start)) {
-            return known == block;
+        if self.known.remove(&(source, start)).is_none() {
+            self.new.insert(split, block);
         }
-        self.new.insert(split, block);
+        is_possible
+    }
+
+    /// Whether earlier runs have read the block `block`, or nothing where it is.
+    fn is_possible(&self, block: StreamBlock) -> bool {
+        let StreamBlock { source, start, stop, .. } = block;
+        if let Some(known) = self.known.get(&(source, start)) {
+            return *known == block;
+        }
         let mut before = self.known.range((source, 0)..(source, stop));
         before.next_back().is_none_or(|(_, known)| known.stop <= start)
     }
@@ -119,8 +140,8 @@ fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
     let input = inputs.get(source as usize);
-    let (name, unit) = input.map_or(("", "byte"), |it| (it.name.as_str(), it.counted_by()));
-    changed(format!("{name} ends at {unit} {at}, but was longer before"))
+    let (name, place) = input.map_or(("", String::new()), |it| (it.name.as_str(), it.shown(at)));
+    changed(format!("{name} ends at {place}, but was longer before"))
 }
 
 #[cfg(test)]

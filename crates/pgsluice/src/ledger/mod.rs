@@ -211,6 +211,11 @@ impl Ledger {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
+    /// Refuses a split of a stream that is not the same as before, and records nothing.
+    pub(crate) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        self.blocks.check_block(split, inputs).map_err(|error| refuse(error, self.id()))
+    }
+
     /// Refuses streams, all of which were read again, that are not those of the load that is finished.
     pub(crate) fn check_finished(&self, inputs: &[Input]) -> Result<()> {
         Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources), inputs)

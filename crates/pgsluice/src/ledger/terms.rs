@@ -13,7 +13,7 @@ use crate::job::{
 };
 use crate::ledger::sql::json::json;
 use crate::ledger::sql::terms;
-use crate::source::{FileFormat, Header};
+use crate::source::{FileFormat, Header, OpenRelation};
 
 /// The number of the rules by which rows are routed and read. A load that was begun under another number is not
 /// resumed. Raise it by hand with each change to the routing of any row, or to the spelling of a layout.
@@ -62,7 +62,7 @@ pub(crate) fn of_writer(changes: &ChangeOptions) -> Result<String> {
 fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'static str, String)> {
     // The inputs have fingerprints, and the server lists the columns with their types.
     let InputOptions {
-        files: _,
+        files,
         is_format_given: _,
         file_format,
         format: _,
@@ -100,6 +100,7 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
         ("header", header),
         ("encoding", (!encoding.is_utf8()).then(|| encoding.name().to_owned())),
         ("round", round.then(|| "true".to_owned())),
+        ("where", files.table().and_then(OpenRelation::filter).map(str::to_owned)),
     ];
     let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
     given.chain(fields.terms()).chain(by_name.terms())

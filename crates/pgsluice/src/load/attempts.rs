@@ -68,7 +68,7 @@ impl Load {
     fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
         let Self { job, target } = self;
         job.check()?;
-        let mut job = job.opened(control)?;
+        let mut job = job.opened(target, control)?;
         if job.changes.is_any() {
             // What is looked at before the first row is sent is read twice.
             job.input.files = job.input.files.kept(control)?;

@@ -12,16 +12,14 @@ use std::collections::BTreeMap;
 use pgsluice_core::route::Scratch;
 
 use super::attempt::Attempt;
-use crate::control::Control;
 use crate::duplicates::Superseded;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::{Claimant, Ledger, refuse};
-use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::route::routing::Routing;
 use crate::source::reading::Reading;
-use crate::source::{Input, Reader, Split};
+use crate::source::{Input, Inputs, Reader, Split, differs};
 
 /// Tables that one error names.
 const NAMED: usize = 3;
@@ -58,8 +56,7 @@ pub(super) fn check(
     ));
     let found = walk(attempt, plan, ledger, superseded);
     control.progress.wait_for(None);
-    let is_whole = inputs.are_rereadable();
-    let compared = found?.compare(ledger, plan, is_whole);
+    let compared = found?.compare(ledger, plan, inputs);
     compared.map_err(|error| refuse(error, ledger.id()))
 }
 
@@ -69,13 +66,13 @@ fn walk(
     ledger: &Ledger,
     superseded: &Superseded,
 ) -> Result<FoundRows> {
-    let Attempt { job, target, control, .. } = *attempt;
+    let Attempt { job, control, .. } = *attempt;
     let mut reader = Reader::new(job.input.files.clone(), &plan.shape);
     reader.skips_streams = true;
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
-    let look = |reading: &Reading| look(plan, ledger, superseded, reading, target, control);
+    let look = |reading: &Reading| look(attempt, plan, ledger, superseded, reading);
     let mut found = FoundRows::default();
     reading.look_through(routers, control, look)?.into_iter().for_each(|by| found.add(by));
     Ok(found)
@@ -83,17 +80,18 @@ fn walk(
 
 /// One thread: routes, and sends nothing.
 fn look(
+    attempt: &Attempt<'_>,
     plan: &Plan,
     ledger: &Ledger,
     superseded: &Superseded,
     reading: &Reading,
-    target: &Target,
-    control: &Control,
 ) -> Result<FoundRows> {
+    let Attempt { job, target, control, .. } = *attempt;
     let mut found = FoundRows::default();
     let mut routing = Routing::new(plan, control, target);
     let (mut scratch, mut claimants) = (Scratch::default(), Vec::new());
     while let Some(split) = reading.next(control) {
+        ledger.check_block(&split, &job.input.files)?;
         let mut doubt = None;
         routing.route_all(&split, |routed| {
             if superseded.contains(split.first_row + routed.index as u64) {
@@ -138,7 +136,8 @@ impl FoundRows {
 
     /// Compares the rows that were found with the receipts. If the input was not read to its end, there
     /// may be more rows than were found.
-    fn compare(self, ledger: &Ledger, plan: &Plan, is_whole: bool) -> Result<()> {
+    fn compare(self, ledger: &Ledger, plan: &Plan, inputs: &Inputs) -> Result<()> {
+        let is_whole = inputs.are_rereadable();
         let mut receipts: BTreeMap<Claimant, u64> = ledger.claimed_rows().collect();
         let known: u64 = receipts.values().sum();
         for claimant in self.of.keys() {
@@ -160,18 +159,22 @@ impl FoundRows {
         if differing.is_empty() {
             return Ok(());
         }
-        let message = "the rows found in the input do not match the ledger";
-        let mut error = Error::new(Kind::Server, message).with_sqlstate("55000");
-        for difference in differing.iter().take(NAMED) {
-            error = error.with_detail(difference);
-        }
+        // Of files it is known that they are the same.
+        let are_files = inputs.iter().filter(|input| input.is_rereadable()).all(Input::is_file);
+        let (error, why) = match are_files {
+            true => {
+                let message = "the rows found in the input do not match the ledger";
+                let error = Error::new(Kind::Server, message).with_sqlstate("55000");
+                (error, "The routing of rows to partitions has changed since the load began")
+            }
+            false => (differs(), "The input, or the routing of its rows, has changed"),
+        };
+        let error = differing.iter().take(NAMED).fold(error, Error::with_detail);
         let error = match differing.len().saturating_sub(NAMED) {
             0 => error,
             more => error.with_detail(format!("{more} more tables do not match.")),
         };
-        Err(error.with_detail(
-            "The routing of rows to partitions has changed since the load began: nothing was sent.",
-        ))
+        Err(error.with_detail(format!("{why}: nothing was sent.")))
     }
 }
 

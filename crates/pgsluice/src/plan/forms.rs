@@ -17,7 +17,8 @@ use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
 use crate::source::key_form::KeyForm;
 use crate::source::rewrite::Rewrite;
 use crate::source::typed::Typed;
-use crate::source::{Extra, FileFormat, Shape};
+use crate::source::written::Written;
+use crate::source::{Copied, Extra, FileFormat, Shape};
 
 /// Returns the encoder of the rows, or why they are sent as text.
 pub(super) fn encoder(
@@ -119,14 +120,18 @@ fn rewrite(
         FileFormat::Ndjson | FileFormat::Dicts => {
             Some(Rewrite::Objects(objects(job, catalogue, led), Arc::clone(extra)))
         }
-        format @ (FileFormat::Parquet | FileFormat::Arrow) => {
-            let (targets, leads) = (targets(job, catalogue, led), Arc::clone(&led.leads));
+        format => {
+            let targets = targets(job, catalogue, led);
+            let written = match keys {
+                Some((keys, form)) => Written::encoded(targets.len(), keys, form),
+                None => Written::Text,
+            };
+            if format == FileFormat::Table {
+                return Some(Rewrite::Copied(Copied::new(targets, written)));
+            }
+            let leads = Arc::clone(&led.leads);
             let typed = Typed::new(format, targets, job.input.by_name.clone(), leads);
-            let typed = typed.rounding(job.input.round);
-            Some(Rewrite::Batches(match keys {
-                Some((keys, form)) => typed.encoded(keys, form),
-                None => typed,
-            }))
+            Some(Rewrite::Typed(typed.rounding(job.input.round).writing(written)))
         }
     }
 }

@@ -13,6 +13,7 @@ mod explain;
 mod forms;
 pub(crate) mod landing;
 mod missing;
+mod passing;
 mod refuse;
 mod steady;
 
@@ -65,6 +66,8 @@ pub struct Plan {
     pub encoder: Option<Encoder>,
     /// Why all rows are sent as text, if they are: what it is about, and the reason.
     pub text_only: Option<(String, String)>,
+    /// Why the rows of a table are read as text and encoded here, if they are.
+    pub(crate) read_as_text: Option<String>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
     /// How many connections the server has room for, and why, if those are fewer than were to be.
@@ -131,7 +134,9 @@ impl Plan {
         let led = self.catalogue.led.iter().flat_map(Led::notes);
         let is_null = job.target.sink == Sink::Null;
         let null = is_null.then(|| "nothing is sent, because of --sink null".to_owned());
-        job.input.notes().into_iter().chain(led).chain(null).collect()
+        let text =
+            self.read_as_text.as_ref().map(|why| format!("the rows are read as text: {why}"));
+        job.input.notes().into_iter().chain(led).chain(text).chain(null).collect()
     }
 
     /// Returns the names that were left out so far.
@@ -175,13 +180,16 @@ impl Plan {
             Ok(encoder) => (Some(encoder), None),
             Err(why) => (None, Some(why)),
         };
+        let read_as_text = passing::obstacle(job, &catalogue).filter(|_| encoder.is_some());
+        let are_encoded = job.input.file_format.is_typed() && read_as_text.is_none();
         // Whoever encodes looks at every field anyway.
-        let encodes_text = encoder.is_some() && !job.input.file_format.is_typed();
+        let encodes_text = encoder.is_some() && !are_encoded;
         let router = match encodes_text || job.changes.is_any() {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             false => Router::new(Arc::clone(&tree)),
         };
-        let keys = encoder.is_some().then(|| (router.wanted(), key_form(job, &tree)));
+        let keys =
+            (encoder.is_some() && are_encoded).then(|| (router.wanted(), key_form(job, &tree)));
         let shape = shape(job, &catalogue, keys);
         let fields = FieldOptions {
             default: shape.default().or_else(|| job.input.fields.default.clone()),
@@ -198,6 +206,7 @@ impl Plan {
             fields,
             encoder,
             text_only,
+            read_as_text,
             one_statement,
             fewer_connections: None,
             exchange: None,

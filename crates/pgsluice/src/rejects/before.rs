@@ -46,9 +46,11 @@ impl Before<'_> {
             if load != id {
                 return None;
             }
-            let source = self.inputs.iter().position(|input| input.name == source);
-            let origin = |input| Origin { input: input as u32, at: offset };
-            let is_kept = source.is_some_and(|input| left.remove(&origin(input)));
+            let of_input = |(number, input): (u32, &Input)| {
+                Some(Origin { input: number, at: input.place_of(&source, offset)? })
+            };
+            let origin = (0..).zip(self.inputs).find_map(of_input);
+            let is_kept = origin.is_some_and(|origin| left.remove(&origin));
             let Some(rows) = whole.next() else { break };
             batches.push(RejectBatch { rows, log, is_kept });
         }

@@ -56,6 +56,9 @@ struct Line<'r> {
     row_group: Option<u64>,
     line: u64,
     offset: u64,
+    /// Of a row of a table, its place there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ctid: Option<String>,
     #[serde(flatten)]
     reason: &'r RejectReason,
 }
@@ -174,14 +177,14 @@ impl RejectFiles {
         let mut written = self.written.lock();
         let WrittenRejects { rows, log, batches } = &mut *written;
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place: Location { source, line, offset, unit, .. }, reason, row, .. } in
-            rejects
-        {
+        for Reject { place, reason, row, .. } in rejects {
+            let Location { source, line, offset, unit, .. } = place;
             bytes.extend_from_slice(row);
             bytes.push(b'\n');
             let row_group = unit.group();
             let (load, line, offset) = (&*self.id, *line, *offset);
-            let line = Line { load, source, row_group, line, offset, reason };
+            let ctid = place.ctid();
+            let line = Line { load, source, row_group, line, offset, ctid, reason };
             serde_json::to_writer(&mut lines, &line).map_err(|error| log.failed(&error.into()))?;
             lines.push(b'\n');
         }

@@ -5,8 +5,7 @@ use pgsluice_core::parse::Fields;
 use pgsluice_core::route::{Cause, Route, Scratch};
 
 use crate::plan::Plan;
-use crate::source::Split;
-use crate::source::typed::KeyText;
+use crate::source::{KeyText, Split};
 
 /// A row that is as far as it gets.
 #[derive(Clone, Copy)]
@@ -129,6 +128,6 @@ impl<'s> Texts<'s> {
         if keys.is_none() {
             *keys = plan.shape.key_text(split);
         }
-        keys.as_mut()?.of(index)
+        keys.as_mut()?.of_row(index)
     }
 }

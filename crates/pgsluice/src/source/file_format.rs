@@ -24,9 +24,11 @@ pub enum FileFormat {
     Dicts,
     /// Arrays that a program writes in lines, with values for all columns in their order, as a list of tuples.
     Rows,
+    /// The rows of a table, which a server copies out.
+    Table,
 }
 
-use FileFormat::{Arrow, Delimited, Dicts, Ndjson, Parquet, Rows};
+use FileFormat::{Arrow, Delimited, Dicts, Ndjson, Parquet, Rows, Table};
 
 /// How names end, beside those of COPY's formats.
 const SUFFIXES: [(&str, FileFormat); 11] = [
@@ -54,6 +56,7 @@ impl FileFormat {
             Arrow => "arrow",
             Dicts => "dicts",
             Rows => "rows",
+            Table => "table",
         }
     }
 
@@ -64,7 +67,7 @@ impl FileFormat {
 
     /// Whether its columns have names and types of their own.
     pub(crate) fn is_typed(self) -> bool {
-        matches!(self, Parquet | Arrow)
+        matches!(self, Parquet | Arrow | Table)
     }
 
     /// What the name of a file says.

@@ -131,9 +131,13 @@ impl Fingerprint {
 
 /// The error for an input that is not what it was.
 pub(crate) fn changed(how: impl AsRef<str>) -> Error {
+    differs().with_detail(format!("{}.", how.as_ref()))
+}
+
+/// The same without a reason.
+pub(crate) fn differs() -> Error {
     Error::new(Kind::Input, "the input differs from the one that this load began with")
         .with_sqlstate("55000")
-        .with_detail(format!("{}.", how.as_ref()))
 }
 
 impl OfFile {

@@ -4,6 +4,7 @@ mod address;
 mod again;
 mod entries;
 mod resolve;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +19,7 @@ use tempfile::TempPath;
 pub(super) use self::entries::pattern_of;
 use super::compression::Compression;
 use super::encoding::Encoding;
+use super::relation::{OpenRelation, Relation};
 use super::stream::Stream;
 use super::typed::Handed;
 use super::{FileFormat, typed};
@@ -70,6 +72,9 @@ enum Place {
     Kept(Arc<TempPath>),
     /// Text that the program hands over.
     Memory(Arc<[u8]>),
+    /// A table, not yet opened or under its snapshot.
+    Table(Relation),
+    OpenTable(Arc<OpenRelation>),
 }
 
 /// What is read.
@@ -125,7 +130,9 @@ impl Input {
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
                 bytes.ok_or_else(once)?.0
             }
-            Place::Batches(_) => return Err(self.cannot_read(&io::Error::other("it is not text"))),
+            Place::Batches(_) | Place::Table(_) | Place::OpenTable(_) => {
+                return Err(self.cannot_read(&io::Error::other("it is not text")));
+            }
         };
         let stream = match self.reread {
             Reread::Never if matches!(self.place, Place::Begun(_)) => {
@@ -207,6 +214,9 @@ impl Input {
 
     /// What users are told of where a row begins. Of a Parquet file the end is read for that.
     pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
+        if let Place::OpenTable(relation) = &self.place {
+            return relation.locate(Position { origin, line });
+        }
         let (unit, line) = match self.format.is_typed() {
             true => typed::unit(self, line),
             false => (Unit::Bytes, line),
@@ -347,6 +357,7 @@ impl Inputs {
     pub(crate) fn unseekable(&self) -> Option<&'static str> {
         let input = self.iter().find(|input| !input.is_seekable())?;
         Some(match (input.reread, input.compression) {
+            _ if input.format == FileFormat::Table => "single rows of a table are not read again",
             _ if input.format.is_typed() => "single rows of such a file cannot be read again",
             (Reread::Never, _) => "a pipe cannot be read again for rows that are rejected",
             (_, Some(_)) => "single rows of a compressed input cannot be read again",

@@ -7,6 +7,7 @@ pub(crate) mod splits;
 pub(crate) mod starts;
 
 mod ahead;
+mod batches;
 mod by_name;
 mod compression;
 mod encoding;
@@ -15,6 +16,7 @@ mod extra;
 mod file_format;
 mod fingerprint;
 mod foreign;
+mod guard;
 mod gzip;
 mod header;
 mod headers;
@@ -24,10 +26,12 @@ mod names;
 mod open;
 mod original;
 mod reader;
+mod relation;
 pub(crate) mod rewrite;
 mod shape;
 mod shown;
 mod split;
+mod sql;
 mod stamp;
 mod stream;
 #[cfg(feature = "arrow")]
@@ -35,7 +39,9 @@ pub(crate) mod typed;
 #[cfg(not(feature = "arrow"))]
 #[path = "typed/absent.rs"]
 pub(crate) mod typed;
+pub(crate) mod written;
 
+pub(crate) use batches::KeyText;
 pub use by_name::ByName;
 pub(crate) use by_name::Led;
 pub use compression::uncompressed;
@@ -44,12 +50,14 @@ pub(crate) use excel::excel_delimiter;
 pub(crate) use extra::Extra;
 pub use extra::ExtraNames;
 pub use file_format::FileFormat;
-pub(crate) use fingerprint::{Fingerprint, OfStream, changed};
+pub(crate) use fingerprint::{Fingerprint, OfStream, changed, differs};
 pub use header::Header;
 pub(crate) use inputs::OPENING;
 pub use inputs::{Input, Inputs};
 pub(crate) use names::InputNames;
 pub use reader::Reader;
+pub use relation::Relation;
+pub(crate) use relation::{Copied, OpenRelation, SourceColumn};
 pub use shape::Shape;
 pub(crate) use shown::shown_list;
 pub use split::Split;

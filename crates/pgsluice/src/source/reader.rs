@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use pgsluice_core::position::{Origin, Position};
 use pgsluice_core::split::Row;
 
+use super::batches::Batches;
 use super::open::Open;
 use super::rewrite::Rewrite;
 use super::split::Buffers;
 use super::stamp::Stamp;
 use super::starts::check_start;
-use super::typed::Batches;
 use super::{Inputs, Shape, Split};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -182,8 +182,8 @@ impl Reader {
                 continue;
             }
             self.stamp = Stamp::of(input);
-            match self.shape.typed() {
-                Some(typed) => self.batches = Some((typed.open(input)?, 0)),
+            match self.shape.open_batches(input) {
+                Some(batches) => self.batches = Some((batches?, 0)),
                 None => self.open = Some(Open::new(input, &self.shape, self.next - 1)?),
             }
             return Ok(true);
@@ -212,25 +212,24 @@ impl Reader {
         };
         let used = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
         let Buffers { bytes, mut rows, rewritten } = used.unwrap_or_default();
-        let count = batch.count() as u32;
-        // A row has a number in place of bytes: its line is that of a file in which each row is one.
-        rows.extend((0..count).map(|row| Row { start: row, end: row, line: row }));
-        let input = self.next as u32 - 1;
-        let start = Position { origin: Origin { input, at: *row }, line: *row + 1 };
-        *row += u64::from(count);
+        // A row has a place in place of bytes: its line is that of a file in which each row is one.
+        let stretch = batch.place(*row, &mut rows);
+        let (count, input) = (rows.len() as u64, self.next as u32 - 1);
+        let start = Position { origin: Origin { input, at: stretch.start }, line: *row + 1 };
+        *row += count;
         let split = Split {
             number: self.splits,
             first_row: self.rows,
             start,
             bytes,
             rows,
-            length: count as usize,
+            length: stretch.length,
             taken: taken + std::mem::take(&mut self.taken_before),
             batch: Some(batch),
             rewritten,
         };
         self.splits += 1;
-        self.rows += u64::from(count);
+        self.rows += count;
         Ok(Some(split))
     }
 }

@@ -14,8 +14,10 @@ use pgsluice_core::split::Row;
 use pgsluice_json::{Objects, RowFacts};
 use twox_hash::XxHash3_64;
 
+use super::batches::Batch;
 use super::extra::Extra;
-use super::typed::{Batch, Typed};
+use super::relation::Copied;
+use super::typed::Typed;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Words};
 
@@ -27,7 +29,9 @@ pub(crate) enum Rewrite {
     /// JSON objects, which become rows of COPY text; keys that are left out are collected.
     Objects(Objects, Arc<Extra>),
     /// They are in batches of typed columns.
-    Batches(Typed),
+    Typed(Typed),
+    /// They are rows of a table.
+    Copied(Copied),
 }
 
 /// Rows that were rewritten.
@@ -70,7 +74,7 @@ impl Rewrite {
     /// Appends what becomes of one row that stands in an input as text.
     pub(super) fn one(&self, row: &[u8], out: &mut Vec<u8>) {
         match self {
-            Self::Batches(_) => out.extend_from_slice(row),
+            Self::Typed(_) | Self::Copied(_) => out.extend_from_slice(row),
             Self::Fields(projection) => projection.project(row, out),
             Self::Objects(objects, _) => {
                 let mut objects = objects.clone();
@@ -150,11 +154,18 @@ impl Rewritten {
         rewrite: &Rewrite,
         rows: &[Row],
         bytes: &[u8],
-        batch: Option<&Batch>,
+        batch: Option<&mut Batch>,
     ) {
         match rewrite {
-            Rewrite::Batches(typed) => {
-                batch.into_iter().for_each(|batch| typed.write(batch, self));
+            Rewrite::Typed(typed) => {
+                if let Some(Batch::Typed(batch)) = batch {
+                    typed.write(batch, self);
+                }
+            }
+            Rewrite::Copied(copied) => {
+                if let Some(Batch::Copied(rows)) = batch {
+                    rows.give(copied.written(), self);
+                }
             }
             Rewrite::Fields(projection) => {
                 for row in rows {

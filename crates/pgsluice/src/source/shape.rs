@@ -6,11 +6,14 @@ use pgsluice_core::format::Format;
 use pgsluice_core::split::Splitter;
 use pgsluice_json::Objects;
 
+use super::batches::{Batches, KeyText};
 use super::extra::Extra;
 use super::headers::FirstHeader;
 use super::rewrite::{Rewrite, RowRefusal};
-use super::typed::{KeyText, Typed};
+use super::typed::Typed;
+use super::written::Written;
 use super::{Header, Input, Split};
+use crate::error::Result;
 
 /// How the rows of all inputs of a load are read.
 #[derive(Clone, Debug)]
@@ -103,37 +106,56 @@ impl Shape {
         match self.rewrite.as_ref()? {
             Rewrite::Fields(_) => None,
             Rewrite::Objects(objects, _) => Some(objects),
-            Rewrite::Batches(typed) => Some(typed.objects()),
+            Rewrite::Typed(typed) => Some(typed.objects()),
+            Rewrite::Copied(copied) => Some(copied.objects()),
         }
     }
 
     /// The same, all rows being text.
     pub(crate) fn in_text(&self) -> Self {
-        self.written(Typed::in_text)
+        self.written(|_, _| Written::Text)
     }
 
-    /// The same for who only routes rows: of typed files nothing but the `wanted` columns is written.
+    /// The same for who only routes rows: of rows in batches nothing but the `wanted` columns is written.
     pub(crate) fn in_keys(&self, wanted: &[usize]) -> Self {
-        self.written(|typed| typed.in_keys(wanted))
+        self.written(|_, columns| Written::keys(columns, wanted))
     }
 
-    /// Returns the shape with text of the keys of typed files, which can be shown to people and to the server.
+    /// Returns the shape with text of the keys of rows in batches, which can be shown to people and to the server.
     pub(crate) fn with_key_text(&self) -> Self {
-        self.written(Typed::with_key_text)
+        self.written(|written, _| written.with_key_text())
     }
 
     /// Makes a writer for the keys of rows in `split` that were written in binary only.
     pub(crate) fn key_text<'s>(&'s self, split: &'s Split) -> Option<KeyText<'s>> {
-        self.typed()?.key_text(split.batch.as_ref()?)
+        KeyText::of(self.rewrite.as_ref()?, split.batch.as_ref()?)
     }
 
-    fn written(&self, write: impl FnOnce(&Typed) -> Typed) -> Self {
-        match &self.rewrite {
-            Some(Rewrite::Batches(typed)) => {
-                Self { rewrite: Some(Rewrite::Batches(write(typed))), ..self.clone() }
-            }
-            _ => self.clone(),
+    fn written(&self, write: impl FnOnce(&Written, usize) -> Written) -> Self {
+        let mut shape = self.clone();
+        let of_batches = match &mut shape.rewrite {
+            Some(Rewrite::Typed(typed)) => Some((typed.columns(), typed.written_mut())),
+            Some(Rewrite::Copied(copied)) => Some((copied.columns(), copied.written_mut())),
+            _ => None,
+        };
+        if let Some((columns, written)) = of_batches {
+            *written = write(written, columns);
         }
+        shape
+    }
+
+    /// Begins to read an input whose rows come in batches, if that is how they come.
+    pub(super) fn open_batches(&self, input: &Input) -> Option<Result<Batches>> {
+        match self.rewrite.as_ref()? {
+            Rewrite::Typed(typed) => Some(typed.open(input)),
+            Rewrite::Copied(copied) => Some(Ok(copied.open(input.table()?))),
+            Rewrite::Fields(_) | Rewrite::Objects(..) => None,
+        }
+    }
+
+    /// Whether rows come in batches.
+    pub(super) fn is_of_batches(&self) -> bool {
+        matches!(self.rewrite, Some(Rewrite::Typed(_) | Rewrite::Copied(_)))
     }
 
     /// The least and the greatest values of a column in an input, as text, if it says them of all its rows.
@@ -151,7 +173,7 @@ impl Shape {
     /// What reads the files, if their columns have types.
     pub(super) fn typed(&self) -> Option<&Typed> {
         match &self.rewrite {
-            Some(Rewrite::Batches(typed)) => Some(typed),
+            Some(Rewrite::Typed(typed)) => Some(typed),
             _ => None,
         }
     }

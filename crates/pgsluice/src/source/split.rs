@@ -6,8 +6,8 @@ use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
+use super::batches::Batch;
 use super::rewrite::{Rewrite, Rewritten, RowRefusal};
-use super::typed::Batch;
 
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Split {
     pub(super) fn rewrite(mut self, rewrite: Option<&Rewrite>) -> Self {
         if let Some(rewrite) = rewrite {
             let rewritten = self.rewritten.get_or_insert_default();
-            rewritten.take(rewrite, &self.rows, &self.bytes, self.batch.as_ref());
+            rewritten.take(rewrite, &self.rows, &self.bytes, self.batch.as_mut());
         }
         self
     }

@@ -334,7 +334,7 @@ impl Writer {
 /// The position behind rows, and how many more were rejected.
 type Behind<'p> = (Option<&'p str>, u64);
 
-/// Gathers the rows of `input`. They are planned for first if none were before, or if their names lead to other columns.
+/// Gathers the rows of `input`. They are checked and planned for first if none were before, or if their names lead to other columns.
 fn gather(
     job: &Job,
     target: &Target,
@@ -344,7 +344,11 @@ fn gather(
     control: &Arc<Control>,
 ) -> Result<Gathered> {
     let Session { link, planned, .. } = session;
-    let opened = opened(job, input, planned.is_some(), control)?;
+    let job = Job { input: input.clone(), ..job.clone() };
+    if planned.is_none() {
+        job.check()?;
+    }
+    let opened = job.opened(target, control)?;
     let planned = match planned {
         Some(planned) if planned.named.are_those_of(&opened) => planned,
         other => {
@@ -356,20 +360,6 @@ fn gather(
         }
     };
     planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
-}
-
-/// Returns the job for the rows of `input`, with the names in them. It is checked unless one like it was.
-fn opened(
-    job: &Job,
-    input: &InputOptions,
-    is_checked: bool,
-    control: &Arc<Control>,
-) -> Result<Job> {
-    let job = Job { input: input.clone(), ..job.clone() };
-    if !is_checked {
-        job.check()?;
-    }
-    job.opened(control)
 }
 
 /// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and

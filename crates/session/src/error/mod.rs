@@ -29,7 +29,8 @@ pub struct Location {
     pub source: String,
     /// Physical line of the row's first byte, from 1.
     pub line: u64,
-    /// Byte offset of the row's first byte, or the number of the row in its input, from 0.
+    /// Byte offset of the row's first byte, or the number of the row in its input, from 0, or its page and its number
+    /// there.
     pub offset: u64,
     /// The number of the input, from 0.
     pub input: u32,
@@ -47,6 +48,8 @@ pub enum Unit {
     Rows,
     /// The same, and its number is that within this row group, from 1.
     Group(u64),
+    /// Pages of a table and, in the last 16 bits, numbers of rows in them.
+    Tuple,
 }
 
 impl Unit {
@@ -55,8 +58,17 @@ impl Unit {
     pub fn group(self) -> Option<u64> {
         match self {
             Self::Group(group) => Some(group),
-            Self::Bytes | Self::Rows => None,
+            Self::Bytes | Self::Rows | Self::Tuple => None,
         }
+    }
+}
+
+impl Location {
+    /// The place of a row of a table as PostgreSQL writes it: `(12,3)`.
+    #[must_use]
+    pub fn ctid(&self) -> Option<String> {
+        let Self { offset, unit, .. } = self;
+        (*unit == Unit::Tuple).then(|| format!("({},{})", offset >> 16, offset & 0xffff))
     }
 }
 
@@ -67,6 +79,7 @@ impl fmt::Display for Location {
         match unit {
             Unit::Group(group) => write!(f, "{source}:{group}:{line}"),
             Unit::Bytes | Unit::Rows => write!(f, "{source}:{line}"),
+            Unit::Tuple => write!(f, "{source}, ctid {}", self.ctid().unwrap_or_default()),
         }
     }
 }

@@ -10,12 +10,14 @@ impl fmt::Display for Error {
         let ReportedText { sqlstate, place, column, is_of_server, .. } = &*self.0;
         let message = self.message();
         match place {
-            Some(Location { source, line, unit, .. }) if self.0.is_foretold => {
+            Some(place) if self.0.is_foretold => {
+                let Location { source, line, unit, .. } = place;
                 f.write_str("this load would fail at ")?;
                 match unit {
                     Unit::Bytes => write!(f, "line {line}")?,
                     Unit::Rows => write!(f, "row {line}")?,
                     Unit::Group(group) => write!(f, "row {line} of group {group}")?,
+                    Unit::Tuple => write!(f, "ctid {}", place.ctid().unwrap_or_default())?,
                 }
                 write!(f, " of {}: ", on_one_line(source))?;
             }
@@ -33,9 +35,12 @@ impl fmt::Display for Error {
         if let Some(code) = sqlstate {
             write!(f, " (SQLSTATE {code})")?;
         }
-        let at = place.as_ref().map(|place| match place.unit {
-            Unit::Bytes => format!("The row begins at byte {}.", place.offset),
-            Unit::Rows | Unit::Group(_) => format!("It is row {} of the input.", place.offset + 1),
+        let at = place.as_ref().and_then(|place| match place.unit {
+            Unit::Bytes => Some(format!("The row begins at byte {}.", place.offset)),
+            Unit::Rows | Unit::Group(_) => {
+                Some(format!("It is row {} of the input.", place.offset + 1))
+            }
+            Unit::Tuple => None,
         });
         let detail = match (self.detail(), at) {
             (Some(detail), Some(at)) => Some(format!("{detail}\n{at}")),

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
+use super::batches::Batches;
 use super::kept::Kept;
-use super::key_form::KeyForm;
 use super::rewrite::Rewritten;
+use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -20,14 +21,12 @@ use crate::error::{Error, Result, Unit};
 pub(crate) struct Typed {
     format: FileFormat,
     objects: Objects,
+    written: Written,
 }
 
 /// There is none.
 #[derive(Debug)]
 pub(crate) enum Batch {}
-
-/// There are none.
-pub(crate) enum Batches {}
 
 /// The writer of a batch's keys, which is never made.
 pub(crate) struct KeyText<'b>(Infallible, PhantomData<&'b Batch>);
@@ -67,31 +66,24 @@ pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
 
 impl Typed {
     pub(crate) fn new(format: FileFormat, _: Vec<KeyTarget>, _: ByName, _: Arc<Leads>) -> Self {
-        Self { format, objects: Objects::new(Vec::new(), UnknownKeys::Refuse) }
+        let objects = Objects::new(Vec::new(), UnknownKeys::Refuse);
+        Self { format, objects, written: Written::Text }
     }
 
     pub(crate) fn rounding(self, _: bool) -> Self {
         self
     }
 
-    pub(crate) fn encoded(self, _: &[usize], _: KeyForm) -> Self {
+    pub(crate) fn writing(self, _: Written) -> Self {
         self
     }
 
-    pub(crate) fn with_key_text(&self) -> Self {
-        self.clone()
+    pub(super) fn written_mut(&mut self) -> &mut Written {
+        &mut self.written
     }
 
     pub(super) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {
         match *batch {}
-    }
-
-    pub(crate) fn in_text(&self) -> Self {
-        self.clone()
-    }
-
-    pub(crate) fn in_keys(&self, _: &[usize]) -> Self {
-        self.clone()
     }
 
     pub(super) fn objects(&self) -> &Objects {
@@ -113,12 +105,6 @@ impl Typed {
 
 impl Batch {
     pub(super) fn count(&self) -> usize {
-        match *self {}
-    }
-}
-
-impl Batches {
-    pub(super) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
         match *self {}
     }
 }

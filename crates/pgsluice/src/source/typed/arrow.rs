@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
+use super::super::batches::Batches;
+use super::super::guard::guarded;
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, InputPart};
+use super::batches::{self, GiveRows, TypedPart};
 use super::frames::Frames;
-use super::guard::guarded;
 use super::unreadable;
 use crate::error::{Error, Result};
 
@@ -33,7 +34,7 @@ pub(super) fn open(
     mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
 ) -> Result<Batches> {
     let mapping = mapping(&schema(input)?)?;
-    Ok(Batches::begin(vec![Whole(input.clone())], mapping, lost(input)))
+    Ok(batches::begin(vec![Whole(input.clone())], &mapping, lost(input)))
 }
 
 fn lost(input: &Input) -> Error {
@@ -42,8 +43,8 @@ fn lost(input: &Input) -> Error {
 
 struct Whole(Input);
 
-impl InputPart for Whole {
-    fn read(&self, give: Give<'_>) -> Result<()> {
+impl TypedPart for Whole {
+    fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self(input) = self;
         let Reader { batches, taken } = Reader::open(input)?;
         let mut before = 0;

@@ -1,24 +1,13 @@
-//! The batches of one input, decoded by threads of their own, some batches ahead.
+//! Batches of typed columns: cut so that each takes about as much once its rows are written.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
-use super::guard::guarded;
+use super::super::batches::{self, BATCH_BYTES, Batches, MOST_ROWS};
 use crate::error::{Error, Result};
-
-/// Batches that each thread may be ahead.
-const AHEAD: usize = 4;
-
-/// About the bytes of the rows of a batch, once they are written.
-const BATCH_BYTES: usize = 1 << 20;
-
-/// Rows of a batch.
-const MOST_ROWS: usize = 16 << 10;
 
 /// Some rows of an input, which stand one behind the other there.
 #[derive(Debug)]
@@ -35,95 +24,52 @@ impl Batch {
 }
 
 /// What takes batches, each with the bytes of the input that it stands for; false when no more are wanted.
-pub(super) type Give<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
+pub(super) type GiveRows<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
 
 /// A part of an input that is read by itself, as a row group.
-pub(super) trait InputPart {
+pub(super) trait TypedPart {
     /// Hands over all batches of the part.
-    fn read(&self, give: Give<'_>) -> Result<()>;
+    fn read(&self, give: GiveRows<'_>) -> Result<()>;
 
     /// What is said when that panics.
     fn lost(&self) -> Error;
 }
 
-/// A batch and its bytes; None behind the last one of a part.
-type Read = Result<Option<(RecordBatch, u64)>>;
-
-/// Reads the parts of one input in their order.
-pub(crate) struct Batches {
-    /// Those that come first.
-    ready: VecDeque<(RecordBatch, u64)>,
-    lanes: Vec<Receiver<Read>>,
-    /// The part whose batches come, of so many.
-    part: usize,
-    parts: usize,
+/// A part, whose batches are cut.
+struct CutPart<P> {
+    part: P,
     mapping: Arc<Mapping>,
-    /// What is said when a thread has ended before its part has.
+}
+
+impl<P: TypedPart> batches::InputPart for CutPart<P> {
+    fn read(&self, give: batches::Give<'_>) -> Result<()> {
+        let Self { part, mapping } = self;
+        part.read(&mut |batch, taken| {
+            in_pieces(&batch, taken, mapping, &mut |rows, taken| {
+                give(batch_of(rows, mapping), taken)
+            })
+        })
+    }
+
+    fn lost(&self) -> Error {
+        self.part.lost()
+    }
+}
+
+/// Begins to read `parts`, by as many threads as may be of use.
+pub(super) fn begin<P: TypedPart + Send + 'static>(
+    parts: Vec<P>,
+    mapping: &Arc<Mapping>,
     lost: Error,
+) -> Batches {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let cut = |part| CutPart { part, mapping: Arc::clone(mapping) };
+    Batches::begin(parts.into_iter().map(cut).collect(), processors, lost)
 }
 
-impl Batches {
-    /// Begins to read `parts`, by as many threads as may be of use.
-    pub(super) fn begin<P: InputPart + Send + 'static>(
-        parts: Vec<P>,
-        mapping: Arc<Mapping>,
-        lost: Error,
-    ) -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let (count, threads) = (parts.len(), processors.min(parts.len()));
-        let mut of_thread: Vec<Vec<P>> = (0..threads).map(|_| Vec::new()).collect();
-        for (number, part) in parts.into_iter().enumerate() {
-            of_thread[number % threads].push(part);
-        }
-        let begin = |parts: Vec<P>| {
-            let (full, batches) = sync_channel(AHEAD);
-            let mapping = Arc::clone(&mapping);
-            thread::spawn(move || parts.iter().all(|part| hand_over(part, &mapping, &full)));
-            batches
-        };
-        let lanes = of_thread.into_iter().map(begin).collect();
-        Self { ready: VecDeque::new(), lanes, part: 0, parts: count, mapping, lost }
-    }
-
-    /// Takes batches that are there, each with its bytes.
-    pub(super) fn of(
-        ready: VecDeque<(RecordBatch, u64)>,
-        mapping: Arc<Mapping>,
-        lost: Error,
-    ) -> Self {
-        Self { ready, lanes: Vec::new(), part: 0, parts: 0, mapping, lost }
-    }
-
-    /// The next batch, and how many bytes of the input it stands for; None at the end.
-    pub(in crate::source) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
-        if let Some((rows, taken)) = self.ready.pop_front() {
-            return Ok(Some((Batch { rows, mapping: Arc::clone(&self.mapping) }, taken)));
-        }
-        while self.part < self.parts {
-            let lane = &self.lanes[self.part % self.lanes.len()];
-            match lane.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
-                None => self.part += 1,
-                Some((rows, _)) if rows.num_rows() == 0 => {}
-                Some((rows, taken)) => {
-                    return Ok(Some((Batch { rows, mapping: Arc::clone(&self.mapping) }, taken)));
-                }
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
-fn hand_over(part: &impl InputPart, mapping: &Mapping, full: &SyncSender<Read>) -> bool {
-    let mut is_taken = true;
-    let mut send = |piece, taken| full.send(Ok(Some((piece, taken)))).is_ok();
-    let mut give = |batch: RecordBatch, taken| {
-        is_taken = in_pieces(&batch, taken, mapping, &mut send);
-        is_taken
-    };
-    let read = guarded(|| part.read(&mut give), || part.lost());
-    let is_whole = read.is_ok();
-    is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
+/// Returns rows as a batch.
+pub(super) fn batch_of(rows: RecordBatch, mapping: &Arc<Mapping>) -> batches::Batch {
+    batches::Batch::Typed(Batch { rows, mapping: Arc::clone(mapping) })
 }
 
 /// Cuts a batch so that each piece takes about [`BATCH_BYTES`] once its rows are written. Returns false once
@@ -132,7 +78,7 @@ pub(super) fn in_pieces(
     batch: &RecordBatch,
     taken: u64,
     mapping: &Mapping,
-    give: Give<'_>,
+    give: GiveRows<'_>,
 ) -> bool {
     // The writer refuses a batch that does not fit.
     let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), taken) };

@@ -12,8 +12,9 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
-use super::batches::{Batches, Give, InputPart, in_pieces};
-use super::guard::guarded;
+use super::super::batches::Batches;
+use super::super::guard::guarded;
+use super::batches::{self, GiveRows, TypedPart, batch_of, in_pieces};
 use super::size::bytes_of;
 use super::unreadable;
 use crate::control::Control;
@@ -132,14 +133,14 @@ impl Handed {
             let mut ready = VecDeque::new();
             self.read(input, &mut |batch| {
                 Ok(in_pieces(&batch, bytes_of(&batch) as u64, &mapping, &mut |piece, taken| {
-                    ready.push_back((piece, taken));
+                    ready.push_back((batch_of(piece, &mapping), taken));
                     true
                 }))
             })?;
-            ready.retain(|(batch, _)| batch.num_rows() > 0);
-            return Ok(Batches::of(ready, mapping, lost(input)));
+            ready.retain(|(batch, _)| batch.count() > 0);
+            return Ok(Batches::of(ready, lost(input)));
         }
-        Ok(Batches::begin(vec![Whole(input.clone(), self.clone())], mapping, lost(input)))
+        Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
     }
 
     /// Hands all batches over, until `give` says that no more are wanted.
@@ -233,8 +234,8 @@ fn lost(input: &Input) -> Error {
 
 struct Whole(Input, Handed);
 
-impl InputPart for Whole {
-    fn read(&self, give: Give<'_>) -> Result<()> {
+impl TypedPart for Whole {
+    fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self(input, handed) = self;
         handed.read(input, &mut |batch| {
             let bytes = bytes_of(&batch) as u64;

@@ -6,7 +6,6 @@ mod batches;
 #[cfg(feature = "parquet")]
 mod footer;
 mod frames;
-mod guard;
 mod memory;
 #[cfg(feature = "parquet")]
 mod pages;
@@ -26,11 +25,12 @@ use pgsluice_core::catalog::label;
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
-pub(super) use self::batches::{Batch, Batches};
+pub(super) use self::batches::Batch;
 pub(super) use self::memory::Handed;
-pub(crate) use self::rows::KeyText;
+pub(super) use self::rows::KeyText;
+use super::batches::Batches;
 use super::interruptible::unless_stopped;
-use super::key_form::KeyForm;
+use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -51,17 +51,6 @@ pub(crate) struct Typed {
     /// Writes rows that are rejected.
     objects: Objects,
     written: Written,
-}
-
-/// What is written of each row.
-#[derive(Clone, Debug)]
-enum Written {
-    /// All of it, as text.
-    Text,
-    /// All of it, encoded. Rows are routed by these columns.
-    Encoded(Arc<[bool]>, KeyForm),
-    /// These columns, as text.
-    Keys(Arc<[bool]>),
 }
 
 /// Returns the names of the columns in all inputs.
@@ -152,33 +141,14 @@ impl Typed {
         &self.objects
     }
 
-    /// Encodes rows, whose keys are the columns `keys`.
-    pub(crate) fn encoded(self, keys: &[usize], form: KeyForm) -> Self {
-        Self { written: Written::Encoded(self.among_columns(keys), form), ..self }
+    /// Sets what is written of each row.
+    pub(crate) fn writing(self, written: Written) -> Self {
+        Self { written, ..self }
     }
 
-    /// Writes the keys of rows that are encoded as text as well.
-    pub(crate) fn with_key_text(&self) -> Self {
-        let written = match &self.written {
-            Written::Encoded(keys, _) => Written::Encoded(Arc::clone(keys), KeyForm::Text),
-            other => other.clone(),
-        };
-        Self { written, ..self.clone() }
-    }
-
-    /// The same, with rows that are all text.
-    pub(crate) fn in_text(&self) -> Self {
-        Self { written: Written::Text, ..self.clone() }
-    }
-
-    /// The same, with no more than the `keys` of each row.
-    pub(crate) fn in_keys(&self, keys: &[usize]) -> Self {
-        Self { written: Written::Keys(self.among_columns(keys)), ..self.clone() }
-    }
-
-    /// Of each column whether it is among these.
-    fn among_columns(&self, some: &[usize]) -> Arc<[bool]> {
-        (0..self.columns.len()).map(|column| some.contains(&column)).collect()
+    /// What is written of each row, to be changed.
+    pub(super) fn written_mut(&mut self) -> &mut Written {
+        &mut self.written
     }
 
     /// How many columns rows have.

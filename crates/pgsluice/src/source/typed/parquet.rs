@@ -12,9 +12,10 @@ use parquet::basic::ConvertedType;
 use parquet::file::metadata::RowGroupMetaData;
 use pgsluice_arrow::Mapping;
 
+use super::super::batches::Batches;
+use super::super::guard::guarded;
 use super::super::{FileFormat, Input};
-use super::batches::{Batches, Give, InputPart, rows_of};
-use super::guard::guarded;
+use super::batches::{self, GiveRows, TypedPart, rows_of};
 use super::pages::read_group;
 use super::{footer, unreadable};
 use crate::error::kind::Kind;
@@ -70,7 +71,7 @@ pub(super) fn open(
         let (input, metadata) = (input.clone(), metadata.clone());
         RowGroup { input, metadata, group, most, bytes_a_row: bytes as f64 / rows.max(1) as f64 }
     });
-    Ok(Batches::begin(parts.collect(), mapping, lost(input)))
+    Ok(batches::begin(parts.collect(), &mapping, lost(input)))
 }
 
 /// About the bytes of a row group in memory. Values that come again take few bytes in a file.
@@ -138,8 +139,8 @@ struct RowGroup {
     bytes_a_row: f64,
 }
 
-impl InputPart for RowGroup {
-    fn read(&self, give: Give<'_>) -> Result<()> {
+impl TypedPart for RowGroup {
+    fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self { input, metadata, group, most, bytes_a_row } = self;
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))

@@ -5,7 +5,8 @@ use pgsluice_core::encode::NotEncodable;
 
 use super::super::key_form::KeyForm;
 use super::super::rewrite::{Rewritten, RowRefusal};
-use super::{Batch, Typed, Written};
+use super::super::written::Written;
+use super::{Batch, Typed};
 
 /// Writes the keys of rows of a batch as text.
 pub(crate) struct KeyText<'b> {
@@ -17,7 +18,7 @@ pub(crate) struct KeyText<'b> {
 impl KeyText<'_> {
     /// Returns the row with this number as COPY text has it, with nothing in columns that are not keys;
     /// `None` if a key has no text.
-    pub(crate) fn of(&mut self, row: usize) -> Option<&[u8]> {
+    pub(in crate::source) fn of(&mut self, row: usize) -> Option<&[u8]> {
         self.text.clear();
         self.bound.put_keys(self.keys, row, &mut self.text).ok()?;
         Some(&self.text)

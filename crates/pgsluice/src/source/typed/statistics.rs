@@ -7,7 +7,7 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 
-use super::guard::guarded;
+use super::super::guard::guarded;
 use super::{Typed, names_of, parquet, unreadable};
 use crate::source::{FileFormat, Input};
 

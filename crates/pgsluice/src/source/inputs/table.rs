@@ -1,0 +1,93 @@
+//! Tables among the inputs.
+
+use std::sync::Arc;
+
+use pgsluice_core::position::{Origin, Position};
+use pgsluice_session::conninfo::Target;
+
+use super::super::interruptible::unless_stopped;
+use super::super::relation::{OpenRelation, Relation, open};
+use super::super::{FileFormat, InputNames};
+use super::{Input, Inputs, Place, Reread, resolve};
+use crate::control::Control;
+use crate::error::Result;
+
+impl Input {
+    /// Returns a place in it, in words.
+    pub(crate) fn shown(&self, at: u64) -> String {
+        match &self.place {
+            Place::OpenTable(_) => {
+                let origin = Origin { input: 0, at };
+                self.locate(Position { origin, line: 1 }).to_string()
+            }
+            _ if self.format.is_typed() => format!("row {at}"),
+            _ => format!("byte {at}"),
+        }
+    }
+
+    /// Returns the place of the row that is said to be at `offset` of `source`, if that is in it: a table has partitions.
+    pub(crate) fn place_of(&self, source: &str, offset: u64) -> Option<u64> {
+        match &self.place {
+            Place::OpenTable(relation) => relation.place_of(source, offset),
+            _ => (self.name == source).then_some(offset),
+        }
+    }
+
+    /// Takes a table as an input.
+    pub fn of_relation(relation: Relation) -> Self {
+        let name = relation.name.clone();
+        resolve::pipe(name, Place::Table(relation)).holding(FileFormat::Table)
+    }
+
+    /// The same input, opened if it is a table.
+    fn opened(&self, open: impl FnOnce(&Relation) -> Result<OpenRelation>) -> Result<Self> {
+        let Place::Table(relation) = &self.place else { return Ok(self.clone()) };
+        let relation = open(relation)?;
+        let (name, size) = (relation.label().to_owned(), Some(relation.size()));
+        let reread = Reread::FromStart;
+        let place = Place::OpenTable(Arc::new(relation));
+        Ok(Self { name, size, reread, place, ..self.clone() })
+    }
+
+    /// The table, if it is one that is open.
+    pub(crate) fn table(&self) -> Option<&Arc<OpenRelation>> {
+        match &self.place {
+            Place::OpenTable(relation) => Some(relation),
+            _ => None,
+        }
+    }
+}
+
+impl Inputs {
+    /// Opens the tables among the inputs, for at most `readers` sessions at a time. Returns the inputs, and the names of
+    /// their columns.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a table cannot be read, or is not there.
+    pub(crate) fn open_tables(
+        &self,
+        target: &Target,
+        control: &Arc<Control>,
+        readers: usize,
+    ) -> Result<(Self, InputNames)> {
+        let (inputs, target, of_thread) = (self.clone(), target.clone(), Arc::clone(control));
+        // Whoever waits may be within a runtime, in which no other one can be entered.
+        let opened = unless_stopped(control, move || {
+            let open = |relation: &Relation| open(relation, &target, &of_thread, readers);
+            inputs.iter().map(|input| input.opened(open)).collect::<Result<Vec<_>>>()
+        })?;
+        let mut names = InputNames { are_all: true, ..InputNames::default() };
+        for input in &opened {
+            let Some(table) = input.table() else { continue };
+            let columns = table.columns().iter().map(|column| column.name.clone());
+            names.add(&input.name, columns.collect());
+        }
+        Ok((self.replaced(opened), names))
+    }
+
+    /// The table, if they are one.
+    pub(crate) fn table(&self) -> Option<&OpenRelation> {
+        self.first()?.table().map(|table| &**table)
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads the parts of a table: each is one COPY, whose rows become batches.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use pgsluice_session::connect::Link;
+
+use super::Copied;
+use super::heap::{Heap, OpenRelation, Pages};
+use super::open::refused;
+use super::rows::{CopiedRows, Layout, MalformedRow, skip_header};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::source::batches::{Batch, Batches, Give, InputPart};
+use crate::source::key_form::KeyForm;
+use crate::source::sql::relation::{Reading, column, text_of};
+use crate::source::written::Written;
+
+/// One part of a table.
+struct TablePart {
+    relation: Arc<OpenRelation>,
+    pages: Pages,
+    statement: String,
+    layout: Layout,
+    is_binary: bool,
+}
+
+/// Begins to read a table.
+pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Batches {
+    let parts = relation.parts().into_iter().enumerate();
+    // Samples are taken of the first rows, and their keys are asked about as text.
+    let parts = parts.map(|(number, pages)| TablePart::new(relation, copied, pages, number == 0));
+    let parts: Vec<TablePart> = parts.collect();
+    Batches::begin(parts, relation.sessions.readers, lost(&relation.label))
+}
+
+fn lost(name: &str) -> Error {
+    Error::new(Kind::Internal, format!("the thread that reads {name} ended unexpectedly"))
+        .with_sqlstate("XX000")
+}
+
+impl TablePart {
+    fn new(relation: &Arc<OpenRelation>, copied: &Copied, pages: Pages, is_first: bool) -> Self {
+        let OpenRelation { alias, filter, heaps, .. } = &**relation;
+        let heap = &heaps[pages.heap];
+        let (items, texts) = items(alias, copied, is_first);
+        let is_binary = matches!(copied.written(), Written::Encoded(..));
+        let reading = Reading {
+            heap: &heap.sql,
+            alias,
+            has_ctid: heap.has_pages,
+            pages: pages.range.as_ref(),
+            filter: filter.as_deref(),
+        };
+        let statement = reading.copy_out(&items, is_binary);
+        let (columns, has_ctid) = (copied.columns(), heap.has_pages);
+        let layout = Layout { heap: pages.heap, has_ctid, columns, texts };
+        Self { relation: Arc::clone(relation), pages, statement, layout, is_binary }
+    }
+
+    fn heap(&self) -> &Heap {
+        &self.relation.heaps[self.pages.heap]
+    }
+
+    /// Copies all rows out; false if nobody takes them any more.
+    async fn copy(&self, link: &Link, give: Give<'_>) -> Result<bool> {
+        let rows = link.client.copy_out(&self.statement).await?;
+        let mut rows = pin!(rows);
+        let (mut batch, mut is_begun) = (CopiedRows::default(), !self.is_binary);
+        let mut left = self.pages.bytes;
+        while let Some(row) = rows.next().await {
+            let row: Bytes = row?;
+            let mut bytes = &row[..];
+            if !is_begun {
+                (bytes, is_begun) =
+                    (skip_header(bytes).map_err(|error| self.malformed(error))?, true);
+            }
+            if self.is_binary && (bytes.is_empty() || *bytes == [0xff, 0xff]) {
+                continue;
+            }
+            let put = match self.is_binary {
+                true => batch.put_binary(bytes, &self.layout),
+                false => batch.put_text(bytes, &self.layout),
+            };
+            put.map_err(|error| self.malformed(error))?;
+            if batch.are_enough() {
+                let full = Batch::Copied(batch.take());
+                if !give(full, std::mem::take(&mut left)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(give(Batch::Copied(batch), left))
+    }
+
+    fn malformed(&self, _: MalformedRow) -> Error {
+        let message = format!("the server sent a malformed row of {}", self.heap().label);
+        Error::new(Kind::Server, message).with_sqlstate("08P01").permanent()
+    }
+}
+
+impl InputPart for TablePart {
+    fn read(&self, give: Give<'_>) -> Result<()> {
+        let sessions = &self.relation.sessions;
+        let session = sessions.take()?;
+        let copied = session.run(sessions.control(), async |link| self.copy(link, give).await);
+        // A session that has rows left to send is of no use any more.
+        if copied.map_err(|error| refused(error, &self.heap().label))? {
+            sessions.give_back(session);
+        }
+        Ok(())
+    }
+
+    fn lost(&self) -> Error {
+        lost(&self.relation.label)
+    }
+}
+
+/// Returns what is read of each row, and the columns that are read as text besides.
+fn items(alias: &str, copied: &Copied, is_first: bool) -> (Vec<String>, Vec<usize>) {
+    let names = copied.names.iter();
+    match copied.written() {
+        Written::Text => (names.map(|name| column(alias, name)).collect(), Vec::new()),
+        Written::Keys(keys) => {
+            let item = |(name, is_key): (&String, &bool)| match is_key {
+                true => column(alias, name),
+                false => "NULL".to_owned(),
+            };
+            (names.zip(keys.iter()).map(item).collect(), Vec::new())
+        }
+        Written::Encoded(keys, form) => {
+            let wants_text = is_first || *form == KeyForm::Text;
+            let of_keys = keys.iter().enumerate().filter(|(_, is_key)| wants_text && **is_key);
+            let texts: Vec<usize> = of_keys.map(|(place, _)| place).collect();
+            let text = |place: &usize| text_of(alias, &copied.names[*place]);
+            let items = names.map(|name| column(alias, name)).chain(texts.iter().map(text));
+            (items.collect(), texts)
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The rows of a table as its server copies them out, kept as COPY takes them.
+
+use pgsluice_core::parse::{Value, text_row};
+
+use super::heap::{numbered, place_of};
+use crate::source::batches::{BATCH_BYTES, MOST_ROWS};
+use crate::source::key_form::KeyForm;
+use crate::source::rewrite::Rewritten;
+use crate::source::written::Written;
+
+/// How COPY BINARY begins: `BinarySignature` in `src/backend/commands/copyto.c` (PostgreSQL 18), and 8 bytes more.
+const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
+
+/// The bytes of the header of COPY BINARY that has no extension.
+const HEADER: usize = SIGNATURE.len() + 8;
+
+/// Some rows of a table.
+#[derive(Debug, Default)]
+pub(crate) struct CopiedRows {
+    count: usize,
+    /// The number of the next row, where rows have nothing else for a place.
+    number: u64,
+    /// The place of each.
+    pub(in crate::source) places: Vec<u64>,
+    /// Rows in COPY BINARY, one behind the other, and where each ends.
+    encoded: Vec<u8>,
+    encoded_ends: Vec<usize>,
+    /// Rows of COPY text, or the keys of those that are encoded.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// What does not look like a row of COPY.
+#[derive(Debug)]
+pub(super) struct MalformedRow;
+
+/// The layout of the rows that a statement copies out.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// The heap, by its number.
+    pub(super) heap: usize,
+    /// Whether each row begins with its ctid.
+    pub(super) has_ctid: bool,
+    /// The columns behind it.
+    pub(super) columns: usize,
+    /// The columns whose text is behind those, if rows are in binary.
+    pub(super) texts: Vec<usize>,
+}
+
+impl CopiedRows {
+    pub(in crate::source) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes the rows out, so that others can follow.
+    pub(super) fn take(&mut self) -> Self {
+        let next = Self { number: self.number, ..Self::default() };
+        std::mem::replace(self, next)
+    }
+
+    /// Whether they are enough for a batch.
+    pub(super) fn are_enough(&self) -> bool {
+        let is_far = || {
+            let ends = self.places.first().zip(self.places.last());
+            ends.is_some_and(|(first, last)| last - first >= u64::from(u32::MAX) / 2)
+        };
+        self.text.len() + self.encoded.len() >= BATCH_BYTES || self.count >= MOST_ROWS || is_far()
+    }
+
+    /// Appends a row of COPY text with its line end.
+    pub(super) fn put_text(&mut self, line: &[u8], layout: &Layout) -> Result<(), MalformedRow> {
+        let line = line.strip_suffix(b"\n").ok_or(MalformedRow)?;
+        let (place, row) = match layout.has_ctid {
+            false => (self.next_number(layout.heap), line),
+            true => {
+                let end = memchr::memchr(b'\t', line).ok_or(MalformedRow)?;
+                let place = read_ctid(&line[..end], layout.heap).ok_or(MalformedRow)?;
+                (place, &line[end + 1..])
+            }
+        };
+        self.places.push(place);
+        self.text.extend_from_slice(row);
+        self.ends.push(self.text.len());
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Appends a row of COPY BINARY.
+    pub(super) fn put_binary(&mut self, row: &[u8], layout: &Layout) -> Result<(), MalformedRow> {
+        let Layout { heap, has_ctid, columns, texts } = layout;
+        let fields = usize::from(*has_ctid) + columns + texts.len();
+        let (count, mut rest) = row.split_first_chunk().ok_or(MalformedRow)?;
+        if usize::from(u16::from_be_bytes(*count)) != fields {
+            return Err(MalformedRow);
+        }
+        let place = match has_ctid {
+            false => self.next_number(*heap),
+            true => {
+                let (ctid, behind) = take_field(rest).ok_or(MalformedRow)?;
+                rest = behind;
+                receive_ctid(ctid.unwrap_or_default(), *heap).ok_or(MalformedRow)?
+            }
+        };
+        let values = match texts.is_empty() {
+            true => rest,
+            false => {
+                let mut behind = rest;
+                for _ in 0..*columns {
+                    behind = take_field(behind).ok_or(MalformedRow)?.1;
+                }
+                self.put_keys(behind, texts)?;
+                &rest[..rest.len() - behind.len()]
+            }
+        };
+        // A table has at most 1,600 columns.
+        self.encoded.extend_from_slice(&(*columns as u16).to_be_bytes());
+        self.encoded.extend_from_slice(values);
+        self.encoded_ends.push(self.encoded.len());
+        self.places.push(place);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Returns the place of a row that has nothing but its number.
+    fn next_number(&mut self, heap: usize) -> u64 {
+        self.number += 1;
+        numbered(heap, self.number - 1)
+    }
+
+    /// Appends a row of COPY text with the fields that `fields` begins with, each in the column that `texts` says.
+    fn put_keys(&mut self, mut fields: &[u8], texts: &[usize]) -> Result<(), MalformedRow> {
+        let mut values = Vec::with_capacity(texts.len());
+        for column in texts {
+            let (text, behind) = take_field(fields).ok_or(MalformedRow)?;
+            values.push((*column, text.map_or(Value::Null, Value::Text)));
+            fields = behind;
+        }
+        let mut row = Vec::new();
+        text_row(values, &mut row);
+        self.text.append(&mut row);
+        self.ends.push(self.text.len());
+        Ok(())
+    }
+
+    /// Returns the row at the place `index` as COPY text has it, with nothing in columns that are not keys; `None` if it
+    /// has no text.
+    pub(in crate::source) fn key_text(&self, index: usize) -> Option<&[u8]> {
+        let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        self.text.get(start?..*self.ends.get(index)?)
+    }
+
+    /// Gives the rows away.
+    pub(in crate::source) fn give(&mut self, written: &Written, out: &mut Rewritten) {
+        out.has_binary_keys = matches!(written, Written::Encoded(_, KeyForm::Binary));
+        std::mem::swap(&mut out.encoded, &mut self.encoded);
+        out.encoded_ends.extend(self.encoded_ends.drain(..).map(Ok));
+        match out.has_binary_keys {
+            // The text stays here for who asks for it.
+            true => out.ends.resize(self.count, 0),
+            false => {
+                std::mem::swap(&mut out.text, &mut self.text);
+                std::mem::swap(&mut out.ends, &mut self.ends);
+            }
+        }
+    }
+}
+
+/// Skips the header of COPY BINARY.
+pub(super) fn skip_header(bytes: &[u8]) -> Result<&[u8], MalformedRow> {
+    match bytes.starts_with(SIGNATURE) {
+        true => bytes.get(HEADER..).ok_or(MalformedRow),
+        false => Err(MalformedRow),
+    }
+}
+
+/// Takes the first of the fields that `bytes` begins with.
+#[inline]
+fn take_field(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    match usize::try_from(i32::from_be_bytes(*length)) {
+        Ok(length) => rest.split_at_checked(length).map(|(field, rest)| (Some(field), rest)),
+        Err(_) => Some((None, rest)),
+    }
+}
+
+/// Reads a ctid as `tidout` writes it (`src/backend/utils/adt/tid.c`): `(12,3)`.
+fn read_ctid(text: &[u8], heap: usize) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (page, number) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+    Some(place_of(heap, page.parse().ok()?, number.parse().ok()?))
+}
+
+/// Reads a ctid as `tidsend` writes it.
+fn receive_ctid(bytes: &[u8], heap: usize) -> Option<u64> {
+    let (page, number) = bytes.split_first_chunk()?;
+    let number = number.try_into().ok()?;
+    Some(place_of(heap, u32::from_be_bytes(*page), u16::from_be_bytes(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(columns: usize, texts: &[usize]) -> Layout {
+        Layout { heap: 1, has_ctid: true, columns, texts: texts.to_vec() }
+    }
+
+    fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
+        let mut row = (fields.len() as u16).to_be_bytes().to_vec();
+        for field in fields {
+            row.extend(field.map_or(-1, |field| field.len() as i32).to_be_bytes());
+            row.extend(field.unwrap_or_default());
+        }
+        row
+    }
+
+    #[test]
+    fn a_row_in_binary_loses_its_ctid_and_keeps_its_fields() {
+        let mut rows = CopiedRows::default();
+        let copied = row(&[Some(&[0, 0, 0, 2, 0, 3]), Some(b"ab"), None, Some(b"x\ty")]);
+        rows.put_binary(&copied, &layout(2, &[1])).expect("a row");
+        assert_eq!(rows.places, [1 << 48 | 2 << 16 | 3]);
+        assert_eq!(rows.encoded, row(&[Some(b"ab"), None]));
+        assert_eq!(rows.key_text(0), Some(&b"\\N\tx\\ty"[..]));
+        assert_eq!(rows.key_text(1), None);
+        for broken in [&copied[..copied.len() - 1], &row(&[Some(b"ab")]), &[]] {
+            assert!(rows.put_binary(broken, &layout(2, &[1])).is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_loses_its_ctid_and_keeps_its_fields() {
+        let mut rows = CopiedRows::default();
+        rows.put_text(b"(7,9)\ta\\tb\t\\N\n", &layout(2, &[])).expect("a row");
+        assert_eq!(
+            (&rows.text[..], &rows.places[..]),
+            (&b"a\\tb\t\\N"[..], &[1 << 48 | 7 << 16 | 9][..])
+        );
+        for broken in [&b"(7,9)\ta"[..], b"7,9\ta\n", b"(7,9)\n", b"(x,9)\ta\n"] {
+            assert!(rows.put_text(broken, &layout(1, &[])).is_err());
+        }
+    }
+}

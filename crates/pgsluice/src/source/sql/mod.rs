@@ -1,0 +1,3 @@
+//! The SQL of inputs.
+
+pub(super) mod relation;
