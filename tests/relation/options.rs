@@ -58,7 +58,7 @@ fn missing_partitions(server: Server) {
     );
     case.make_old(3000);
     let planned = case.run("plan", "old", &["--full"]);
-    assert!(planned.stdout.contains("FROM ('2024-03-01') TO ('2024-04-01')"), "{planned:?}");
+    assert!(planned.stdout.contains("FROM (E'2024-03-01') TO (E'2024-04-01')"), "{planned:?}");
     case.load("old", &[]).fails(1, &["public.old, ctid (", "no partition of relation"]);
     case.load("old", &["--create-partitions"]).summary();
     let of_twin = "CREATE TABLE twin.t_2024_03 PARTITION OF twin.t FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')";
