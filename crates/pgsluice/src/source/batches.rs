@@ -25,6 +25,7 @@ pub(super) const MOST_ROWS: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) enum Batch {
     /// Rows of typed columns.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code))]
     Typed(typed::Batch),
     /// Rows that a server has copied out.
     Copied(CopiedRows),

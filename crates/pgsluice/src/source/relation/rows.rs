@@ -158,6 +158,8 @@ impl CopiedRows {
             // The text stays here for who asks for it.
             true => out.ends.resize(self.count, 0),
             false => {
+                // Rows without key columns have no text at all.
+                self.ends.resize(self.count, self.text.len());
                 std::mem::swap(&mut out.text, &mut self.text);
                 std::mem::swap(&mut out.ends, &mut self.ends);
             }
@@ -226,6 +228,15 @@ mod tests {
         for broken in [&copied[..copied.len() - 1], &row(&[Some(b"ab")]), &[]] {
             assert!(rows.put_binary(broken, &layout(2, &[1])).is_err(), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn rows_without_key_columns_have_an_empty_text() {
+        let (mut rows, mut out) = (CopiedRows::default(), Rewritten::default());
+        let copied = row(&[Some(&[0, 0, 0, 2, 0, 3]), Some(b"ab")]);
+        rows.put_binary(&copied, &layout(1, &[])).expect("a row");
+        rows.give(&Written::encoded(1, &[], KeyForm::Text), &mut out);
+        assert_eq!((out.row(0), out.encoded(0)), (&b""[..], Some(Ok(&row(&[Some(b"ab")])[..]))));
     }
 
     #[test]

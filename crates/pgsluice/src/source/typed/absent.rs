@@ -78,6 +78,10 @@ impl Typed {
         self
     }
 
+    pub(super) fn columns(&self) -> usize {
+        0
+    }
+
     pub(super) fn written_mut(&mut self) -> &mut Written {
         &mut self.written
     }
