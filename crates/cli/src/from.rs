@@ -1,38 +1,20 @@
 //! The options for a table that is read in place of files.
 
-use clap::Args;
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::source::{Encoding, Relation};
 use pgsluice::{Error, Kind, Result};
-use serde::Deserialize;
 
-use crate::options::ReadingArgs;
+use crate::options::{InputArgs, ReadingArgs};
 use crate::output::say;
 use crate::spec::Given;
 
-#[derive(Args, Debug, Default, Deserialize)]
-#[command(next_help_heading = "Table as input")]
-#[serde(default)]
-pub(crate) struct FromArgs {
-    /// Read the rows of this table in place of files: orders_old, archive.orders
-    #[arg(long, value_name = "TABLE")]
-    from_table: Option<String>,
-    /// Server of that table, as -d names one [default: that of the target, and its database]
-    #[arg(long, value_name = "CONNINFO")]
-    from: Option<String>,
-    /// Read only the rows for which this SQL is true; names outside pg_catalog must be qualified
-    #[arg(long = "where", value_name = "SQL")]
-    #[serde(rename = "where")]
-    filter: Option<String>,
-}
-
-impl FromArgs {
+impl InputArgs {
     /// Refuses options that do not go together.
-    pub(crate) fn check(&self, has_files: bool, reading: &ReadingArgs) -> Result<()> {
+    pub(crate) fn check_table(&self, reading: &ReadingArgs) -> Result<()> {
         let table = Given("from-table", self.from_table.is_some());
         Given("from", self.from.is_some()).requires(&table)?;
         Given("where", self.filter.is_some()).requires(&table)?;
-        if table.1 && has_files {
+        if table.1 && !self.files.is_empty() {
             let message = "files and a table cannot be read in one load";
             return Err(Error::new(Kind::Usage, message));
         }

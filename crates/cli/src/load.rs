@@ -201,6 +201,8 @@ impl LoadArgs {
         self.partitions.check()?;
         self.safety.check()?;
         self.ledger.check()?;
+        let table = Given("from-table", self.input.from_table.is_some());
+        table.excludes(&Given("once", self.ledger.once))?;
         let changes = self.changes.options()?;
         self.input.job(&self.reading, |job| {
             job.changes = changes;

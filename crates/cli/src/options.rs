@@ -9,7 +9,6 @@ use pgsluice::{Error, Kind, Result};
 use serde::{Deserialize, Deserializer};
 
 use crate::complete;
-use crate::from::FromArgs;
 use crate::names::{Names, parse_name};
 use crate::spec::{Given, listed, parsed};
 
@@ -19,10 +18,17 @@ pub(crate) struct InputArgs {
     /// Files, directories, glob patterns, or - for standard input
     #[arg(required_unless_present = "from_table", value_name = "FILE",
           value_hint = ValueHint::AnyPath)]
-    files: Vec<String>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    from: FromArgs,
+    pub(crate) files: Vec<String>,
+    /// Read the rows of this table in place of files: orders_old, archive.orders
+    #[arg(long, value_name = "TABLE", help_heading = "Table as input")]
+    pub(crate) from_table: Option<String>,
+    /// Server of that table, as -d names one [default: that of the target, and its database]
+    #[arg(long, value_name = "CONNINFO", help_heading = "Table as input")]
+    pub(crate) from: Option<String>,
+    /// Read only the rows for which this SQL is true; names outside pg_catalog must be qualified
+    #[arg(long = "where", value_name = "SQL", help_heading = "Table as input")]
+    #[serde(rename = "where")]
+    pub(crate) filter: Option<String>,
     /// What is read in place of them.
     #[arg(skip)]
     #[serde(skip)]
@@ -135,8 +141,8 @@ impl InputArgs {
     /// Builds the job from the options as they were typed, and those that `set` adds.
     pub(crate) fn job(&self, reading: &ReadingArgs, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
-        self.from.check(!self.files.is_empty(), reading)?;
-        let files = match (self.from.relation()?, &self.given) {
+        self.check_table(reading)?;
+        let files = match (self.relation()?, &self.given) {
             (Some(relation), _) => Ok(Input::of_relation(relation).into()),
             (None, Some(given)) => Ok(given.clone()),
             (None, None) => Inputs::resolve(&self.files),
