@@ -112,7 +112,7 @@ impl FormatName {
 }
 
 impl ReadingArgs {
-    /// The options that say how files are written, and whether each is given.
+    /// Returns the options that describe the format of files, and whether each is given.
     pub(crate) fn of_files(&self) -> [Given; 12] {
         [
             Given("format", self.format.is_some()),
