@@ -139,7 +139,7 @@ AS_TEXT = in_memory("python-load", "pgsluice", "hash")
 AS_CSV = in_memory("python-load", "pgsluice", "months")
 AS_MILLION = at("pgsluice", "psql", rows=1_000_000, leaves=800, key=0)
 AS_MANY = at("pgsluice", "psql", leaves=10_000)
-# Leaves without and with a primary key: in words, and the goal for rows of the same server.
+# Leaves without and with a primary key: its value, its words, and the goal on the same server.
 KEYS = ((0, "", 2.5), (1, " with primary key", 3.0))
 SHARES = ((0, "none"), (50, "half"), (100, "all"))
 OLDER = ", PostgreSQL 15"

@@ -114,7 +114,7 @@ def one_account(step: int) -> Rows:
 
 
 def scaled_accounts(scale: float) -> Rows:
-    """Return pgbench_accounts at a scale of the benchmarks, not pgbench's."""
+    """Return pgbench_accounts, with `ACCOUNTS` rows at scale 1."""
     return inputs.accounts(round(scale * ACCOUNTS))
 
 

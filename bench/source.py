@@ -1,6 +1,6 @@
-"""Another server, whose table some benchmarks load: a second embedded one, with the same settings.
+"""The source server of some benchmarks: a second embedded one, with the settings of the first.
 
-It is reached over TCP, as the first one is, and shares its machine.
+Programs connect to it over TCP. It runs on the same machine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from pgsluice_lab import site
 from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.site import Site
 
-# The script in the folder of an experiment that makes the rows on the other server.
+# The script of an experiment that creates the rows on the source server.
 SCRIPT = "source.sql"
 
 
@@ -19,7 +19,7 @@ SCRIPT = "source.sql"
 def opened(
     whole: Experiment, scale: Scale, place: Site, binaries: Path | None, more: Sequence[str]
 ) -> Iterator[None]:
-    """Start and fill a server for `place` to read from, if the experiment has rows for one."""
+    """Start and fill the source server of `place`, if the experiment has a script for it."""
     script = whole.folder / SCRIPT
     if not script.is_file():
         yield

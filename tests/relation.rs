@@ -1,5 +1,5 @@
-//! A table as a source: a load copies its rows as COPY and INSERT do, from any server, kind of table and type of column,
-//! and while others change the table.
+//! A table as input. A load stores the same rows as COPY and INSERT, from any server, for all kinds of tables and types
+//! of columns, and while other sessions change the table.
 
 mod case;
 mod filter;

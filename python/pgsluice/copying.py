@@ -22,7 +22,7 @@ from pgsluice.relations import refuse_relation
 _PAUSE = 0.1
 # Seconds that rows which are fed wait for room, while others may be there to be sent.
 _MOMENT = 0.01
-# How to copy a relation.
+# The hint for a relation, which copy() cannot read.
 _INSTEAD = (
     "Use pgsluice.load, or for rows in the connection's own database and transaction execute"
     " INSERT INTO ... SELECT."

@@ -1,4 +1,4 @@
-"""What a user has, as an input: files, relations, Arrow data, bytes, or rows."""
+"""The data of a call as an input: files, relations, Arrow data, bytes, or rows."""
 
 import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -133,12 +133,12 @@ def no_such_table(table: str, hint: str | None = None) -> Error:
 
 
 def usage_error(message: str, hint: str) -> Error:
-    """Return the exception for a call that makes no sense."""
+    """Return the exception for invalid arguments."""
     return _of_python("usage", message, hint)
 
 
 def _of_python(kind: str, message: str, hint: str | None, sqlstate: str | None = None) -> Error:
-    """Return the exception for a failure that Python finds, worded as those of the extension."""
+    """Return the exception for a failure found in Python, formatted as the extension does it."""
     error = {"kind": kind, "message": message, "detail": None, "hint": hint}
     error |= {"sqlstate": sqlstate, "place": None, "column": None}
     failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}

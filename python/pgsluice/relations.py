@@ -13,7 +13,7 @@ class Relation:
     name: str
     """The name as in SQL: `events`, `public.events`, `"Events"`."""
     conninfo: str | None = None
-    """The server to read from; None is the server and database of the target."""
+    """The server to read from; None for the server and database of the target."""
     where: str | None = field(default=None, kw_only=True)
     """The SQL condition that a row must meet to be read."""
 
@@ -36,7 +36,7 @@ def relation(name: str, conninfo: str | None = None, *, where: str | None = None
 
     `name` is written as in SQL. `conninfo` is a conninfo string or URL; without it the relation is
     in the database of the target. `where` is SQL: only the rows for which it is true are read.
-    Names in it must be qualified, except for columns and what `pg_catalog` has.
+    Names in it must be qualified, except for columns and objects in `pg_catalog`.
 
     Nothing is read or checked before the relation is used.
     """

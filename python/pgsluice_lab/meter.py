@@ -1,4 +1,4 @@
-"""What a load costs the servers: the processor time of all their processes, and the WAL of one.
+"""The cost of a load: the processor time of all servers, and the WAL of the one that is loaded.
 
 Processor time is read from /proc, so only on Linux and on the server's own machine. A backend that
 has ended and was waited for counts with the postmaster, any other process by itself.
@@ -16,17 +16,17 @@ PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Cost:
-    """What the servers spent; no seconds where nobody can tell."""
+    """What the servers spent; `cpu_seconds` is None if a server runs elsewhere."""
 
     cpu_seconds: float | None
     wal_bytes: int
 
 
 class Meter:
-    """Reads the servers before and after a load; the questions that it asks are not counted.
+    """Reads the counters of the servers before and after a load, without its own queries.
 
-    `query` asks the one that is written to. `postmasters` are their processes here, None for a
-    server that runs elsewhere.
+    `query` runs on the server that is loaded. `postmasters` has a process ID for each server, None
+    if it runs elsewhere.
     """
 
     def __init__(self, query: Callable[[str], list], *postmasters: int | None) -> None:

@@ -121,9 +121,9 @@ class Site:
         return {**self.env, "PGOPTIONS": options}
 
     def read_from(self, other: "Site") -> None:
-        """Have programs read from another server too, which gets the password of this one.
+        """Set the server that programs read from, and give it the password of this one.
 
-        Their environment holds a single password, and a command line shows its own to everybody.
+        The environment holds a single password, and a password in a command line is public.
         """
         if password := self.env.get("PGPASSWORD"):
             change = sql.SQL("ALTER ROLE CURRENT_USER PASSWORD {}")
@@ -132,7 +132,7 @@ class Site:
         self.source = other
 
     def meter(self) -> Meter:
-        """Return a meter that begins now, of all servers that take part."""
+        """Return a meter that begins now, for all servers involved."""
         servers = filter(None, (self, self.source))
         return Meter(self.query, *(each.postmaster for each in servers))
 

@@ -97,7 +97,7 @@ impl Server {
     }
 }
 
-/// Returns the major versions that are to be tried.
+/// Returns the major versions to test.
 fn asked() -> String {
     std::env::var("PGSLUICE_TEST_MAJORS").unwrap_or_else(|_| "15 18".into())
 }

@@ -1,10 +1,10 @@
-//! A source, and two tables of one kind: pgsluice loads `public.t`, and COPY loads `twin.t`.
+//! A source, and two identical tables: pgsluice loads `public.t`, and COPY loads `twin.t`.
 
 use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Placement, Running, Server, program};
 
-/// Partitions on two levels.
+/// A table with two levels of partitions.
 pub(super) const TREE: &str = "
 CREATE TABLE t (id int NOT NULL, day date, v text) PARTITION BY RANGE (day);
 CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01') PARTITION BY HASH (id);
@@ -13,11 +13,11 @@ CREATE TABLE t_1_1 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
 CREATE TABLE t_d PARTITION OF t DEFAULT";
 
-/// Ways in which rows go.
+/// Options that send rows in different ways.
 pub(super) const WAYS: [&[&str]; 4] =
     [&["-j1"], &["-j3", "--few-rows=0"], &["--wire=text", "--few-rows=0"], &["--memory=1MiB"]];
 
-/// A database with the tables to load, and perhaps another one with the source.
+/// A database with the tables to load, and optionally another one with the source.
 pub(super) struct Case {
     pub(super) bench: Bench,
     other: Option<Bench>,
@@ -50,7 +50,7 @@ impl Case {
         self.other.as_ref().unwrap_or(&self.bench)
     }
 
-    /// Makes the table `t` twice.
+    /// Creates the table `t` in both schemas.
     pub(super) fn make(&self, ddl: &str) {
         for schema in ["twin", "public"] {
             self.bench.session.run(&format!("SET search_path = {schema}, pg_catalog; {ddl}"));
@@ -58,13 +58,13 @@ impl Case {
         self.bench.session.run("RESET search_path");
     }
 
-    /// Makes the table `public.old`, with `count` rows for [`TREE`] and gaps between them.
+    /// Creates the table `public.old`, with `count` rows for [`TREE`] and gaps between them.
     pub(super) fn make_old(&self, count: usize) {
         self.source().session.run("CREATE TABLE old (v text, day date, id int)");
         self.fill("old", count);
     }
 
-    /// Fills a table of the source, whose pages then also have dead rows.
+    /// Fills a table of the source, and leaves dead rows in its pages.
     pub(super) fn fill(&self, table: &str, count: usize) {
         self.source().session.run(&format!(
             "INSERT INTO {table} (id, day, v)
@@ -76,7 +76,7 @@ impl Case {
         ));
     }
 
-    /// Returns the arguments that name the source, with `options`.
+    /// Returns the arguments that name the source, followed by `options`.
     pub(super) fn arguments(&self, relation: &str, options: &[&str]) -> Vec<String> {
         let mut all = vec!["--from-table", relation, "-t", "public.t"];
         if let Some(other) = &self.other {
@@ -93,7 +93,7 @@ impl Case {
         self.start_with(relation, options, &[])
     }
 
-    /// Starts a load that finds `environment`.
+    /// Starts a load with additional environment variables.
     pub(super) fn start_with(
         &self,
         relation: &str,
@@ -106,14 +106,14 @@ impl Case {
         Running::start(load.current_dir(self.bench.folder.path()).stdin(Stdio::null()))
     }
 
-    /// Runs another command than a load.
+    /// Runs a command other than `load`.
     pub(super) fn run(&self, command: &str, relation: &str, options: &[&str]) -> Ended {
         let mut process = program();
         process.args([command, "-d", &self.bench.url]).args(self.arguments(relation, options));
         Running::start(process.current_dir(self.bench.folder.path()).stdin(Stdio::null())).ended()
     }
 
-    /// Copies the columns of `relation`, behind which a condition may stand, into `twin.t`.
+    /// Copies the columns of `relation`, which may end with a condition, into `twin.t`.
     #[track_caller]
     pub(super) fn copy(&self, relation: &str, columns: &str) -> u64 {
         let query = format!("COPY (SELECT {columns} FROM {relation}) TO STDOUT");
@@ -134,7 +134,7 @@ impl Case {
         }
     }
 
-    /// Returns the rows that only one of the tables has, or has elsewhere.
+    /// Returns the rows that are in only one of the tables, or in different leaves.
     pub(super) fn difference(&self) -> Option<String> {
         if self.leaves("twin") == self.leaves("public") {
             return None;
@@ -144,7 +144,7 @@ impl Case {
         Some(copied.difference(&loaded).unwrap_or_default())
     }
 
-    /// Returns the rows of each leaf, and a sum over their content.
+    /// Returns the number of rows in each leaf, and a checksum of their content.
     fn leaves(&self, schema: &str) -> Vec<Vec<Option<String>>> {
         self.bench.session.rows(&format!(
             "SELECT c.relname, count(*), sum(hashtextextended(\"the row\"::text, 0))
@@ -154,7 +154,7 @@ impl Case {
     }
 }
 
-/// Returns the notes of a summary, one in each line.
+/// Returns the notes of a summary, one per line.
 pub(super) fn notes(summary: &serde_json::Value) -> String {
     let notes = summary["notes"].as_array().unwrap().iter();
     notes.map(|note| note.as_str().unwrap().to_owned() + "\n").collect()

@@ -1,4 +1,4 @@
-//! `--where`: the rows that a query with this condition has, and no query that the condition makes of it.
+//! `--where`: a load reads the rows that a query with this condition returns, and the condition cannot alter the query.
 
 use super::case::{Case, TREE};
 use crate::harness::{Server, on_each_server};
@@ -15,7 +15,7 @@ const CONDITIONS: [&str; 11] = [
     "id < 100 OR id > 2000",
     "old.v IS NULL AND (old).id > 5",
     "ctid >= '(1,0)'",
-    // It is NULL for some rows.
+    // NULL for some rows.
     "v > 'a'",
     "false",
     "true",
@@ -44,7 +44,7 @@ fn rows_that_the_condition_chooses(server: Server) {
             assert_eq!(summary["rows_read"], rows, "{condition}: {summary}");
             case.agree(condition);
         }
-        // A column that is not loaded may choose.
+        // The condition may use a column that is not loaded.
         case.empty();
         case.source().session.run("ALTER TABLE old ADD more int; UPDATE old SET more = id % 9");
         case.copy("old WHERE more = 4", "id, day, v");
@@ -53,8 +53,7 @@ fn rows_that_the_condition_chooses(server: Server) {
     }
 }
 
-/// A condition with more in it than an expression is refused, or chooses the rows that it names: never some of them
-/// twice.
+/// A condition that is more than an expression is refused, or selects the rows that it describes. No row is read twice.
 fn conditions_are_one_expression(server: Server) {
     let case = Case::here(server);
     make(&case);

@@ -1,5 +1,5 @@
-//! Keys whose column differs from that of the source by its type or its typmod: a row goes to the leaf of the value
-//! that the target stores.
+//! Keys whose column differs from the source's by type or type modifier: each row goes to the leaf for the value that
+//! the target stores.
 
 use super::case::Case;
 use super::types::fill;
@@ -7,7 +7,7 @@ use crate::harness::{Server, literal, on_each_server};
 
 on_each_server!([leaves_follow_the_stored_value,]);
 
-/// A type of the source, values of it, a type of the target, and a bound that some values come to only there.
+/// A source type, its values, a target type, and a bound that some values reach only after the conversion.
 const KEYS: [(&str, &[&str], &str, &str); 16] = [
     ("int", &["1", "-5", "2147483647"], "bigint", "0"),
     ("bigint", &["1", "-5"], "smallint", "0"),
@@ -27,7 +27,7 @@ const KEYS: [(&str, &[&str], &str, &str); 16] = [
     ("real", &["0.1", "0.3"], "double precision", "0.2"),
 ];
 
-/// Makes `t`, partitioned by the range of `c`, and then by its hash.
+/// Creates `t`, partitioned by range of `c` and then by its hash.
 fn make(case: &Case, target: &str, bound: &str) {
     let bound = literal(bound);
     case.make(&format!(

@@ -15,10 +15,10 @@ on_each_server!([
     columns_without_match,
 ]);
 
-/// Small loads, and others.
+/// Row counts of a small load and of a larger one.
 const COUNTS: [usize; 2] = [20, 4000];
 
-/// A tree whose leaves have their columns in other orders, and lack others.
+/// A tree whose leaves have their columns in different orders, and have different dropped columns.
 const OLD_TREE: &str = "
 CREATE TABLE old (gone int, v text, id int, day date) PARTITION BY RANGE (id);
 CREATE TABLE old_1 (day date, other text, id int, v text, gone int);
@@ -30,7 +30,7 @@ CREATE TABLE old_2_1 (id int, v text, gone int, day date);
 ALTER TABLE old_2 ATTACH PARTITION old_2_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 ALTER TABLE old DROP COLUMN gone";
 
-/// Loads `relation` in every way, and compares each time.
+/// Loads `relation` in every way, and compares the result each time.
 #[track_caller]
 fn check(case: &Case, relation: &str) {
     for way in WAYS {
@@ -100,7 +100,7 @@ fn foreign_tables(server: Server) {
     check(&case, "public.far");
 }
 
-/// Rows of tables that inherit are read, as SELECT reads them.
+/// Rows of child tables are read, as SELECT reads them.
 fn tables_that_inherit(server: Server) {
     let case = Case::here(server);
     case.make(TREE);
@@ -124,7 +124,7 @@ fn names_as_in_sql(server: Server) {
         case.copy(relation, "id, \"Full name\"");
         case.load(relation, &[]).summary();
         case.agree(relation);
-        // Fields go to the columns that are named for them.
+        // Columns with other names are mapped.
         case.source().session.run(&format!("ALTER TABLE {relation} RENAME id TO \"key=id\""));
         case.source().session.run(&format!("ALTER TABLE {relation} ADD more int"));
         case.bench.session.run("TRUNCATE public.t");

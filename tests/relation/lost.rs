@@ -1,4 +1,4 @@
-//! Sessions of the source that end during a load: the load fails with an error, or reads again. A load that succeeds has
+//! Source sessions that are lost during a load: the load fails with an error, or reads again. A load that succeeds has
 //! exactly the rows of the source.
 
 use super::case::{Case, TREE};
@@ -17,7 +17,7 @@ const MEMORY: &str = "--memory=1MiB";
 const READERS: &str = "pg_stat_activity WHERE datname = current_database()
                        AND application_name = 'pgsluice' AND pid <> pg_backend_pid()";
 
-/// Makes the tables, and a source of more bytes than sockets keep.
+/// Creates the tables, and a source larger than the socket buffers.
 fn make(server: Server) -> Case {
     let case = Case::elsewhere(server);
     case.make(TREE);
@@ -26,7 +26,7 @@ fn make(server: Server) -> Case {
     case
 }
 
-/// Runs `blow` on the source's sessions after some rows were read, and returns the end of the load.
+/// Runs `blow` on the source's sessions after some rows were read, and returns how the load ended.
 fn struck(case: &Case, blow: &str, id: &str, options: &[&str]) -> Ended {
     case.bench.session.run("TRUNCATE public.t");
     let hold = case.bench.hold("payload::sent:3");
@@ -39,7 +39,7 @@ fn struck(case: &Case, blow: &str, id: &str, options: &[&str]) -> Ended {
     load.ended()
 }
 
-/// Checks what the load says, and that another run of it completes the table.
+/// Checks how the load ended, and that another run completes the table.
 #[track_caller]
 fn check(case: &Case, ended: &Ended, id: &str) {
     if ended.status.success() {

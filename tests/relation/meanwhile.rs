@@ -1,4 +1,4 @@
-//! What others do to the source while it is read: the target gets the rows of one moment.
+//! Concurrent changes to the source: the target gets the rows of one snapshot.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,7 +16,7 @@ on_each_server!([
 
 const ROWS: u64 = 30_000;
 
-/// One transaction that changes all rows, and replaces some of them.
+/// A transaction that updates all rows, and replaces some of them.
 const CHANGE: &str = "
 BEGIN;
 UPDATE old SET version = version + 1;
@@ -25,7 +25,7 @@ DELETE FROM old WHERE id % 10 = 3;
 INSERT INTO old SELECT * FROM moved;
 COMMIT";
 
-/// It moves all rows.
+/// A statement that moves all rows.
 const VACUUM: &str = "VACUUM FULL old";
 
 fn rows_are_those_of_one_moment(server: Server) {
@@ -48,7 +48,7 @@ fn rows_are_those_of_one_moment(server: Server) {
     }
 }
 
-/// Ends a writer, also if the test fails.
+/// Stops a writer, even if the test fails.
 struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {
@@ -57,7 +57,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Loads while a writer changes the source, at least twice after the first rows were read.
+/// Loads while a writer changes the source at least twice after the first rows were read.
 fn changed_meanwhile(case: &Case, options: &[&str]) {
     let (is_done, url) = (AtomicBool::new(false), case.source().url.clone());
     thread::scope(|scope| {
@@ -93,7 +93,7 @@ fn a_table_is_loaded_into_itself(server: Server) {
         case.load("public.t", options).summary();
         case.agree("the table itself");
     }
-    // Into an empty table nothing goes, and of few rows each goes once.
+    // An empty table stays empty, and each of a few rows is inserted once more.
     case.empty();
     assert_eq!(case.load("public.t", &[]).summary()["rows_read"], 0);
     case.bench.session.run("INSERT INTO public.t VALUES (1, '2024-01-05', 'x')");
@@ -112,8 +112,7 @@ fn a_leaf_is_loaded_into_its_own_table(server: Server) {
     case.agree("a part of the table");
 }
 
-/// The swap needs a lock that the snapshot's own transaction may hold up: it is made, or refused in time, and no row is
-/// lost.
+/// The swap may have to wait for a lock of the load's own snapshot. It succeeds or fails in time, and no row is lost.
 fn an_exchange_of_a_table_with_itself(server: Server) {
     let case = Case::here(server);
     case.make(TREE);

@@ -1,4 +1,4 @@
-//! What a load, `plan` and `verify` do with files, they do with a table.
+//! `load`, `plan` and `verify` work with a table as they do with files.
 
 use super::case::{Case, TREE};
 use crate::harness::{Server, on_each_server};
@@ -121,7 +121,7 @@ fn differences(server: Server) {
     }
 }
 
-/// Neither sessions nor objects stay behind in the source's database.
+/// No sessions or objects are left in the source's database.
 fn nothing_is_left_at_the_source(server: Server) {
     let case = Case::elsewhere(server);
     case.make(TREE);

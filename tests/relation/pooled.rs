@@ -1,5 +1,5 @@
-//! Poolers before the source: one that hands sessions out by the session is as good as the server, and one that does by
-//! the transaction is read exactly or refused by name.
+//! Poolers in front of the source. Session mode works like the server itself. In transaction mode, a load reads exactly
+//! the rows of the source, or fails with an error about the pooler.
 
 use super::case::{Case, TREE};
 use crate::harness::{Pool, Server, on_each_server};

@@ -1,8 +1,7 @@
 //! Random tables: columns of any type with awkward values, in pages with gaps, loaded into random trees by pgsluice and
 //! by `INSERT INTO ... SELECT`.
 //!
-//! A few cases on each server, always the same ones. `PROPTEST_CASES` asks for another number and `PROPTEST_RNG_SEED`
-//! for others.
+//! Each server runs a few fixed cases. `PROPTEST_CASES` changes their number, and `PROPTEST_RNG_SEED` the seed.
 
 use std::fmt;
 
@@ -20,7 +19,7 @@ on_each_server!([random_tables,]);
 
 const CASES: u32 = 8;
 
-/// Additional columns, and values for them.
+/// Types of additional columns, and their values.
 const EXTRAS: &[(&str, &[&str])] = &[
     ("json", &["{\"b\" : [1], \"b\": null}", "null"]),
     ("point", &["(1e300,-0)", "(NaN,Infinity)"]),
@@ -38,15 +37,15 @@ const EXTRAS: &[(&str, &[&str])] = &[
     ("tstzrange", &["empty", "(,)", "[2024-01-01 00:00Z,infinity)"]),
 ];
 
-/// Options that go with any others.
+/// Options that can be combined with all others.
 const OTHERS: &[&[&str]] =
     &[&[], &["--memory=1MiB"], &["--wire=text"], &["--no-native"], &["--atomic"]];
 
-/// A tree, rows for it, and how they are loaded.
+/// A tree, its rows, and the options to load them.
 #[derive(Clone)]
 struct Table {
     tree: Tree,
-    /// Fields of the keys; None is NULL.
+    /// Key fields; `None` is NULL.
     rows: Vec<Vec<Option<String>>>,
     extras: Vec<(&'static str, &'static [&'static str])>,
     options: Vec<String>,
@@ -121,7 +120,7 @@ impl Table {
         self.keys().into_iter().chain(["note".to_owned()]).chain(extras).collect()
     }
 
-    /// Makes the tables to load.
+    /// Creates the tables to load.
     fn make(&self, case: &Case) {
         let extras = self.extras.iter().enumerate();
         let extras: String = extras
@@ -130,7 +129,7 @@ impl Table {
         case.make(&format!("DROP TABLE IF EXISTS t; {}; {extras}", self.tree.sql()));
     }
 
-    /// Makes the source: its columns in another order, many pages, gaps between its rows, and values out of line.
+    /// Creates the source, with columns in another order, many pages, gaps between rows, and out-of-line values.
     fn fill(&self, case: &Case) {
         let session = &case.bench.session;
         let mut columns = self.columns();
@@ -160,7 +159,7 @@ impl Table {
         );
     }
 
-    /// Inserts the rows of the source into `twin.t`, and deletes those from the source that no partition takes.
+    /// Inserts the rows of the source into `twin.t`, and deletes rows that have no partition from the source.
     fn insert(&self, case: &Case) {
         let columns = self.columns().join(", ");
         case.bench.session.run(&format!(

@@ -1,4 +1,4 @@
-//! Sources that cannot be read, and arguments that contradict each other: no row is loaded, and the error says why.
+//! Sources that cannot be read, and contradictory arguments: no row is loaded, and the error gives the reason.
 
 use super::case::{Case, TREE};
 use crate::harness::{Address, Bench, Role, Server, free_port, on_each_server, with_database};
@@ -11,7 +11,7 @@ on_each_server!([
     arguments_that_exclude_each_other,
 ]);
 
-/// Loads `old` from another URL than that of the tables.
+/// Loads `old` from a URL that differs from the target's, and checks the error.
 #[track_caller]
 fn fails_from(case: &Case, url: &str, status: i32, parts: &[&str]) {
     let ended = case.load("public.old", &["--from", url]);
@@ -40,7 +40,7 @@ fn hidden_rows(server: Server) {
         role = role.name
     ));
     fails_from(&case, &role.url, 1, &["row-level security", "(SQLSTATE 42501)"]);
-    // Those who see all rows may read them.
+    // A role that sees all rows may read the table.
     case.copy("old", "id, day, v");
     case.load("old", &[]).summary();
     case.agree("all rows");

@@ -1,5 +1,5 @@
-//! Rows of a table that the target rejects: each is named by its table and its ctid, and goes to the reject file as an
-//! object, which is an input again.
+//! Rows of a table that the target rejects. Each is reported with its table and ctid, and written to the reject file as
+//! an object that can be loaded again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (2, 3, NULL)";
 
 const ROWS: u64 = 5000;
 
-/// Makes the source, and a table whose column `n` has its type, or another one.
+/// Creates the source, and a table whose column `n` has the same type or another one.
 fn make(case: &Case, of_source: &str) {
     case.make(&format!("DROP TABLE IF EXISTS t; {TARGET}"));
     case.source().session.run(&format!(
@@ -109,7 +109,7 @@ fn rejected_rows_are_an_input(server: Server) {
             });
             assert_eq!(places.collect::<BTreeSet<String>>(), wanted, "{log}");
             assert_eq!(log.lines().count(), wanted.len(), "{log}");
-            // What is rejected only by the target's constraints goes in without them.
+            // Rows that only the target's constraints rejected can be loaded without them.
             case.bench.session.run(
                 "ALTER TABLE public.t DROP CONSTRAINT t_id_check;
                  CREATE TABLE public.t_8 PARTITION OF public.t FOR VALUES IN (8)",
@@ -130,7 +130,7 @@ fn rejected_rows_are_an_input(server: Server) {
     }
 }
 
-/// Rows of a view have no ctid. They are named all the same.
+/// Rows of a view have no ctid, and are reported by their number.
 fn rows_of_a_view(server: Server) {
     let case = Case::here(server);
     make(&case, "int");

@@ -1,5 +1,5 @@
-//! Loads from a table that are killed and run again: the rest is loaded if the source is the same, and refused if it is
-//! another.
+//! Loads from a table that are killed and run again: the rest is loaded if the source is unchanged, and refused
+//! otherwise.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -16,7 +16,7 @@ on_each_server!([
 
 const DIFFERS: &str = "the input differs from the one that this load began with";
 
-/// Points in the order in which a load comes to them.
+/// Failpoints, in the order in which a load reaches them.
 const POINTS: [&str; 8] = [
     "load::begun",
     "payload::begun:3",
@@ -28,17 +28,17 @@ const POINTS: [&str; 8] = [
     "load::closing",
 ];
 
-/// Tables with a key, in place of those that are there.
+/// Tables with a key, which replace the existing ones.
 const KEYED: &str = "
 DROP TABLE t;
 CREATE TABLE t (id int PRIMARY KEY, day date, v text) PARTITION BY HASH (id);
 CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1)";
 
-/// Small enough for many payloads.
+/// A limit that is small enough for many payloads.
 const MEMORY: &str = "--memory=1MiB";
 
-/// Makes the tables, and a source of some megabytes.
+/// Creates the tables, and a source of several megabytes.
 fn make(server: Server) -> Case {
     let case = Case::elsewhere(server);
     case.make(TREE);

@@ -1,5 +1,5 @@
-//! Settings of the source's database: they change how it spells values and when it gives up, but not which values are
-//! read.
+//! Settings of the source's database change how it formats values and when it times out, but not the values that a load
+//! reads.
 
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,7 @@ on_each_server!([
     time_outs,
 ]);
 
-/// Settings for every session that begins from now on.
+/// Changes settings for all sessions that begin later.
 fn set(bench: &Bench, settings: &[(&str, &str)]) {
     for (name, value) in settings {
         let database = bench.value("SELECT quote_ident(current_database())");
@@ -88,7 +88,7 @@ fn bytes_that_are_no_characters(server: Server) {
     }
 }
 
-/// Functions and operators in the search path of the source's database, and types with names of PostgreSQL's.
+/// Functions and operators in the search path of the source's database, and types with names that PostgreSQL uses.
 fn names_that_others_own(server: Server) {
     let case = Case::elsewhere(server);
     case.make(TREE);

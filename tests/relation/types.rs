@@ -1,4 +1,4 @@
-//! Columns whose types differ between source and target: they get the values that COPY makes from the text.
+//! Columns whose types differ between source and target: they get the values that COPY would store from the text.
 
 use super::case::{Case, notes};
 use crate::harness::{Bench, Server, literal, on_each_server};
@@ -24,7 +24,7 @@ CREATE TYPE public.mood AS ENUM ('a b', 'high', 'none', 'low');
 CREATE TYPE public.pair AS (a bigint, b varchar(9));
 CREATE DOMAIN public.whole AS bigint CHECK (VALUE <> 13)";
 
-/// A type of the source, values of it, and a type of the target.
+/// A source type, its values, and a target type.
 const PAIRS: [(&str, &[&str], &str); 39] = [
     ("int", &["1", "-2147483648", "2147483647"], "bigint"),
     ("bigint", &["1", "-2147483648"], "int"),
@@ -71,7 +71,7 @@ const PAIRS: [(&str, &[&str], &str); 39] = [
     ("bytea", &["\\x", "\\x00ff5c"], "text"),
 ];
 
-/// Types that both sides have, with values that are easily lost.
+/// Types on both sides, with values that are easily damaged.
 const SAME: [(&str, &[&str]); 24] = [
     ("text", &["\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1b}\u{7f}", "\\N", "\\.", "é\u{301}\u{10ffff}", ""]),
     ("char(5)", &["a", "", "b c"]),
@@ -99,7 +99,7 @@ const SAME: [(&str, &[&str]); 24] = [
     ("pg_lsn", &["FFFFFFFF/FFFFFFFF", "0/0"]),
 ];
 
-/// Makes the source `old`, whose column `c` has `values` and NULL, each of them `times` times.
+/// Creates the source `old`, whose column `c` has each of `values` and NULL `times` times.
 pub(super) fn fill(case: &Case, source: &str, values: &[&str], times: usize) {
     let listed: String = values.iter().map(|value| literal(value) + ", ").collect();
     case.source().session.run(&format!(
@@ -109,7 +109,7 @@ pub(super) fn fill(case: &Case, source: &str, values: &[&str], times: usize) {
     ));
 }
 
-/// Makes `t`, whose column `c` is of type `target`, partitioned by `id`.
+/// Creates `t`, with a column `c` of type `target`, partitioned by `id`.
 fn make(case: &Case, target: &str) {
     case.make(&format!(
         "DROP TABLE IF EXISTS t;
@@ -169,7 +169,7 @@ fn a_value_that_does_not_fit(server: Server) {
             for times in [1, 400] {
                 fill(&case, source, &[value], times);
                 make(&case, target);
-                // Leaves go one after the other, and any of their rows may come first.
+                // Rows are sent leaf by leaf, so any row may be the first to fail.
                 let place =
                     if times == 1 { "public.old, ctid (0,1): " } else { "public.old, ctid (" };
                 let ended = case.load("public.old", &["-j1"]);
@@ -179,7 +179,7 @@ fn a_value_that_does_not_fit(server: Server) {
     }
 }
 
-/// Servers before 17 know none, and may not be sent the bytes of one.
+/// Servers before 17 have no infinite intervals, and must not receive the bytes of one.
 fn intervals_without_end(server: Server) {
     let case = Case::elsewhere(server);
     let knows = |bench: &Bench| bench.value("SHOW server_version_num").as_str() >= "170000";

@@ -1,4 +1,4 @@
-//! The options for a table that is read in place of files.
+//! Options for reading a table in place of files.
 
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::source::{Encoding, Relation};
@@ -9,19 +9,19 @@ use crate::output::say;
 use crate::spec::Given;
 
 impl InputArgs {
-    /// Refuses options that do not go together.
+    /// Refuses options that contradict each other.
     pub(crate) fn check_table(&self, reading: &ReadingArgs) -> Result<()> {
         let table = Given("from-table", self.from_table.is_some());
         Given("from", self.from.is_some()).requires(&table)?;
         Given("where", self.filter.is_some()).requires(&table)?;
         if table.1 && !self.files.is_empty() {
-            let message = "files and a table cannot be read in one load";
+            let message = "files and a table cannot be read together";
             return Err(Error::new(Kind::Usage, message));
         }
         reading.of_files().iter().try_for_each(|option| table.excludes(option))
     }
 
-    /// The table, if one is read.
+    /// Returns the table to read, if one was given.
     pub(crate) fn relation(&self) -> Result<Option<Relation>> {
         let Some(name) = self.from_table.clone() else { return Ok(None) };
         let reads = |name: &str| Encoding::named(name).is_some();

@@ -22,10 +22,10 @@ pub(crate) struct InputArgs {
     /// Read the rows of this table in place of files: orders_old, archive.orders
     #[arg(long, value_name = "TABLE", help_heading = "Table as input")]
     pub(crate) from_table: Option<String>,
-    /// Server of that table, as -d names one [default: that of the target, and its database]
+    /// Server to read that table from, as for -d [default: the server and database of the target]
     #[arg(long, value_name = "CONNINFO", help_heading = "Table as input")]
     pub(crate) from: Option<String>,
-    /// Read only the rows for which this SQL is true; names outside pg_catalog must be qualified
+    /// Read only the rows that satisfy this SQL condition; qualify names outside pg_catalog
     #[arg(long = "where", value_name = "SQL", help_heading = "Table as input")]
     #[serde(rename = "where")]
     pub(crate) filter: Option<String>,
@@ -118,7 +118,7 @@ impl FormatName {
 }
 
 impl ReadingArgs {
-    /// The options that say how files are written, and whether each is given.
+    /// Returns the options that describe the format of files, and whether each is given.
     pub(crate) fn of_files(&self) -> [Given; 12] {
         [
             Given("format", self.format.is_some()),

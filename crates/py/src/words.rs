@@ -8,7 +8,7 @@ const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
 /// The option that only a load has, whatever was called.
 const OF_LOAD: &str = "create-partitions";
 
-/// Returns an option as a keyword or the call that has it, or a command as the function in its place.
+/// Returns an option as its keyword or as an argument of `relation()`, or a command as its function.
 pub(crate) fn spelled(named: &Named) -> String {
     match named {
         Named::Option(option) if option.value.is_none() => match &*option.name {

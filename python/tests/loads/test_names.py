@@ -17,7 +17,7 @@ from pgsluice import options
 SCHEMA = Path(__file__).parents[3] / "docs/manual/json.schema.json"
 # What only the command line has: what is shown, and who types a password.
 ONLY_THERE = {"json", "quiet", "password", "no-password", "help"}
-# What `relation` says in Python.
+# Options that are arguments of `relation` in Python.
 OF_RELATION = {"from-table", "from", "where"}
 DATA = {"data", "table", "conninfo"}
 # Of each function the command, its options, and what else it takes.

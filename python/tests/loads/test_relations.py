@@ -91,7 +91,7 @@ class Loaded(FromRelation):
         self.assertEqual((done.rows_inserted, self.count()), (100, 100))
 
     def test_rejected_rows_are_ndjson(self):
-        """The reject file can be loaded once what was wrong with its rows is put right."""
+        """The reject file can be loaded once the constraint is gone."""
         self.connection.execute("ALTER TABLE loaded ADD CONSTRAINT small CHECK (id < 999)")
         bad = self.folder / "bad.ndjson"
         done = self.put(pgsluice.relation("source"), reject_file=bad, max_rejects=2)
@@ -148,7 +148,7 @@ class Refused(FromRelation):
         self.assert_refused(pgsluice.relation("source", where="absent > 1"), "42703")
 
     def test_a_server_that_is_not_there(self):
-        """Neither the error nor its pickle has the password."""
+        """Neither the error nor its pickle contains the password."""
         secret = secrets.token_hex()
         for conninfo in (
             f"host=127.0.0.1 port=1 user=a password={secret}",
@@ -218,7 +218,7 @@ class Refused(FromRelation):
         self.assertEqual(self.count(), 0)
 
     def test_several_relations(self):
-        """They are not rows, though a list of dataclasses is one of rows."""
+        """Relations in a list are not rows, although they are dataclasses."""
         source = pgsluice.relation("source", "password=hush")
         with self.assertRaisesRegex(TypeError, "a list of items of type Relation"):
             self.put([source, source])
@@ -231,7 +231,7 @@ class Refused(FromRelation):
 
 
 class Value(Limited):
-    """A relation by itself, of which nothing is read."""
+    """A relation that is never read."""
 
     def test_password_is_not_shown(self):
         source = pgsluice.relation('"Old"', "postgresql://a:hush@b/c", where="id > '7'")

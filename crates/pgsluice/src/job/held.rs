@@ -1,4 +1,4 @@
-//! Rows that a program holds in memory or in a table, as an input.
+//! Inputs that are not files: rows in memory, or a table.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl InputOptions {
         }
     }
 
-    /// Takes the rows of a table of a server, whose columns have the names of the target's.
+    /// Takes the rows of a table, whose columns are matched to the target's by name.
     pub fn of_relation(relation: Relation) -> Self {
         let files = Input::of_relation(relation).into();
         Self { files, file_format: FileFormat::Table, ..Self::default() }

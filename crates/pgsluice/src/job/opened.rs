@@ -73,7 +73,7 @@ impl InputOptions {
             Err(Error::new(Kind::Usage, message))
         };
         if self.columns.is_some() && self.file_format != FileFormat::Rows {
-            let message = format!("the columns of {others} have names");
+            let message = format!("the columns of {others} are matched by name");
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave out "
                     + option("columns")
@@ -130,8 +130,8 @@ impl InputOptions {
 }
 
 impl Job {
-    /// The job with its inputs in their encoding and, where they say what the columns are, with the names in
-    /// them; to be done once. A table without a server of its own is read from `target`.
+    /// Returns the job with its inputs in their encoding, and with the column names that they contain. To be called
+    /// once. A table whose server is not given is read from `target`.
     pub fn opened(&self, target: &Target, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
         let readers = job.speed.jobs;

@@ -50,7 +50,7 @@ impl Blocks {
         self.compare(split, inputs, |state, block| state.meet(split.number, block))
     }
 
-    /// Refuses a split of a stream as [`Self::verify_block`] does, and records nothing.
+    /// Refuses a split of a stream like [`Self::verify_block`], but records nothing.
     pub(super) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.compare(split, inputs, |state, block| state.is_possible(block))
     }
@@ -116,7 +116,7 @@ impl BlockState {
         is_possible
     }
 
-    /// Whether earlier runs have read the block `block`, or nothing where it is.
+    /// Whether earlier runs read the same block, or nothing in its range.
     fn is_possible(&self, block: StreamBlock) -> bool {
         let StreamBlock { source, start, stop, .. } = block;
         if let Some(known) = self.known.get(&(source, start)) {

@@ -211,7 +211,7 @@ impl Ledger {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// Refuses a split of a stream that is not the same as before, and records nothing.
+    /// Refuses a split of a stream that differs from what earlier runs read. Records nothing.
     pub(crate) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.check_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }

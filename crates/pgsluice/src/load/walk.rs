@@ -159,7 +159,7 @@ impl FoundRows {
         if differing.is_empty() {
             return Ok(());
         }
-        // Of files it is known that they are the same.
+        // Files have already been compared by their fingerprints.
         let are_files = inputs.iter().filter(|input| input.is_rereadable()).all(Input::is_file);
         let (error, why) = match are_files {
             true => {

@@ -66,7 +66,7 @@ pub struct Plan {
     pub encoder: Option<Encoder>,
     /// Why all rows are sent as text, if they are: what it is about, and the reason.
     pub text_only: Option<(String, String)>,
-    /// Why the rows of a table are read as text and encoded here, if they are.
+    /// The reason why rows of a table are read as text and encoded by pgsluice, if they are.
     pub(crate) read_as_text: Option<String>,
     /// Why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,

@@ -1,7 +1,8 @@
-//! Whether the rows of a table go into another one as its server copies them out in binary.
+//! Whether rows of a table can be sent on in the binary form in which the source copies them out.
 //!
-//! That needs a type on both sides whose receive function makes of the bytes what its input function would make of the
-//! text. The modifier is applied by the receive function. Everything else goes as text, as `COPY TO` and `COPY FROM` do it.
+//! Each column must have the same type on both sides, and the type's receive function must return the value that its
+//! input function would return for the text. The receive function also applies the type modifier. All other rows are
+//! read as text, as `COPY TO` and `COPY FROM` would move them.
 
 use pgsluice_core::catalog::label;
 use tokio_postgres::types::Type;
@@ -10,20 +11,20 @@ use crate::job::Job;
 use crate::pg::introspect::Catalogue;
 use crate::source::SourceColumn;
 
-/// The first object id that the system does not use itself: `FirstNormalObjectId` in `src/include/access/transam.h`.
+/// The first OID that is not reserved for the system: `FirstNormalObjectId` in `src/include/access/transam.h`.
 const FIRST_OF_USERS: u32 = 16_384;
 
-/// The first version whose intervals can be infinite: older ones take the bytes of one for a very long time.
+/// The first version with infinite intervals. Older versions read the bytes of one as a very long interval.
 const FIRST_INFINITE: u32 = 170_000;
 
-/// Types whose bytes are the text.
+/// Types whose binary form is the text.
 const TEXTS: [u32; 3] = [25, 1042, 1043];
 
-/// Why the rows of a table are read as text, if the table is what is read and they are.
+/// Returns the reason why the rows of a table are read as text, if the input is a table and they must be.
 pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
     let table = job.input.files.table()?;
     if job.changes.is_any() {
-        return Some("rows are compared with others by their text".to_owned());
+        return Some("rows are compared by their text".to_owned());
     }
     let led = catalogue.led.as_ref()?;
     let columns = led.names.iter().zip(led.columns.iter());
@@ -34,18 +35,23 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
         let reason = differs(source, catalogue.types[place], [table.version(), catalogue.version])?;
         let (name, here, there) = (label(name), &made.name, &source.spelled);
         Some(match reason {
-            Differs::Types => format!("column {name} is {there} there, but {here} here"),
+            Differs::Types => {
+                format!("column {name} is {there} in the source, but {here} in the target")
+            }
             Differs::Bytes => {
-                format!("the bytes of a value of column {name}, of type {there}, are not proven")
+                format!(
+                    "the binary form of column {name}, of type {there}, may differ in the target"
+                )
             }
         })
     })
 }
 
-/// How two columns differ.
+/// The difference between two columns.
 enum Differs {
+    /// The types differ.
     Types,
-    /// They are equal, but not in what the bytes of a value mean.
+    /// The types are equal, but the bytes of a value may have different meanings.
     Bytes,
 }
 

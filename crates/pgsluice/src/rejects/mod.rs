@@ -56,7 +56,7 @@ struct Line<'r> {
     row_group: Option<u64>,
     line: u64,
     offset: u64,
-    /// Of a row of a table, its place there.
+    /// The ctid, for a row of a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     ctid: Option<String>,
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! The batches of one input, made by threads of their own, some batches ahead.
+//! Batches of one input, read ahead by dedicated threads.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,16 +12,16 @@ use super::rewrite::Rewrite;
 use super::typed;
 use crate::error::{Error, Result};
 
-/// Batches that each thread may be ahead.
+/// Maximum number of batches that each thread reads ahead.
 const AHEAD: usize = 4;
 
-/// About the bytes of the rows of a batch, once they are written.
+/// Approximate size of a batch in bytes, once its rows are written.
 pub(super) const BATCH_BYTES: usize = 1 << 20;
 
-/// Rows of a batch.
+/// Maximum number of rows in a batch.
 pub(super) const MOST_ROWS: usize = 16 << 10;
 
-/// Some rows of an input, which stand one behind the other there.
+/// Consecutive rows of an input.
 #[derive(Debug)]
 pub(crate) enum Batch {
     /// Rows of typed columns.
@@ -31,16 +31,16 @@ pub(crate) enum Batch {
     Copied(CopiedRows),
 }
 
-/// Where the rows of a batch are in their input.
+/// The range of an input that a batch covers.
 pub(super) struct Stretch {
-    /// The place of the first.
+    /// The place of the first row.
     pub(super) start: u64,
-    /// The distance from there to what follows the last.
+    /// The distance from there to the end of the last row.
     pub(super) length: usize,
 }
 
 impl Batch {
-    /// Its rows.
+    /// Returns the number of rows.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Typed(batch) => batch.count(),
@@ -48,8 +48,9 @@ impl Batch {
         }
     }
 
-    /// Appends the places of its rows to `rows`, the first of them being that of the row `number` of the input. A row
-    /// of typed columns has its number for a place, and one of a table its ctid.
+    /// Appends the rows to `rows`, with places relative to the start of the returned range. The place of a row of typed
+    /// columns is its number in the input, which is `number` for the first one; the place of a row of a table is its
+    /// ctid.
     pub(super) fn place(&self, number: u64, rows: &mut Vec<Row>) -> Stretch {
         let row = |place: u32, line: usize| Row { start: place, end: place, line: line as u32 };
         match self {
@@ -71,9 +72,9 @@ impl Batch {
 
 /// Writes the keys of rows of a batch as text.
 pub(crate) enum KeyText<'b> {
-    /// Of typed columns.
+    /// Keys of typed columns, converted on request.
     Typed(typed::KeyText<'b>),
-    /// Of a table, whose server has written them.
+    /// Keys of a table's rows, sent as text by its server.
     Copied(&'b CopiedRows),
 }
 
@@ -87,8 +88,7 @@ impl<'b> KeyText<'b> {
         }
     }
 
-    /// Returns the row with this number as COPY text has it, with nothing in columns that are not keys;
-    /// `None` if a key has no text.
+    /// Returns the row with this number as COPY text that contains only its keys; `None` if a key has no text.
     pub(crate) fn of_row(&mut self, row: usize) -> Option<&[u8]> {
         match self {
             Self::Typed(keys) => keys.of(row),
@@ -97,37 +97,38 @@ impl<'b> KeyText<'b> {
     }
 }
 
-/// What takes batches, each with the bytes of the input that it stands for; false when no more are wanted.
+/// A callback that receives each batch with the number of input bytes that it covers, and returns false to stop.
 pub(super) type Give<'g> = &'g mut dyn FnMut(Batch, u64) -> bool;
 
-/// A part of an input that is read by itself, as a row group.
+/// A part of an input that can be read independently, such as a row group.
 pub(super) trait InputPart {
-    /// Hands over all batches of the part.
+    /// Passes each batch of the part to `give`.
     fn read(&self, give: Give<'_>) -> Result<()>;
 
-    /// What is said when that panics.
+    /// Returns the error for a panic in `read`.
     fn lost(&self) -> Error;
 }
 
-/// A batch and its bytes; None behind the last one of a part.
+/// A batch and its bytes; `None` at the end of a part.
 type Read = Result<Option<(Batch, u64)>>;
 
-/// Reads the parts of one input in their order.
+/// A reader of the parts of one input, in order.
 pub(crate) struct Batches {
-    /// Those that come first.
+    /// Batches to return first.
     ready: VecDeque<(Batch, u64)>,
     lanes: Vec<Receiver<Read>>,
-    /// Bytes of parts without rows.
+    /// Bytes of empty batches, which count with the next batch.
     skipped: u64,
-    /// The part whose batches come, of so many.
+    /// The number of the part whose batches come next.
     part: usize,
+    /// The number of parts.
     parts: usize,
-    /// What is said when a thread has ended before its part has.
+    /// The error if a thread ends before its part is complete.
     lost: Error,
 }
 
 impl Batches {
-    /// Begins to read `parts`, by at most `threads` threads.
+    /// Starts reading `parts` with at most `threads` threads.
     pub(super) fn begin<P>(parts: Vec<P>, threads: usize, lost: Error) -> Self
     where
         P: InputPart + Send + 'static,
@@ -146,13 +147,13 @@ impl Batches {
         Self { ready: VecDeque::new(), lanes, skipped: 0, part: 0, parts: count, lost }
     }
 
-    /// Takes batches that are there, each with its bytes.
+    /// Returns a reader of batches that are already in memory, each with its bytes.
     #[cfg(feature = "arrow")]
     pub(super) fn of(ready: VecDeque<(Batch, u64)>, lost: Error) -> Self {
         Self { ready, lanes: Vec::new(), skipped: 0, part: 0, parts: 0, lost }
     }
 
-    /// The next batch, and how many bytes of the input it stands for; None at the end.
+    /// Returns the next batch and the number of input bytes that it covers; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
         if let Some(ready) = self.ready.pop_front() {
             return Ok(Some(ready));
@@ -171,7 +172,7 @@ impl Batches {
     }
 }
 
-/// Reads one part to its end; false if it is not whole, or nobody takes its batches any more.
+/// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is gone.
 fn hand_over(part: &impl InputPart, full: &SyncSender<Read>) -> bool {
     let mut is_taken = true;
     let mut give = |batch: Batch, taken| {

@@ -129,12 +129,12 @@ impl Fingerprint {
     }
 }
 
-/// The error for an input that is not what it was.
+/// Returns the error for an input that changed since the load began, with the reason.
 pub(crate) fn changed(how: impl AsRef<str>) -> Error {
     differs().with_detail(format!("{}.", how.as_ref()))
 }
 
-/// The same without a reason.
+/// Returns the error for an input that changed since the load began.
 pub(crate) fn differs() -> Error {
     Error::new(Kind::Input, "the input differs from the one that this load began with")
         .with_sqlstate("55000")

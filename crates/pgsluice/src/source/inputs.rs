@@ -72,8 +72,9 @@ enum Place {
     Kept(Arc<TempPath>),
     /// Text that the program hands over.
     Memory(Arc<[u8]>),
-    /// A table, not yet opened or under its snapshot.
+    /// A table that is not open yet.
     Table(Relation),
+    /// A table under its snapshot.
     OpenTable(Arc<OpenRelation>),
 }
 

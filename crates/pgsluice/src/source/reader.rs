@@ -212,7 +212,7 @@ impl Reader {
         };
         let used = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
         let Buffers { bytes, mut rows, rewritten } = used.unwrap_or_default();
-        // A row has a place in place of bytes: its line is that of a file in which each row is one.
+        // Rows of a batch have places instead of byte offsets, and each counts as one line.
         let stretch = batch.place(*row, &mut rows);
         let (count, input) = (rows.len() as u64, self.next as u32 - 1);
         let start = Position { origin: Origin { input, at: stretch.start }, line: *row + 1 };

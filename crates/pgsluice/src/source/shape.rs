@@ -111,17 +111,17 @@ impl Shape {
         }
     }
 
-    /// The same, all rows being text.
+    /// Returns the shape with all rows written as text.
     pub(crate) fn in_text(&self) -> Self {
         self.written(|_, _| Written::Text)
     }
 
-    /// The same for who only routes rows: of rows in batches nothing but the `wanted` columns is written.
+    /// Returns the shape for routing only: rows in batches are written with the `wanted` columns and no others.
     pub(crate) fn in_keys(&self, wanted: &[usize]) -> Self {
         self.written(|_, columns| Written::keys(columns, wanted))
     }
 
-    /// Returns the shape with text of the keys of rows in batches, which can be shown to people and to the server.
+    /// Returns the shape that also writes the keys of rows in batches as text, for messages and for the server.
     pub(crate) fn with_key_text(&self) -> Self {
         self.written(|written, _| written.with_key_text())
     }
@@ -144,7 +144,7 @@ impl Shape {
         shape
     }
 
-    /// Begins to read an input whose rows come in batches, if that is how they come.
+    /// Starts reading an input whose rows come in batches; `None` if they do not.
     pub(super) fn open_batches(&self, input: &Input) -> Option<Result<Batches>> {
         match self.rewrite.as_ref()? {
             Rewrite::Typed(typed) => Some(typed.open(input)),

@@ -34,7 +34,7 @@ pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<
 pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
     let Shape { header, names, .. } = shape;
     if shape.is_of_batches() {
-        // A table is looked at when it is opened.
+        // Tables are checked when they are opened.
         let Some(typed) = shape.typed() else { return Ok(()) };
         let files = inputs.iter().filter(|input| input.is_rereadable());
         return files.take(MOST_INPUTS).try_for_each(|input| typed.check(input));

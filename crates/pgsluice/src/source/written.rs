@@ -1,32 +1,32 @@
-//! What is written of the rows of a batch: all of each or its keys, as text or encoded.
+//! The form in which rows of a batch are written: whole or only their keys, as text or encoded.
 
 use std::sync::Arc;
 
 use super::key_form::KeyForm;
 
-/// What is written of each row of a batch.
+/// The form in which rows of a batch are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// All of it, as text.
+    /// Whole rows, as text.
     Text,
-    /// All of it, encoded. Rows are routed by these columns.
+    /// Whole rows, encoded. The flags mark the columns that route them.
     Encoded(Arc<[bool]>, KeyForm),
-    /// These columns, as text.
+    /// Only the marked columns, as text.
     Keys(Arc<[bool]>),
 }
 
 impl Written {
-    /// Makes rows of `columns` columns encoded, whose keys are the columns `keys`.
+    /// Returns the encoded form of rows with `columns` columns, which are routed by the columns `keys`.
     pub(crate) fn encoded(columns: usize, keys: &[usize], form: KeyForm) -> Self {
         Self::Encoded(among(columns, keys), form)
     }
 
-    /// Writes no more than the `keys` of rows of `columns` columns.
+    /// Returns the form that has only the columns `keys` of rows with `columns` columns.
     pub(super) fn keys(columns: usize, keys: &[usize]) -> Self {
         Self::Keys(among(columns, keys))
     }
 
-    /// Writes the keys of rows that are encoded as text as well.
+    /// Returns the form that also has the keys as text, if rows are encoded.
     pub(super) fn with_key_text(&self) -> Self {
         match self {
             Self::Encoded(keys, _) => Self::Encoded(Arc::clone(keys), KeyForm::Text),
@@ -35,7 +35,7 @@ impl Written {
     }
 }
 
-/// Returns for each of so many columns whether it is among `some`.
+/// Returns for each column whether `some` contains it.
 fn among(columns: usize, some: &[usize]) -> Arc<[bool]> {
     (0..columns).map(|column| some.contains(&column)).collect()
 }

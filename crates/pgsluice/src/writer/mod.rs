@@ -334,7 +334,8 @@ impl Writer {
 /// The position behind rows, and how many more were rejected.
 type Behind<'p> = (Option<&'p str>, u64);
 
-/// Gathers the rows of `input`. They are checked and planned for first if none were before, or if their names lead to other columns.
+/// Gathers the rows of `input`. The first call checks the job and makes a plan, which is replaced when the names of the
+/// rows lead to other columns.
 fn gather(
     job: &Job,
     target: &Target,

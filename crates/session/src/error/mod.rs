@@ -29,8 +29,8 @@ pub struct Location {
     pub source: String,
     /// Physical line of the row's first byte, from 1.
     pub line: u64,
-    /// Byte offset of the row's first byte, or the number of the row in its input, from 0, or its page and its number
-    /// there.
+    /// Byte offset of the row's first byte; or the number of the row in its input, from 0; or, in a table, its page and
+    /// its number in that page.
     pub offset: u64,
     /// The number of the input, from 0.
     pub input: u32,
@@ -48,7 +48,7 @@ pub enum Unit {
     Rows,
     /// The same, and its number is that within this row group, from 1.
     Group(u64),
-    /// Pages of a table and, in the last 16 bits, numbers of rows in them.
+    /// Pages of a table and, in the low 16 bits, the numbers of rows in them.
     Tuple,
 }
 
@@ -64,7 +64,7 @@ impl Unit {
 }
 
 impl Location {
-    /// The place of a row of a table as PostgreSQL writes it: `(12,3)`.
+    /// Returns the ctid of a row of a table as PostgreSQL writes it: `(12,3)`.
     #[must_use]
     pub fn ctid(&self) -> Option<String> {
         let Self { offset, unit, .. } = self;

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::error::Result;
 
 impl Input {
-    /// Returns a place in it, in words.
+    /// Describes a place in the input for messages.
     pub(crate) fn shown(&self, at: u64) -> String {
         match &self.place {
             Place::OpenTable(_) => {
@@ -25,7 +25,8 @@ impl Input {
         }
     }
 
-    /// Returns the place of the row that is said to be at `offset` of `source`, if that is in it: a table has partitions.
+    /// Returns the place of the row at `offset` of `source`, if this input contains it. `source` may be a partition of
+    /// a table.
     pub(crate) fn place_of(&self, source: &str, offset: u64) -> Option<u64> {
         match &self.place {
             Place::OpenTable(relation) => relation.place_of(source, offset),
@@ -33,13 +34,13 @@ impl Input {
         }
     }
 
-    /// Takes a table as an input.
+    /// Creates an input from a table.
     pub fn of_relation(relation: Relation) -> Self {
         let name = relation.name.clone();
         resolve::pipe(name, Place::Table(relation)).holding(FileFormat::Table)
     }
 
-    /// The same input, opened if it is a table.
+    /// Returns the input, opened if it is a table.
     fn opened(&self, open: impl FnOnce(&Relation) -> Result<OpenRelation>) -> Result<Self> {
         let Place::Table(relation) = &self.place else { return Ok(self.clone()) };
         let relation = open(relation)?;
@@ -49,7 +50,7 @@ impl Input {
         Ok(Self { name, size, reread, place, ..self.clone() })
     }
 
-    /// The table, if it is one that is open.
+    /// Returns the table, if the input is one and is open.
     pub(crate) fn table(&self) -> Option<&Arc<OpenRelation>> {
         match &self.place {
             Place::OpenTable(relation) => Some(relation),
@@ -59,12 +60,12 @@ impl Input {
 }
 
 impl Inputs {
-    /// Opens the tables among the inputs, for at most `readers` sessions at a time. Returns the inputs, and the names of
-    /// their columns.
+    /// Opens the tables among the inputs, each for at most `readers` concurrent sessions. Returns the inputs and the
+    /// names of their columns.
     ///
     /// # Errors
     ///
-    /// Fails if a table cannot be read, or is not there.
+    /// Fails if a table does not exist or cannot be read.
     pub(crate) fn open_tables(
         &self,
         target: &Target,
@@ -72,7 +73,7 @@ impl Inputs {
         readers: usize,
     ) -> Result<(Self, InputNames)> {
         let (inputs, target, of_thread) = (self.clone(), target.clone(), Arc::clone(control));
-        // Whoever waits may be within a runtime, in which no other one can be entered.
+        // The caller may be inside a runtime, where another one cannot be entered.
         let opened = unless_stopped(control, move || {
             let open = |relation: &Relation| open(relation, &target, &of_thread, readers);
             inputs.iter().map(|input| input.opened(open)).collect::<Result<Vec<_>>>()
@@ -86,7 +87,7 @@ impl Inputs {
         Ok((self.replaced(opened), names))
     }
 
-    /// The table, if they are one.
+    /// Returns the table, if the input is one.
     pub(crate) fn table(&self) -> Option<&OpenRelation> {
         self.first()?.table().map(|table| &**table)
     }

@@ -1,4 +1,4 @@
-//! A table that is open: its columns, its heaps, and where a row is in them.
+//! An open table: its columns, its heaps, and the places of its rows.
 
 use std::ops::Range;
 
@@ -7,106 +7,106 @@ use pgsluice_core::position::Position;
 use super::session::Sessions;
 use crate::error::{Location, Unit};
 
-/// The most heaps of one table: a place has room for so many.
+/// Maximum number of heaps of one table, limited by the bits of a place that are left for it.
 pub(super) const MOST_HEAPS: usize = 1 << 15;
 
-/// About the bytes of a heap that are read by one statement.
+/// Approximate number of bytes of a heap that one statement reads.
 const PART_BYTES: u64 = 4 << 20;
 
-/// Bits of a place for the page and the number of a row.
+/// Number of bits of a place that hold a row's page and its number in that page.
 const CTID_BITS: u32 = 48;
 
 /// A column that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceColumn {
     pub(crate) name: String,
-    /// The object id of its type.
+    /// The OID of its type.
     pub(crate) ty: u32,
     /// Its type, as the server spells it.
     pub(crate) spelled: String,
 }
 
-/// A table that has rows of its own.
+/// One relation to read: a plain table, a leaf, a view or a foreign table.
 #[derive(Debug)]
 pub(super) struct Heap {
-    /// Its name for people.
+    /// The name for messages.
     pub(super) label: String,
-    /// Its name for the server, qualified and quoted.
+    /// The name for SQL, qualified and quoted.
     pub(super) sql: String,
-    /// Its bytes; 0 where that is not known.
+    /// Its size in bytes; 0 if unknown.
     pub(super) bytes: u64,
-    /// Whether its rows have a place in pages; those of a view have none.
+    /// Whether its rows have a ctid. Rows of views and foreign tables have none.
     pub(super) has_pages: bool,
 }
 
-/// A table, under the snapshot by which it is read.
+/// A table and the snapshot under which it is read.
 #[derive(Debug)]
 pub(crate) struct OpenRelation {
     pub(super) sessions: Sessions,
-    /// Its name for people.
+    /// The name for messages.
     pub(super) label: String,
-    /// The name by which the condition knows it.
+    /// The alias by which the condition refers to the table.
     pub(super) alias: String,
     pub(super) filter: Option<String>,
     pub(super) columns: Vec<SourceColumn>,
     pub(super) heaps: Vec<Heap>,
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     pub(super) page: u64,
     /// The server's version.
     pub(super) version: u32,
 }
 
-/// Pages of a heap that are read by one statement.
+/// The pages of a heap that one statement reads.
 pub(super) struct Pages {
     pub(super) heap: usize,
-    /// The pages; None for all.
+    /// The range of pages; `None` for all.
     pub(super) range: Option<Range<u64>>,
-    /// Their bytes.
+    /// Their size in bytes.
     pub(super) bytes: u64,
 }
 
 impl OpenRelation {
-    /// Says what reading costs the server.
+    /// Returns the note about what the snapshot costs the server.
     pub(crate) fn note(&self) -> String {
         format!(
-            "table {} is read under one snapshot: until the load ends, vacuum keeps rows of its server that are deleted or \
-             updated meanwhile",
+            "table {} is read under one snapshot: until the load ends, VACUUM cannot remove rows that are deleted or \
+             updated in its database",
             self.label
         )
     }
 
-    /// Its name for people.
+    /// Returns the name for messages.
     pub(crate) fn label(&self) -> &str {
         &self.label
     }
 
-    /// The columns that are read.
+    /// Returns the columns to read.
     pub(crate) fn columns(&self) -> &[SourceColumn] {
         &self.columns
     }
 
-    /// The server's version.
+    /// Returns the server's version.
     pub(crate) fn version(&self) -> u32 {
         self.version
     }
 
-    /// The condition for rows, if there is one.
+    /// Returns the condition that rows must meet, if any.
     pub(crate) fn filter(&self) -> Option<&str> {
         self.filter.as_deref()
     }
 
-    /// The bytes of all heaps.
+    /// Returns the total size of the heaps in bytes.
     pub(in crate::source) fn size(&self) -> u64 {
         self.heaps.iter().map(|heap| heap.bytes).sum()
     }
 
-    /// Returns the place of the row that is at `offset` of the heap with this name for people.
+    /// Returns the place of the row at `offset` in the heap that messages call `label`.
     pub(in crate::source) fn place_of(&self, label: &str, offset: u64) -> Option<u64> {
         let heap = self.heaps.iter().position(|heap| heap.label == label)?;
         Some(numbered(heap, offset))
     }
 
-    /// Returns where a row is, for people.
+    /// Returns the location of a row for messages.
     pub(in crate::source) fn locate(&self, Position { origin, line }: Position) -> Location {
         let heap = self.heaps.get((origin.at >> CTID_BITS) as usize);
         let source = heap.map_or_else(String::new, |heap| heap.label.clone());
@@ -115,9 +115,9 @@ impl OpenRelation {
         Location { source, line, offset, input: origin.input, unit }
     }
 
-    /// Cuts all heaps into parts.
+    /// Divides the heaps into parts that are read by one statement each.
     ///
-    /// Before 14 the server has no way to read a range of pages but to look at all others.
+    /// Servers before 14 have no TID range scan, and would scan the whole heap for each range of pages.
     pub(super) fn parts(&self) -> Vec<Pages> {
         let has_ranges = self.version >= 140_000;
         let step = (PART_BYTES / self.page).max(1);
@@ -130,7 +130,7 @@ impl OpenRelation {
             let pages = heap.bytes / self.page;
             let starts = (0..=pages.saturating_sub(1) / step).map(|part| part * step);
             parts.extend(starts.map(|start| {
-                // No row is behind the last page, but if there were one, it would be read.
+                // The last part is open-ended, so that no row can be missed.
                 let is_last = start + step >= pages;
                 let end = if is_last { u64::from(u32::MAX) } else { start + step };
                 let bytes = pages.min(end).saturating_sub(start) * self.page;
@@ -141,12 +141,12 @@ impl OpenRelation {
     }
 }
 
-/// Returns the place of the row `number` of a page in the heap with this number.
+/// Returns the place of row `number` of `page` in a heap.
 pub(super) fn place_of(heap: usize, page: u32, number: u16) -> u64 {
     (heap as u64) << CTID_BITS | u64::from(page) << 16 | u64::from(number)
 }
 
-/// Returns the place of a row that has only its number in a heap.
+/// Returns the place of a row without a ctid: its number in the heap.
 pub(super) fn numbered(heap: usize, row: u64) -> u64 {
     (heap as u64) << CTID_BITS | row
 }

@@ -1,10 +1,10 @@
-//! Relation: a table of a server in place of files.
+//! Relation: a table of a server, read in place of files.
 //!
-//! One session holds a snapshot as long as the load lasts. Several others take it over, and each copies ranges of pages
-//! out, one after the other. So all rows are those of one moment, and they come in the same order whenever they are read
-//! under that snapshot.
+//! One session exports a snapshot and holds it until the load ends. Other sessions import it, and each copies out one
+//! range of pages after another. All rows therefore come from the same snapshot, and every read returns them in the
+//! same order.
 //!
-//! The place of a row in the input is its ctid, behind the number of its heap: receipts, rejects and messages name it.
+//! The place of a row is its ctid, prefixed with the number of its heap. Receipts, rejects and messages refer to it.
 
 mod heap;
 mod open;
@@ -27,60 +27,60 @@ use super::written::Written;
 /// A table that is read in place of files.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    /// Its name as SQL takes it: perhaps qualified, perhaps quoted.
+    /// The name as written in SQL, optionally qualified.
     pub name: String,
-    /// The server and the database that it is in; None for those of the target.
+    /// The server and database that contain the table; `None` if it is in the target's database.
     pub server: Option<Target>,
-    /// The condition for rows that are read, in SQL, if not all are.
+    /// The SQL condition that a row must meet to be read; `None` to read all rows.
     pub filter: Option<String>,
 }
 
 impl Relation {
-    /// Takes all rows of a table in the database of the target.
+    /// Names a table in the target's database, to be read without a condition.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), server: None, filter: None }
     }
 }
 
-/// How the rows of a table become rows of another one.
+/// The mapping from rows of one table to rows of another.
 #[derive(Clone, Debug)]
 pub(crate) struct Copied {
-    /// The columns that are read, in the order of the columns that are written.
+    /// The source columns, in the order of the target's columns.
     names: Arc<[String]>,
-    /// Writes rows that are rejected.
+    /// The writer of rejected rows.
     objects: Objects,
     written: Written,
 }
 
 impl Copied {
-    /// Writes `columns`, each of which has its name in the table that is read.
+    /// Creates a mapping to `columns`, whose keys are the names of the source columns.
     pub(crate) fn new(columns: Vec<KeyTarget>, written: Written) -> Self {
         let names = columns.iter().map(|target| target.key.clone()).collect();
         let objects = Objects::new(columns, UnknownKeys::Refuse);
         Self { names, objects, written }
     }
 
-    /// How many columns rows have.
+    /// Returns the number of columns.
     pub(super) fn columns(&self) -> usize {
         self.names.len()
     }
 
-    /// Writes rows that are rejected.
+    /// Returns the writer of rejected rows.
     pub(super) fn objects(&self) -> &Objects {
         &self.objects
     }
 
-    /// What is written of each row.
+    /// Returns the form in which rows are written.
     pub(super) fn written(&self) -> &Written {
         &self.written
     }
 
-    /// What is written of each row, to be changed.
+    /// Returns the form in which rows are written, mutably.
     pub(super) fn written_mut(&mut self) -> &mut Written {
         &mut self.written
     }
 
-    /// Begins to read a table.
+    /// Starts reading a table.
     pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> Batches {
         begin(self, relation)
     }

@@ -1,4 +1,4 @@
-//! Opens a table: finds it, takes a snapshot, and looks up its columns and heaps.
+//! Opening a table: resolves its name, takes a snapshot, and looks up its columns and heaps.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::sql::relation::{COLUMNS, EXPORT, FIND, HEAPS, hold};
 
-/// What is known of a table before its snapshot is taken.
+/// A table whose name was resolved, before its snapshot is taken.
 struct Found {
     oid: u32,
     name: catalog::Relation,
@@ -24,7 +24,7 @@ struct Found {
     page: u64,
 }
 
-/// Opens the table for at most `readers` sessions at a time. Connects to `target` if it has no server of its own.
+/// Opens a table for at most `readers` concurrent sessions. Connects to `target` if the relation names no server.
 pub(in crate::source) fn open(
     relation: &Relation,
     target: &Target,
@@ -57,10 +57,10 @@ async fn find(name: &str, client: &Client) -> Result<Found> {
         false => client.query_typed(&fill(FIND, &[]), &[(&name, Type::TEXT)]).await?,
     };
     let Some(row) = rows.first() else {
-        let message = format!("table \"{name}\" does not exist on the source, or is no table");
+        let message = format!("\"{name}\" does not exist on the source, or is not a table or view");
         return Err(Error::new(Kind::Server, message)
             .with_sqlstate("42P01")
-            .with_hint("Check its name and schema, and the server that it is read from."));
+            .with_hint("Check the name, the schema, and the server to read from."));
     };
     let name = catalog::Relation { schema: row.get(1), name: row.get(2) };
     let (version, page) = (row.get::<_, i32>(3), row.get::<_, i64>(4));
@@ -72,10 +72,10 @@ fn column(row: &Row) -> SourceColumn {
     SourceColumn { name: row.get(0), ty: row.get(1), spelled: row.get(2) }
 }
 
-/// Returns the heaps of a table as the snapshot has them, locked so that they stay.
+/// Locks the heaps of a table and returns them.
 ///
-/// A lock comes after the snapshot. A table that was emptied or rewritten between the two would look empty under the
-/// snapshot, so it is refused.
+/// The locks are taken after the snapshot. A table that was truncated or rewritten in between would look empty under
+/// the snapshot, so it is refused.
 async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
     let label = found.name.label();
     let sql = fill(HEAPS, &[]);
@@ -89,9 +89,12 @@ async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
         return Err(Error::new(Kind::Server, message).with_sqlstate("54000"));
     }
     if let Some(row) = rows.iter().find(|row| !row.get::<_, bool>(4)) {
-        let message = format!("table {} was rewritten just now", relation(row).label());
+        let message = format!(
+            "table {} was truncated or rewritten while it was being opened",
+            relation(row).label()
+        );
         let error = Error::new(Kind::Server, message).with_sqlstate("55000");
-        return Err(error.with_hint("Start again."));
+        return Err(error.with_hint("Run the command again."));
     }
     let heap = |row: &Row| {
         let relation = relation(row);
@@ -101,20 +104,21 @@ async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
     Ok(rows.iter().map(heap).collect())
 }
 
-/// Words an error of the source: its next step is not that of a target.
+/// Adds a detail and a hint to an error of the source, for which the hints about targets do not apply.
 pub(super) fn refused(error: Error, label: &str) -> Error {
     let hint = match error.sqlstate() {
         Some("42501") => Some(
-            "Read as a user who may SELECT from the table, and from whom row security hides \
-             nothing.",
+            "Connect to the source as a role with SELECT on the table, and without row-level \
+             security policies that apply to it.",
         ),
-        Some("42P01") => Some("Check the table, and the names in the condition for its rows."),
+        Some("42P01") => Some("Check the name of the table, and the names in the condition."),
         Some("42883" | "42704" | "42703") => {
-            Some("In the condition for rows, qualify names that are not in pg_catalog.")
+            Some("In the condition, qualify names that are not in pg_catalog.")
         }
         _ => None,
     };
-    let error = error.with_detail(format!("The source said so, while {label} was being read."));
+    let error =
+        error.with_detail(format!("The source reported this while {label} was being read."));
     match hint {
         Some(hint) => error.only_hint(hint),
         None => error,

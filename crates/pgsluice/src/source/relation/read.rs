@@ -1,4 +1,4 @@
-//! Reads the parts of a table: each is one COPY, whose rows become batches.
+//! Reading a table in parts: each part is one COPY, whose rows become batches.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ struct TablePart {
     is_binary: bool,
 }
 
-/// Begins to read a table.
+/// Starts reading a table.
 pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Batches {
     let parts = relation.parts().into_iter().enumerate();
-    // Samples are taken of the first rows, and their keys are asked about as text.
+    // Samples are taken from the first rows, and the server is asked about their keys as text.
     let parts = parts.map(|(number, pages)| TablePart::new(relation, copied, pages, number == 0));
     let parts: Vec<TablePart> = parts.collect();
     Batches::begin(parts, relation.sessions.readers, lost(&relation.label))
@@ -64,7 +64,7 @@ impl TablePart {
         &self.relation.heaps[self.pages.heap]
     }
 
-    /// Copies all rows out; false if nobody takes them any more.
+    /// Copies out all rows. Returns false if the receiver wants no more.
     async fn copy(&self, link: &Link, give: Give<'_>) -> Result<bool> {
         let rows = link.client.copy_out(&self.statement).await?;
         let mut rows = pin!(rows);
@@ -106,7 +106,7 @@ impl InputPart for TablePart {
         let sessions = &self.relation.sessions;
         let session = sessions.take()?;
         let copied = session.run(sessions.control(), async |link| self.copy(link, give).await);
-        // A session that has rows left to send is of no use any more.
+        // A session with an unfinished COPY cannot be reused.
         if copied.map_err(|error| refused(error, &self.heap().label))? {
             sessions.give_back(session);
         }
@@ -118,7 +118,7 @@ impl InputPart for TablePart {
     }
 }
 
-/// Returns what is read of each row, and the columns that are read as text besides.
+/// Returns the select list, and the columns that it also contains as text.
 fn items(alias: &str, copied: &Copied, is_first: bool) -> (Vec<String>, Vec<usize>) {
     let names = copied.names.iter();
     match copied.written() {

@@ -1,4 +1,4 @@
-//! The rows of a table as its server copies them out, kept as COPY takes them.
+//! Rows of a table as COPY sends them, stored as COPY accepts them.
 
 use pgsluice_core::parse::{Value, text_row};
 
@@ -8,42 +8,43 @@ use crate::source::key_form::KeyForm;
 use crate::source::rewrite::Rewritten;
 use crate::source::written::Written;
 
-/// How COPY BINARY begins: `BinarySignature` in `src/backend/commands/copyto.c` (PostgreSQL 18), and 8 bytes more.
+/// The signature of COPY BINARY: `BinarySignature` in `src/backend/commands/copyto.c` (PostgreSQL 18).
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 
-/// The bytes of the header of COPY BINARY that has no extension.
+/// The length of a COPY BINARY header without an extension: the signature, and 8 bytes of flags and length.
 const HEADER: usize = SIGNATURE.len() + 8;
 
-/// Some rows of a table.
+/// Rows of a table, one batch of them.
 #[derive(Debug, Default)]
 pub(crate) struct CopiedRows {
     count: usize,
-    /// The number of the next row, where rows have nothing else for a place.
+    /// The number of the next row, which is its place if it has no ctid.
     number: u64,
-    /// The place of each.
+    /// The place of each row.
     pub(in crate::source) places: Vec<u64>,
-    /// Rows in COPY BINARY, one behind the other, and where each ends.
+    /// The rows in COPY BINARY, concatenated.
     encoded: Vec<u8>,
+    /// The end of each row in `encoded`.
     encoded_ends: Vec<usize>,
-    /// Rows of COPY text, or the keys of those that are encoded.
+    /// The rows in COPY text, or only their keys if the rows are in `encoded`.
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// What does not look like a row of COPY.
+/// The error for bytes that are not a row of COPY.
 #[derive(Debug)]
 pub(super) struct MalformedRow;
 
 /// The layout of the rows that a statement copies out.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// The heap, by its number.
+    /// The number of the heap.
     pub(super) heap: usize,
     /// Whether each row begins with its ctid.
     pub(super) has_ctid: bool,
-    /// The columns behind it.
+    /// The number of columns that follow it.
     pub(super) columns: usize,
-    /// The columns whose text is behind those, if rows are in binary.
+    /// The columns whose text follows these columns, if rows are in binary.
     pub(super) texts: Vec<usize>,
 }
 
@@ -52,13 +53,13 @@ impl CopiedRows {
         self.count
     }
 
-    /// Takes the rows out, so that others can follow.
+    /// Returns the rows, and leaves an empty batch for the next ones.
     pub(super) fn take(&mut self) -> Self {
         let next = Self { number: self.number, ..Self::default() };
         std::mem::replace(self, next)
     }
 
-    /// Whether they are enough for a batch.
+    /// Whether the batch is full.
     pub(super) fn are_enough(&self) -> bool {
         let is_far = || {
             let ends = self.places.first().zip(self.places.last());
@@ -67,7 +68,7 @@ impl CopiedRows {
         self.text.len() + self.encoded.len() >= BATCH_BYTES || self.count >= MOST_ROWS || is_far()
     }
 
-    /// Appends a row of COPY text with its line end.
+    /// Appends a row of COPY text, which ends with a newline.
     pub(super) fn put_text(&mut self, line: &[u8], layout: &Layout) -> Result<(), MalformedRow> {
         let line = line.strip_suffix(b"\n").ok_or(MalformedRow)?;
         let (place, row) = match layout.has_ctid {
@@ -121,13 +122,13 @@ impl CopiedRows {
         Ok(())
     }
 
-    /// Returns the place of a row that has nothing but its number.
+    /// Returns the place of the next row, if rows have no ctid.
     fn next_number(&mut self, heap: usize) -> u64 {
         self.number += 1;
         numbered(heap, self.number - 1)
     }
 
-    /// Appends a row of COPY text with the fields that `fields` begins with, each in the column that `texts` says.
+    /// Appends a row of COPY text with the values of `fields`, one for each column of `texts`.
     fn put_keys(&mut self, mut fields: &[u8], texts: &[usize]) -> Result<(), MalformedRow> {
         let mut values = Vec::with_capacity(texts.len());
         for column in texts {
@@ -142,20 +143,19 @@ impl CopiedRows {
         Ok(())
     }
 
-    /// Returns the row at the place `index` as COPY text has it, with nothing in columns that are not keys; `None` if it
-    /// has no text.
+    /// Returns the row at `index` as COPY text that contains only its keys; `None` if it has no text.
     pub(in crate::source) fn key_text(&self, index: usize) -> Option<&[u8]> {
         let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
         self.text.get(start?..*self.ends.get(index)?)
     }
 
-    /// Gives the rows away.
+    /// Moves the rows to `out`.
     pub(in crate::source) fn give(&mut self, written: &Written, out: &mut Rewritten) {
         out.has_binary_keys = matches!(written, Written::Encoded(_, KeyForm::Binary));
         std::mem::swap(&mut out.encoded, &mut self.encoded);
         out.encoded_ends.extend(self.encoded_ends.drain(..).map(Ok));
         match out.has_binary_keys {
-            // The text stays here for who asks for it.
+            // The text stays here for `key_text`.
             true => out.ends.resize(self.count, 0),
             false => {
                 // Rows without key columns have no text at all.
@@ -175,7 +175,7 @@ pub(super) fn skip_header(bytes: &[u8]) -> Result<&[u8], MalformedRow> {
     }
 }
 
-/// Takes the first of the fields that `bytes` begins with.
+/// Splits off the first field, which is `None` if it is NULL.
 #[inline]
 fn take_field(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;

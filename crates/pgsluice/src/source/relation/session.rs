@@ -1,4 +1,4 @@
-//! The sessions that read a table: one holds the snapshot, the others take it over.
+//! The sessions that read a table: one exports the snapshot, the others import it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,9 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::source::sql::relation::{BEGIN, begin_with};
 
-/// A session with a thread's own way to drive it, which can be handed to another thread.
+/// A session with its own runtime, which can move between threads.
 pub(super) struct SourceSession {
-    /// Both are there until it is dropped.
+    /// The runtime and the connection; `None` only during drop.
     open: Option<(Runtime, Link)>,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct SourceSession {
 pub(super) struct Sessions {
     target: Target,
     snapshot: String,
-    /// Keeps the snapshot.
+    /// The session that holds the snapshot.
     _holder: SourceSession,
     idle: Mutex<Vec<SourceSession>>,
     control: Arc<Control>,
-    /// How many may read at the same time.
+    /// Maximum number of sessions that read at the same time.
     pub(super) readers: usize,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Keeps `holder`, which has exported `snapshot`.
+    /// Creates the sessions for `snapshot`, which `holder` has exported.
     pub(super) fn new(
         target: Target,
         snapshot: String,
@@ -49,7 +49,7 @@ impl Sessions {
         Self { target, snapshot, _holder: holder, idle: Mutex::default(), control, readers }
     }
 
-    /// Returns a session under the snapshot.
+    /// Returns an idle session, or opens one under the snapshot.
     pub(super) fn take(&self) -> Result<SourceSession> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
@@ -65,44 +65,44 @@ impl Sessions {
         }
     }
 
-    /// Takes back a session that has nothing left to do.
+    /// Makes a session available to other readers.
     pub(super) fn give_back(&self, session: SourceSession) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
     }
 
-    /// What the sessions work for.
+    /// Returns the control of the load that reads.
     pub(super) fn control(&self) -> &Control {
         &self.control
     }
 }
 
-/// Words the error of a snapshot that no session holds any more.
+/// Converts the error for a snapshot that no session holds any more.
 fn snapshot_gone(error: tokio_postgres::Error) -> Error {
     let is_gone = error.code().is_some_and(|code| matches!(code.code(), "22023" | "42704"));
     let error = Error::from(error);
     match is_gone {
         true => error
             .with_detail("The session that held the snapshot of the source has ended.")
-            .only_hint("Start the load again.")
+            .only_hint("Run the load again.")
             .permanent(),
         false => error,
     }
 }
 
 impl SourceSession {
-    /// Connects.
+    /// Connects to `target`.
     pub(super) fn open(target: &Target) -> Result<Self> {
         let runtime = runtime()?;
         let link = runtime.block_on(connect::open(target))?;
         Ok(Self { open: Some((runtime, link)) })
     }
 
-    /// Begins the transaction that holds a snapshot.
+    /// Begins the transaction that holds the snapshot.
     pub(super) fn begin(&self, control: &Control) -> Result<()> {
         self.run(control, async |link| Ok(link.client.batch_execute(BEGIN).await?))
     }
 
-    /// Does `work`; the server is asked to cancel it if the load is stopped.
+    /// Runs `work`, and asks the server to cancel it if the load is stopped.
     pub(super) fn run<T>(
         &self,
         control: &Control,
@@ -114,19 +114,19 @@ impl SourceSession {
 }
 
 impl Drop for SourceSession {
-    /// Ends the session as a client does that leaves, in a thread of its own: whoever drops it may be within a runtime.
+    /// Closes the connection. A separate thread does this, because the caller may be inside a runtime.
     fn drop(&mut self) {
         let Some((runtime, link)) = self.open.take() else { return };
         thread::spawn(move || {
             drop(link);
-            // The task of the connection says goodbye.
+            // The connection's task sends Terminate.
             runtime.block_on(tokio::task::yield_now());
         });
     }
 }
 
-/// What the sessions work for. They are not among those of the load that are watched for locks: their numbers are those
-/// of another server, perhaps.
+/// The load that the sessions read for. It does not watch them for locks, because their PIDs may belong to another
+/// server.
 struct SourceCaller<'c>(&'c Control);
 
 impl Caller for SourceCaller<'_> {

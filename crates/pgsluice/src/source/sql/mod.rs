@@ -1,3 +1,3 @@
-//! The SQL of inputs.
+//! SQL that reads inputs.
 
 pub(super) mod relation;

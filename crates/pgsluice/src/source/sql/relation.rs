@@ -1,14 +1,15 @@
-//! The statements that read a table in place of files.
+//! Statements that read a table in place of files.
 //!
-//! The sessions have a search_path of `pg_catalog`: our own names mean the system's, and so do those of a user's condition
-//! that are not qualified.
+//! The sessions run with `search_path` set to `pg_catalog`. Unqualified names, here and in the user's condition,
+//! therefore refer to system objects.
 
 use std::ops::Range;
 
 use pgsluice_core::catalog::quoted;
 use pgsluice_session::template::{ge, lt};
 
-/// Finds the table that `$1` names, by the user's search_path. A number is no name.
+/// Query for the table that `$1` names, resolved with the user's search_path. The caller rejects numbers, which
+/// `to_regclass` takes for OIDs.
 pub(in crate::source) const FIND: &str = "
 SELECT c.oid, n.nspname::pg_catalog.text, c.relname::pg_catalog.text,
        pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
@@ -18,10 +19,10 @@ JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.oid {eq} pg_catalog.to_regclass($1)
   AND c.relkind {any} (ARRAY['r', 'p', 'm', 'v', 'f', 't']::pg_catalog.\"char\"[])";
 
-/// Begins a transaction that holds a snapshot as soon as it is exported.
+/// Statements that begin a transaction for reading.
 ///
-/// Rows are read in the order of pages: index scans would have another, and so would a scan that joins one that is under
-/// way. Row security is an error where it would hide a row.
+/// Rows must come in page order, so index scans and synchronized sequential scans are disabled. With `row_security`
+/// off, the server raises an error where a policy would hide a row.
 pub(in crate::source) const BEGIN: &str = "
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -37,10 +38,10 @@ SET LOCAL enable_tidscan = on;
 SET LOCAL max_parallel_workers_per_gather = 0;
 SET LOCAL jit = off";
 
-/// Exports the snapshot of a transaction.
+/// Query that exports the snapshot of the transaction.
 pub(in crate::source) const EXPORT: &str = "SELECT pg_catalog.pg_export_snapshot()";
 
-/// Returns the columns of the table `$1` that COPY TO reads: not those that are generated.
+/// Query for the columns of the table `$1` that COPY TO reads: all except generated columns.
 pub(in crate::source) const COLUMNS: &str = "
 SELECT attname::pg_catalog.text, atttypid, pg_catalog.format_type(atttypid, atttypmod)
 FROM pg_catalog.pg_attribute
@@ -48,8 +49,8 @@ WHERE attrelid {eq} $1 AND attnum {gt} 0 AND NOT attisdropped
   AND attgenerated {eq} ''::pg_catalog.\"char\"
 ORDER BY attnum";
 
-/// Returns the tables with rows of the table `$1` and of all that are below it, in an order that new ones do not change.
-/// One that is being detached is not read through its parent.
+/// Query for the relations that hold the rows of the table `$1` and its descendants, in an order that new partitions
+/// do not change. Like a scan of the parent, it leaves out partitions that are being detached.
 pub(in crate::source) const HEAPS: &str = "
 WITH RECURSIVE below (oid) AS (
     SELECT $1::pg_catalog.oid
@@ -68,33 +69,33 @@ JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.relkind {ne} 'p'::pg_catalog.\"char\"
 ORDER BY c.oid";
 
-/// Begins a transaction under a snapshot that another session holds.
+/// Returns the statements that begin a transaction under a snapshot that another session exported.
 pub(in crate::source) fn begin_with(snapshot: &str) -> String {
     let set = format!("SET TRANSACTION SNAPSHOT '{snapshot}';\nSET LOCAL search_path");
     BEGIN.replacen("SET LOCAL search_path", &set, 1)
 }
 
-/// Takes the lock of a reader on a table, which keeps it as it is.
+/// Returns the query that locks a table in ACCESS SHARE mode.
 pub(in crate::source) fn hold(heap: &str) -> String {
     format!("SELECT FROM ONLY {heap} LIMIT 0")
 }
 
-/// What is read of one heap.
+/// The rows of one heap that a statement reads.
 pub(in crate::source) struct Reading<'r> {
     /// The heap, qualified and quoted.
     pub(in crate::source) heap: &'r str,
-    /// The name by which `filter` knows it.
+    /// The alias by which `filter` refers to it.
     pub(in crate::source) alias: &'r str,
     /// Whether each row begins with its ctid.
     pub(in crate::source) has_ctid: bool,
-    /// The pages, if not all.
+    /// The range of pages; `None` for all.
     pub(in crate::source) pages: Option<&'r Range<u64>>,
-    /// A condition for rows, in the user's SQL.
+    /// The user's condition, in SQL.
     pub(in crate::source) filter: Option<&'r str>,
 }
 
 impl Reading<'_> {
-    /// Copies `items` of each row out, in binary or as text.
+    /// Returns the statement that copies out `items` of each row, in binary or as text.
     pub(in crate::source) fn copy_out(&self, items: &[String], is_binary: bool) -> String {
         let Self { heap, alias, has_ctid, pages, filter } = self;
         let alias = quoted(alias);
@@ -104,8 +105,7 @@ impl Reading<'_> {
             None => format!("ONLY {heap} AS {alias}"),
             Some(filter) => {
                 let all = if *has_ctid { "ctid, *" } else { "*" };
-                // Within a query of its own, whatever it is, it cannot change which pages are read. A comment at its end is
-                // ended by the line.
+                // Inside a subquery, the condition cannot change which pages are read. The newline ends a comment.
                 format!("(SELECT {all} FROM ONLY {heap} AS {alias} WHERE ({filter}\n)) AS {alias}")
             }
         };
@@ -123,12 +123,12 @@ impl Reading<'_> {
     }
 }
 
-/// A column of the table that `alias` stands for.
+/// Returns the expression for a column of the table with this alias.
 pub(in crate::source) fn column(alias: &str, name: &str) -> String {
     format!("{}.{}", quoted(alias), quoted(name))
 }
 
-/// The same as text: by the output function of its type, which a cast to text need not be.
+/// Returns the expression for a column as text, by the output function of its type. A cast to text may differ from it.
 pub(in crate::source) fn text_of(alias: &str, name: &str) -> String {
     let column = column(alias, name);
     format!("CASE WHEN {column} IS NULL THEN NULL ELSE pg_catalog.concat({column}) END")

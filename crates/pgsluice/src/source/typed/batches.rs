@@ -1,4 +1,4 @@
-//! Batches of typed columns: cut so that each takes about as much once its rows are written.
+//! Batches of typed columns, cut so that all are about the same size once written.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,7 +9,7 @@ use pgsluice_arrow::Mapping;
 use super::super::batches::{self, BATCH_BYTES, Batches, MOST_ROWS};
 use crate::error::{Error, Result};
 
-/// Some rows of an input, which stand one behind the other there.
+/// Consecutive rows of an input.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(super) rows: RecordBatch,
@@ -23,19 +23,19 @@ impl Batch {
     }
 }
 
-/// What takes batches, each with the bytes of the input that it stands for; false when no more are wanted.
+/// A callback that receives each batch with the number of input bytes that it covers, and returns false to stop.
 pub(super) type GiveRows<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
 
-/// A part of an input that is read by itself, as a row group.
+/// A part of an input that can be read independently, such as a row group.
 pub(super) trait TypedPart {
-    /// Hands over all batches of the part.
+    /// Passes each batch of the part to `give`.
     fn read(&self, give: GiveRows<'_>) -> Result<()>;
 
-    /// What is said when that panics.
+    /// Returns the error for a panic in `read`.
     fn lost(&self) -> Error;
 }
 
-/// A part, whose batches are cut.
+/// A part whose batches are cut to size.
 struct CutPart<P> {
     part: P,
     mapping: Arc<Mapping>,
@@ -56,7 +56,7 @@ impl<P: TypedPart> batches::InputPart for CutPart<P> {
     }
 }
 
-/// Begins to read `parts`, by as many threads as may be of use.
+/// Starts reading `parts`, with at most one thread per processor.
 pub(super) fn begin<P: TypedPart + Send + 'static>(
     parts: Vec<P>,
     mapping: &Arc<Mapping>,

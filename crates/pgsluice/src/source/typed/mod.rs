@@ -141,12 +141,12 @@ impl Typed {
         &self.objects
     }
 
-    /// Sets what is written of each row.
+    /// Sets the form in which rows are written.
     pub(crate) fn writing(self, written: Written) -> Self {
         Self { written, ..self }
     }
 
-    /// What is written of each row, to be changed.
+    /// Returns the form in which rows are written, mutably.
     pub(super) fn written_mut(&mut self) -> &mut Written {
         &mut self.written
     }
