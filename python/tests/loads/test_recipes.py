@@ -138,7 +138,7 @@ class OnPage(InShop):
             (self.folder / name).write_text(text)
         # `python` of a block is the one that runs this test.
         self.put_program("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-        self.connection.execute("DROP TABLE orders")
+        self.connection.execute("DROP TABLE orders, orders_old")
         self.bash("psql -X -q -v ON_ERROR_STOP=1 -d shop >psql.log", orders_sql())
 
     def put_program(self, name: str, text: str) -> None:
