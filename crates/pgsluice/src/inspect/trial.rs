@@ -22,7 +22,7 @@ use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::sink::context::Context;
-use crate::source::rewrite::RowRefusal;
+use crate::source::rewritten::RowRefusal;
 use crate::source::{Inputs, Reader, Split};
 
 /// What the server says of a sample.

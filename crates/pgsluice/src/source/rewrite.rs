@@ -1,25 +1,17 @@
 //! Rewrite: rows that cannot be taken as they stand become rows of COPY's formats. Whoever takes a split does so,
 //! and not the thread that reads: the rows of a split are independent of all others.
-//!
-//! A row of which no row can be made becomes one that the server refuses as well, because it has too many fields:
-//! what is wrong with it, the row itself, and a hint. So it is found, counted and rejected like any other bad row.
 
 use std::sync::Arc;
 
-use pgsluice_core::encode::NotEncodable;
-use pgsluice_core::format::Format;
-use pgsluice_core::parse::{Parser, Projection, Value, text_row};
-use pgsluice_core::route::Cause;
+use pgsluice_core::parse::Projection;
 use pgsluice_core::split::Row;
 use pgsluice_json::{Objects, RowFacts};
-use twox_hash::XxHash3_64;
 
-use super::batches::Batch;
+use super::batches::{Batch, KeyText};
 use super::extra::Extra;
 use super::relation::Copied;
+use super::rewritten::{Rewritten, RowRefusal};
 use super::typed::Typed;
-use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Words};
 
 /// What becomes of the rows of all inputs.
 #[derive(Clone, Debug)]
@@ -33,42 +25,6 @@ pub(crate) enum Rewrite {
     /// They are rows of a table.
     Copied(Copied),
 }
-
-/// Rows that were rewritten.
-#[derive(Debug, Default)]
-pub(super) struct Rewritten {
-    pub(super) text: Vec<u8>,
-    /// Where each row ends in `text`.
-    pub(super) ends: Vec<usize>,
-    /// What is wrong with rows of which no row can be made, by their places.
-    pub(super) refused: Vec<(usize, RowRefusal)>,
-    /// The places of rows with a field that stands for a default.
-    with_default: Vec<usize>,
-    /// Rows in COPY BINARY, one behind the other; then `text` has their keys at most.
-    pub(super) encoded: Vec<u8>,
-    /// Whether it has not even those.
-    pub(super) has_binary_keys: bool,
-    /// Where each row ends in `encoded`, or why it is not there.
-    pub(super) encoded_ends: Vec<Result<usize, NotEncodable>>,
-    /// What remembers the keys of the row before.
-    objects: Option<Objects>,
-}
-
-/// Why no row can be made of one of the input's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowRefusal {
-    /// What is wrong.
-    pub(crate) message: String,
-    /// The next step.
-    pub(crate) hint: Option<Words>,
-    /// Whether the row would be taken if values were rounded.
-    pub(crate) can_round: bool,
-    /// The row, as the input has it or as JSON.
-    pub(crate) row: Vec<u8>,
-}
-
-/// The fields of a row that stands for one that is refused: more than the table has columns.
-const FIELDS: usize = 4;
 
 impl Rewrite {
     /// Appends what becomes of one row that stands in an input as text.
@@ -84,97 +40,27 @@ impl Rewrite {
             }
         }
     }
-}
 
-impl Rewritten {
-    /// The row at the place `index`.
-    #[inline]
-    pub(super) fn row(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[index]]
-    }
-
-    /// What is wrong with the row at the place `index`, if no row can be made of it.
-    pub(super) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
-        let at = self.refused.binary_search_by_key(&index, |(at, _)| *at).ok()?;
-        Some(&self.refused[at].1)
-    }
-
-    /// Why the row at the place `index` has no keys: it has a field that stands for a default, whose value only the
-    /// server has, or no row can be made of it.
-    #[inline]
-    pub(super) fn keyless(&self, index: usize) -> Option<Cause> {
-        if self.with_default.is_empty() && self.refused.is_empty() {
-            return None;
-        }
-        match self.with_default.binary_search(&index) {
-            Ok(_) => Some(Cause::Default),
-            Err(_) => self.refusal(index).map(|_| Cause::Malformed),
-        }
-    }
-
-    /// The row at the place `index` in COPY BINARY, or why it is not; None if rows are text.
-    #[inline]
-    pub(super) fn encoded(&self, index: usize) -> Option<Result<&[u8], NotEncodable>> {
-        let end = match self.encoded_ends.get(index)? {
-            Ok(end) => *end,
-            Err(why) => return Some(Err(*why)),
-        };
-        let start = self.encoded_ends[..index].iter().rev().find_map(|end| end.ok()).unwrap_or(0);
-        Some(Ok(&self.encoded[start..end]))
-    }
-
-    /// The row at the place `index` in COPY BINARY, if its keys are to be read from there.
-    #[inline]
-    pub(super) fn binary(&self, index: usize) -> Option<&[u8]> {
-        if self.has_binary_keys { self.encoded(index)?.ok() } else { None }
-    }
-
-    /// The bytes of all rows.
-    pub(super) fn size(&self) -> usize {
-        self.text.len() + self.encoded.len()
-    }
-
-    /// The hash of all rows. Of rows that are encoded the text does not count: which keys it has depends on the tree.
-    ///
-    /// It is taken of every row of a table, so it is one that costs next to nothing. The ledger keeps it.
-    pub(super) fn hash(&self) -> u64 {
-        if self.encoded_ends.is_empty() {
-            return XxHash3_64::oneshot(&self.text);
-        }
-        let others = self.encoded_ends.iter().enumerate().filter(|(_, end)| end.is_err());
-        let encoded = XxHash3_64::oneshot(&self.encoded);
-        let and = |hash, (index, _)| XxHash3_64::oneshot_with_seed(hash, self.row(index));
-        others.fold(encoded, and)
-    }
-
-    /// Writes all of `rows`, which stand in `bytes`, or are those of a batch.
-    pub(super) fn take(
-        &mut self,
-        rewrite: &Rewrite,
+    /// Writes all of `rows`, which stand in `bytes`, or those of a batch.
+    pub(super) fn write(
+        &self,
         rows: &[Row],
         bytes: &[u8],
         batch: Option<&mut Batch>,
+        out: &mut Rewritten,
     ) {
-        match rewrite {
-            Rewrite::Typed(typed) => {
-                if let Some(Batch::Typed(batch)) = batch {
-                    typed.write(batch, self);
-                }
-            }
-            Rewrite::Copied(copied) => {
-                if let Some(Batch::Copied(rows)) = batch {
-                    rows.give(copied.written(), self);
-                }
-            }
-            Rewrite::Fields(projection) => {
+        match (self, batch) {
+            (Self::Typed(typed), Some(Batch::Typed(batch))) => typed.write(batch, out),
+            (Self::Copied(copied), Some(Batch::Copied(rows))) => rows.give(copied.written(), out),
+            (Self::Typed(_) | Self::Copied(_), _) => {}
+            (Self::Fields(projection), _) => {
                 for row in rows {
-                    projection.project(row.of(bytes), &mut self.text);
-                    self.ends.push(self.text.len());
+                    projection.project(row.of(bytes), &mut out.text);
+                    out.ends.push(out.text.len());
                 }
             }
-            Rewrite::Objects(all, extra) => {
-                let Self { text, ends, refused, with_default, objects, .. } = self;
+            (Self::Objects(all, extra), _) => {
+                let Rewritten { text, ends, refused, with_default, objects, .. } = out;
                 let objects = objects.get_or_insert_with(|| all.clone());
                 for (index, row) in rows.iter().enumerate() {
                     let row = row.of(bytes);
@@ -197,98 +83,12 @@ impl Rewritten {
         }
     }
 
-    /// The memory, emptied; no more than `most` bytes of it are kept.
-    pub(super) fn clear(&mut self, most: usize) {
-        self.text.clear();
-        self.text.shrink_to(most);
-        self.ends.clear();
-        self.refused.clear();
-        self.with_default.clear();
-        self.encoded.clear();
-        self.encoded.shrink_to(most);
-        self.encoded_ends.clear();
-    }
-}
-
-impl From<RowRefusal> for Error {
-    fn from(RowRefusal { message, hint, can_round, .. }: RowRefusal) -> Self {
-        let error = Self::new(Kind::Data, message).with_sqlstate("22P04");
-        match hint {
-            _ if can_round => error.with_remedy(Remedy::round()),
-            Some(hint) => error.with_hint(hint),
-            None => error,
+    /// Returns a writer for the keys of a batch whose rows are encoded.
+    pub(super) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {
+        match (self, batch) {
+            (Self::Typed(typed), Batch::Typed(batch)) => typed.key_text(batch).map(KeyText::Typed),
+            (_, Batch::Copied(rows)) => Some(KeyText::Copied(rows)),
+            _ => None,
         }
-    }
-}
-
-impl RowRefusal {
-    #[cfg(feature = "arrow")]
-    pub(super) fn new(message: String, row: Vec<u8>) -> Self {
-        Self { message, hint: None, can_round: false, row }
-    }
-
-    fn of(refused: pgsluice_json::RefusedLine, row: Vec<u8>) -> Self {
-        let pgsluice_json::RefusedLine { message, hint, can_round, .. } = refused;
-        Self { message, hint, can_round, row }
-    }
-
-    /// Appends a row for a table of so many columns that is refused in place of this one.
-    pub(super) fn put(&self, columns: usize, out: &mut Vec<u8>) {
-        let hint = self.hint.as_ref().map(Words::to_line).unwrap_or_default();
-        // What is no text could not be sent.
-        let shown = String::from_utf8_lossy(&self.row).replace('\0', "\u{fffd}");
-        let round = if self.can_round { "round" } else { "" };
-        let fields = [&*self.message, &shown, &hint, round].map(str::as_bytes);
-        let empty = std::iter::repeat_n(&b""[..], (columns + 1).saturating_sub(FIELDS));
-        let values = fields.into_iter().chain(empty).map(Value::Text).enumerate();
-        let mut row = Vec::new();
-        text_row(values, &mut row);
-        out.append(&mut row);
-    }
-
-    /// Reads a row that was written in place of one that is refused; None if it is any other.
-    pub(crate) fn read(row: &[u8], columns: usize) -> Option<Self> {
-        let mut fields = Parser::new(&Format::text(), Vec::new()).all(row).into_iter();
-        if fields.len() != (columns + 1).max(FIELDS) {
-            return None;
-        }
-        let text = |field: Option<Vec<u8>>| {
-            String::from_utf8_lossy(&field.unwrap_or_default()).into_owned()
-        };
-        let message = text(fields.next()?);
-        let row = fields.next()?.unwrap_or_default();
-        let hint = Some(text(fields.next()?)).filter(|hint| !hint.is_empty());
-        let hint = hint.map(|hint| Words::from_line(&hint));
-        let can_round = fields.next()?.is_some_and(|round| !round.is_empty());
-        Some(Self { message, hint, can_round, row })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rewritten(encoded: &[u8], text: &[u8], ends: Vec<Result<usize, NotEncodable>>) -> Rewritten {
-        Rewritten {
-            text: text.to_vec(),
-            ends: vec![1, text.len()],
-            encoded: encoded.to_vec(),
-            encoded_ends: ends,
-            ..Rewritten::default()
-        }
-    }
-
-    #[test]
-    fn a_hash_is_of_what_is_sent_and_stays_what_it_was() {
-        let unsent = || Err(NotEncodable::Value(0));
-        let all = |text: &[u8]| rewritten(b"12", text, vec![Ok(1), Ok(2)]).hash();
-        let some = |text: &[u8]| rewritten(b"1", text, vec![Ok(1), unsent()]).hash();
-        assert_eq!(all(b"ab"), all(b"cd"), "the text is of keys only");
-        assert_eq!(some(b"ab"), some(b"cb"), "the text of the second row is sent");
-        assert_ne!(some(b"ab"), some(b"ac"));
-        // A ledger may have these.
-        assert_eq!(all(b"ab"), 0x7ecd_2e57_2c94_9f74);
-        assert_eq!(some(b"ab"), 0x5dc9_eaf1_3fd0_b3c0);
-        assert_eq!(rewritten(b"", b"ab", Vec::new()).hash(), 0xa873_719c_24d5_735c);
     }
 }

@@ -9,7 +9,8 @@ use pgsluice_json::Objects;
 use super::batches::{Batches, KeyText};
 use super::extra::Extra;
 use super::headers::FirstHeader;
-use super::rewrite::{Rewrite, RowRefusal};
+use super::rewrite::Rewrite;
+use super::rewritten::RowRefusal;
 use super::typed::Typed;
 use super::written::Written;
 use super::{Header, Input, Split};
@@ -128,7 +129,7 @@ impl Shape {
 
     /// Makes a writer for the keys of rows in `split` that were written in binary only.
     pub(crate) fn key_text<'s>(&'s self, split: &'s Split) -> Option<KeyText<'s>> {
-        KeyText::of(self.rewrite.as_ref()?, split.batch.as_ref()?)
+        self.rewrite.as_ref()?.key_text(split.batch.as_ref()?)
     }
 
     fn written(&self, write: impl FnOnce(&Written, usize) -> Written) -> Self {
@@ -147,8 +148,8 @@ impl Shape {
     /// Starts reading an input whose rows come in batches; `None` if they do not.
     pub(super) fn open_batches(&self, input: &Input) -> Option<Result<Batches>> {
         match self.rewrite.as_ref()? {
-            Rewrite::Typed(typed) => Some(typed.open(input)),
-            Rewrite::Copied(copied) => Some(Ok(copied.open(input.table()?))),
+            Rewrite::Typed(typed) => Some(typed.open(input).map(Batches::Typed)),
+            Rewrite::Copied(copied) => Some(Ok(Batches::Copied(copied.open(input.table()?)))),
             Rewrite::Fields(_) | Rewrite::Objects(..) => None,
         }
     }

@@ -7,7 +7,8 @@ use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 
 use super::batches::Batch;
-use super::rewrite::{Rewrite, Rewritten, RowRefusal};
+use super::rewrite::Rewrite;
+use super::rewritten::{Rewritten, RowRefusal};
 
 /// A range of one input that begins and ends at row ends, and its rows.
 #[derive(Debug)]
@@ -107,7 +108,7 @@ impl Split {
     pub(super) fn rewrite(mut self, rewrite: Option<&Rewrite>) -> Self {
         if let Some(rewrite) = rewrite {
             let rewritten = self.rewritten.get_or_insert_default();
-            rewritten.take(rewrite, &self.rows, &self.bytes, self.batch.as_mut());
+            rewrite.write(&self.rows, &self.bytes, self.batch.as_mut(), rewritten);
         }
         self
     }

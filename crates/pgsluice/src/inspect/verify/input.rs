@@ -17,7 +17,7 @@ use crate::inspect::sql::audit;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::sink::context::Context;
-use crate::source::rewrite::RowRefusal;
+use crate::source::rewritten::RowRefusal;
 use crate::source::{Reader, Split};
 
 /// The rows of the input that are compared.

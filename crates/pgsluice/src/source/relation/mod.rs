@@ -21,7 +21,7 @@ pub(crate) use self::heap::{OpenRelation, SourceColumn};
 pub(super) use self::open::open;
 use self::read::begin;
 pub(crate) use self::rows::CopiedRows;
-use super::batches::Batches;
+use super::lanes::Lanes;
 use super::written::Written;
 
 /// A table that is read in place of files.
@@ -81,7 +81,7 @@ impl Copied {
     }
 
     /// Starts reading a table.
-    pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> Batches {
+    pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> Lanes<CopiedRows> {
         begin(self, relation)
     }
 }

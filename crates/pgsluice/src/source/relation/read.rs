@@ -13,8 +13,8 @@ use super::open::refused;
 use super::rows::{CopiedRows, Layout, MalformedRow, skip_header};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::batches::{Batch, Batches, Give, InputPart};
 use crate::source::key_form::KeyForm;
+use crate::source::lanes::{Give, InputPart, Lanes};
 use crate::source::sql::relation::{Reading, column, text_of};
 use crate::source::written::Written;
 
@@ -28,12 +28,12 @@ struct TablePart {
 }
 
 /// Starts reading a table.
-pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Batches {
+pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Lanes<CopiedRows> {
     let parts = relation.parts().into_iter().enumerate();
     // Samples are taken from the first rows, and the server is asked about their keys as text.
     let parts = parts.map(|(number, pages)| TablePart::new(relation, copied, pages, number == 0));
     let parts: Vec<TablePart> = parts.collect();
-    Batches::begin(parts, relation.sessions.readers, lost(&relation.label))
+    Lanes::begin(parts, relation.sessions.readers, lost(&relation.label))
 }
 
 fn lost(name: &str) -> Error {
@@ -65,7 +65,7 @@ impl TablePart {
     }
 
     /// Copies out all rows. Returns false if the receiver wants no more.
-    async fn copy(&self, link: &Link, give: Give<'_>) -> Result<bool> {
+    async fn copy(&self, link: &Link, give: Give<'_, CopiedRows>) -> Result<bool> {
         let rows = link.client.copy_out(&self.statement).await?;
         let mut rows = pin!(rows);
         let (mut batch, mut is_begun) = (CopiedRows::default(), !self.is_binary);
@@ -86,13 +86,13 @@ impl TablePart {
             };
             put.map_err(|error| self.malformed(error))?;
             if batch.are_enough() {
-                let full = Batch::Copied(batch.take());
+                let full = batch.take();
                 if !give(full, std::mem::take(&mut left)) {
                     return Ok(false);
                 }
             }
         }
-        Ok(give(Batch::Copied(batch), left))
+        Ok(give(batch, left))
     }
 
     fn malformed(&self, _: MalformedRow) -> Error {
@@ -101,8 +101,8 @@ impl TablePart {
     }
 }
 
-impl InputPart for TablePart {
-    fn read(&self, give: Give<'_>) -> Result<()> {
+impl InputPart<CopiedRows> for TablePart {
+    fn read(&self, give: Give<'_, CopiedRows>) -> Result<()> {
         let sessions = &self.relation.sessions;
         let session = sessions.take()?;
         let copied = session.run(sessions.control(), async |link| self.copy(link, give).await);

@@ -3,9 +3,9 @@
 use pgsluice_core::parse::{Value, text_row};
 
 use super::heap::{numbered, place_of};
-use crate::source::batches::{BATCH_BYTES, MOST_ROWS};
 use crate::source::key_form::KeyForm;
-use crate::source::rewrite::Rewritten;
+use crate::source::lanes::{BATCH_BYTES, Counted, MOST_ROWS};
+use crate::source::rewritten::Rewritten;
 use crate::source::written::Written;
 
 /// The signature of COPY BINARY: `BinarySignature` in `src/backend/commands/copyto.c` (PostgreSQL 18).
@@ -48,11 +48,13 @@ pub(super) struct Layout {
     pub(super) texts: Vec<usize>,
 }
 
-impl CopiedRows {
-    pub(in crate::source) fn count(&self) -> usize {
+impl Counted for CopiedRows {
+    fn count(&self) -> usize {
         self.count
     }
+}
 
+impl CopiedRows {
     /// Returns the rows, and leaves an empty batch for the next ones.
     pub(super) fn take(&mut self) -> Self {
         let next = Self { number: self.number, ..Self::default() };

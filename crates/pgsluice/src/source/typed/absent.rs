@@ -7,9 +7,9 @@ use std::sync::Arc;
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
-use super::batches::Batches;
 use super::kept::Kept;
-use super::rewrite::Rewritten;
+use super::lanes::{Counted, Lanes};
+use super::rewritten::Rewritten;
 use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
@@ -98,7 +98,7 @@ impl Typed {
         Err(refused(input, self.format))
     }
 
-    pub(super) fn open(&self, input: &Input) -> Result<Batches> {
+    pub(super) fn open(&self, input: &Input) -> Result<Lanes<Batch>> {
         Err(refused(input, self.format))
     }
 
@@ -107,8 +107,8 @@ impl Typed {
     }
 }
 
-impl Batch {
-    pub(super) fn count(&self) -> usize {
+impl Counted for Batch {
+    fn count(&self) -> usize {
         match *self {}
     }
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
-use super::super::batches::Batches;
 use super::super::guard::guarded;
+use super::super::lanes::Lanes;
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
-use super::batches::{self, GiveRows, TypedPart};
+use super::batches::{self, Batch, GiveRows, TypedPart};
 use super::frames::Frames;
 use super::unreadable;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
 pub(super) fn open(
     input: &Input,
     mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
-) -> Result<Batches> {
+) -> Result<Lanes<Batch>> {
     let mapping = mapping(&schema(input)?)?;
     Ok(batches::begin(vec![Whole(input.clone())], &mapping, lost(input)))
 }

@@ -6,7 +6,7 @@ use std::thread;
 use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
-use super::super::batches::{self, BATCH_BYTES, Batches, MOST_ROWS};
+use super::super::lanes::{BATCH_BYTES, Counted, Give, InputPart, Lanes, MOST_ROWS};
 use crate::error::{Error, Result};
 
 /// Consecutive rows of an input.
@@ -16,9 +16,8 @@ pub(crate) struct Batch {
     pub(super) mapping: Arc<Mapping>,
 }
 
-impl Batch {
-    /// Its rows.
-    pub(in crate::source) fn count(&self) -> usize {
+impl Counted for Batch {
+    fn count(&self) -> usize {
         self.rows.num_rows()
     }
 }
@@ -41,8 +40,8 @@ struct CutPart<P> {
     mapping: Arc<Mapping>,
 }
 
-impl<P: TypedPart> batches::InputPart for CutPart<P> {
-    fn read(&self, give: batches::Give<'_>) -> Result<()> {
+impl<P: TypedPart> InputPart<Batch> for CutPart<P> {
+    fn read(&self, give: Give<'_, Batch>) -> Result<()> {
         let Self { part, mapping } = self;
         part.read(&mut |batch, taken| {
             in_pieces(&batch, taken, mapping, &mut |rows, taken| {
@@ -61,15 +60,15 @@ pub(super) fn begin<P: TypedPart + Send + 'static>(
     parts: Vec<P>,
     mapping: &Arc<Mapping>,
     lost: Error,
-) -> Batches {
+) -> Lanes<Batch> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let cut = |part| CutPart { part, mapping: Arc::clone(mapping) };
-    Batches::begin(parts.into_iter().map(cut).collect(), processors, lost)
+    Lanes::begin(parts.into_iter().map(cut).collect(), processors, lost)
 }
 
 /// Returns rows as a batch.
-pub(super) fn batch_of(rows: RecordBatch, mapping: &Arc<Mapping>) -> batches::Batch {
-    batches::Batch::Typed(Batch { rows, mapping: Arc::clone(mapping) })
+pub(super) fn batch_of(rows: RecordBatch, mapping: &Arc<Mapping>) -> Batch {
+    Batch { rows, mapping: Arc::clone(mapping) }
 }
 
 /// Cuts a batch so that each piece takes about [`BATCH_BYTES`] once its rows are written. Returns false once

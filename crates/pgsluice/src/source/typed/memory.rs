@@ -12,9 +12,9 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
-use super::super::batches::Batches;
 use super::super::guard::guarded;
-use super::batches::{self, GiveRows, TypedPart, batch_of, in_pieces};
+use super::super::lanes::{Counted as _, Lanes};
+use super::batches::{self, Batch, GiveRows, TypedPart, batch_of, in_pieces};
 use super::size::bytes_of;
 use super::unreadable;
 use crate::control::Control;
@@ -127,7 +127,7 @@ impl Handed {
         &self,
         input: &Input,
         mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
-    ) -> Result<Batches> {
+    ) -> Result<Lanes<Batch>> {
         let mapping = mapping(&self.schema(input)?)?;
         if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
             let mut ready = VecDeque::new();
@@ -138,7 +138,7 @@ impl Handed {
                 }))
             })?;
             ready.retain(|(batch, _)| batch.count() > 0);
-            return Ok(Batches::of(ready, lost(input)));
+            return Ok(Lanes::of(ready, lost(input)));
         }
         Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
     }

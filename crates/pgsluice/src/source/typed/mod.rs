@@ -28,8 +28,8 @@ use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 pub(super) use self::batches::Batch;
 pub(super) use self::memory::Handed;
 pub(super) use self::rows::KeyText;
-use super::batches::Batches;
 use super::interruptible::unless_stopped;
+use super::lanes::Lanes;
 use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
@@ -162,7 +162,7 @@ impl Typed {
     }
 
     /// Begins to read an input.
-    pub(super) fn open(&self, input: &Input) -> Result<Batches> {
+    pub(super) fn open(&self, input: &Input) -> Result<Lanes<Batch>> {
         if let Some(handed) = input.handed() {
             return handed.open(input, |schema| self.mapping(schema, input));
         }

@@ -12,10 +12,10 @@ use parquet::basic::ConvertedType;
 use parquet::file::metadata::RowGroupMetaData;
 use pgsluice_arrow::Mapping;
 
-use super::super::batches::Batches;
 use super::super::guard::guarded;
+use super::super::lanes::Lanes;
 use super::super::{FileFormat, Input};
-use super::batches::{self, GiveRows, TypedPart, rows_of};
+use super::batches::{self, Batch, GiveRows, TypedPart, rows_of};
 use super::pages::read_group;
 use super::{footer, unreadable};
 use crate::error::kind::Kind;
@@ -60,7 +60,7 @@ pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n Strin
 pub(super) fn open(
     input: &Input,
     mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
-) -> Result<Batches> {
+) -> Result<Lanes<Batch>> {
     let metadata = metadata(input)?;
     let mapping = mapping(metadata.schema())?;
     let groups = metadata.metadata().row_groups();

@@ -1,0 +1,110 @@
+//! Reading one input ahead: threads of its own make batches of its parts, which come in order.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::guard::guarded;
+use crate::error::{Error, Result};
+
+/// Maximum number of batches that each thread reads ahead.
+const AHEAD: usize = 4;
+
+/// Approximate size of a batch in bytes, once its rows are written.
+pub(super) const BATCH_BYTES: usize = 1 << 20;
+
+/// Maximum number of rows in a batch.
+pub(super) const MOST_ROWS: usize = 16 << 10;
+
+/// Consecutive rows of an input.
+pub(super) trait Counted {
+    /// Returns the number of rows.
+    fn count(&self) -> usize;
+}
+
+/// A callback that receives each batch with the number of input bytes that it covers, and returns false to stop.
+pub(super) type Give<'g, B> = &'g mut dyn FnMut(B, u64) -> bool;
+
+/// A part of an input that can be read independently, such as a row group.
+pub(super) trait InputPart<B> {
+    /// Passes each batch of the part to `give`.
+    fn read(&self, give: Give<'_, B>) -> Result<()>;
+
+    /// Returns the error for a panic in `read`.
+    fn lost(&self) -> Error;
+}
+
+/// A batch and its bytes; `None` at the end of a part.
+type Read<B> = Result<Option<(B, u64)>>;
+
+/// A reader of the parts of one input, in order.
+pub(super) struct Lanes<B> {
+    /// Batches to return first.
+    ready: VecDeque<(B, u64)>,
+    lanes: Vec<Receiver<Read<B>>>,
+    /// Bytes of empty batches, which count with the next batch.
+    skipped: u64,
+    /// The number of the part whose batches come next.
+    part: usize,
+    /// The number of parts.
+    parts: usize,
+    /// The error if a thread ends before its part is complete.
+    lost: Error,
+}
+
+impl<B: Counted + Send + 'static> Lanes<B> {
+    /// Starts reading `parts` with at most `threads` threads.
+    pub(super) fn begin<P>(parts: Vec<P>, threads: usize, lost: Error) -> Self
+    where
+        P: InputPart<B> + Send + 'static,
+    {
+        let (count, threads) = (parts.len(), threads.min(parts.len()));
+        let mut of_thread: Vec<Vec<P>> = (0..threads).map(|_| Vec::new()).collect();
+        for (number, part) in parts.into_iter().enumerate() {
+            of_thread[number % threads].push(part);
+        }
+        let begin = |parts: Vec<P>| {
+            let (full, batches) = sync_channel(AHEAD);
+            thread::spawn(move || parts.iter().all(|part| hand_over(part, &full)));
+            batches
+        };
+        let lanes = of_thread.into_iter().map(begin).collect();
+        Self { ready: VecDeque::new(), lanes, skipped: 0, part: 0, parts: count, lost }
+    }
+
+    /// Returns a reader of batches that are already in memory, each with its bytes.
+    #[cfg(feature = "arrow")]
+    pub(super) fn of(ready: VecDeque<(B, u64)>, lost: Error) -> Self {
+        Self { ready, lanes: Vec::new(), skipped: 0, part: 0, parts: 0, lost }
+    }
+
+    /// Returns the next batch and the number of input bytes that it covers; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(B, u64)>> {
+        if let Some(ready) = self.ready.pop_front() {
+            return Ok(Some(ready));
+        }
+        while self.part < self.parts {
+            let lane = &self.lanes[self.part % self.lanes.len()];
+            match lane.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
+                None => self.part += 1,
+                Some((batch, taken)) if batch.count() == 0 => self.skipped += taken,
+                Some((batch, taken)) => {
+                    return Ok(Some((batch, taken + std::mem::take(&mut self.skipped))));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is gone.
+fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
+    let mut is_taken = true;
+    let mut give = |batch: B, taken| {
+        is_taken = full.send(Ok(Some((batch, taken)))).is_ok();
+        is_taken
+    };
+    let read = guarded(|| part.read(&mut give), || part.lost());
+    let is_whole = read.is_ok();
+    is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
+}
