@@ -41,7 +41,7 @@ impl Rewrite {
         }
     }
 
-    /// Writes all of `rows`, which stand in `bytes`, or those of a batch.
+    /// Writes `rows`, which are ranges of `bytes`, or the rows of a batch.
     pub(super) fn write(
         &self,
         rows: &[Row],
