@@ -1,7 +1,7 @@
-//! Rows that were made of those of an input, and those of which none can be made.
+//! Rows converted to COPY's formats, and the input rows that could not be converted.
 //!
-//! A row of which no row can be made becomes one that the server refuses as well, because it has too many fields:
-//! what is wrong with it, the row itself, and a hint. So it is found, counted and rejected like any other bad row.
+//! An input row that cannot be converted is replaced by one with too many fields, which the server refuses as well. Its
+//! fields are the reason, the original row and a hint. So it is found, counted and rejected like any other bad row.
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::format::Format;
@@ -19,7 +19,7 @@ pub(super) struct Rewritten {
     pub(super) text: Vec<u8>,
     /// Where each row ends in `text`.
     pub(super) ends: Vec<usize>,
-    /// What is wrong with rows of which no row can be made, by their places.
+    /// The rows that could not be converted, by their places, and why.
     pub(super) refused: Vec<(usize, RowRefusal)>,
     /// The places of rows with a field that stands for a default.
     pub(super) with_default: Vec<usize>,
@@ -27,16 +27,16 @@ pub(super) struct Rewritten {
     pub(super) encoded: Vec<u8>,
     /// Whether it has not even those.
     pub(super) has_binary_keys: bool,
-    /// Where each row ends in `encoded`, or why it is not there.
+    /// The end of each row in `encoded`, or the reason that it is missing.
     pub(super) encoded_ends: Vec<Result<usize, NotEncodable>>,
-    /// What remembers the keys of the row before.
+    /// Remembers the keys of the previous row.
     pub(super) objects: Option<Objects>,
 }
 
-/// Why no row can be made of one of the input's.
+/// The reason that an input row could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RowRefusal {
-    /// What is wrong.
+    /// The reason.
     pub(crate) message: String,
     /// The next step.
     pub(crate) hint: Option<Words>,
@@ -50,14 +50,14 @@ pub(crate) struct RowRefusal {
 const FIELDS: usize = 4;
 
 impl Rewritten {
-    /// The row at the place `index`.
+    /// Returns the row at the place `index`.
     #[inline]
     pub(super) fn row(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[index]]
     }
 
-    /// What is wrong with the row at the place `index`, if no row can be made of it.
+    /// Returns why the row at the place `index` could not be converted, if it could not.
     pub(super) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
         let at = self.refused.binary_search_by_key(&index, |(at, _)| *at).ok()?;
         Some(&self.refused[at].1)
@@ -146,7 +146,7 @@ impl RowRefusal {
         Self { message, hint, can_round, row }
     }
 
-    /// Appends a row for a table of so many columns that is refused in place of this one.
+    /// Appends a row that a table with `columns` columns refuses in place of this one.
     pub(super) fn put(&self, columns: usize, out: &mut Vec<u8>) {
         let hint = self.hint.as_ref().map(Words::to_line).unwrap_or_default();
         // What is no text could not be sent.
