@@ -225,7 +225,7 @@ mod tests {
         rows.put_binary(&copied, &layout(2, &[1])).expect("a row");
         assert_eq!(rows.places, [1 << 48 | 2 << 16 | 3]);
         assert_eq!(rows.encoded, row(&[Some(b"ab"), None]));
-        assert_eq!(rows.key_text(0), Some(&b"\\N\tx\\ty"[..]));
+        assert_eq!(rows.key_text(0), Some(&b"\\N\tx\\\ty"[..]));
         assert_eq!(rows.key_text(1), None);
         for broken in [&copied[..copied.len() - 1], &row(&[Some(b"ab")]), &[]] {
             assert!(rows.put_binary(broken, &layout(2, &[1])).is_err(), "{broken:?}");
