@@ -52,7 +52,7 @@ fn tables(server: Server) {
             check(&case, "public.old");
         }
         let summary = case.load("old", &[]).summary();
-        assert!(notes(&summary).contains("vacuum"), "{summary}");
+        assert!(notes(&summary).contains("VACUUM"), "{summary}");
         assert!(!notes(&summary).contains("as text"), "{summary}");
     }
 }
