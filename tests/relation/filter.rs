@@ -5,6 +5,7 @@ use crate::harness::{Server, on_each_server};
 
 on_each_server!([
     rows_that_the_condition_chooses,
+    a_condition_that_is_a_join,
     conditions_are_one_expression,
     conditions_that_the_source_refuses,
     names_must_be_qualified,
@@ -50,6 +51,24 @@ fn rows_that_the_condition_chooses(server: Server) {
         case.copy("old WHERE more = 4", "id, day, v");
         case.load("old", &["--where=more = 4", "--ignore-extra"]).summary();
         case.agree("another column");
+    }
+}
+
+/// A join by merging returns the rows in the order of its key, and not in the order of their places.
+fn a_condition_that_is_a_join(server: Server) {
+    for case in Case::both(server) {
+        make(&case);
+        case.source().session.run(
+            "DO $$ BEGIN
+                 EXECUTE format('ALTER DATABASE %I SET enable_hashjoin = off', current_database());
+                 EXECUTE format('ALTER DATABASE %I SET enable_nestloop = off', current_database());
+             END $$",
+        );
+        let condition = "id IN (SELECT id FROM public.chosen)";
+        let rows = case.copy(&format!("old WHERE {condition}"), "id, day, v");
+        let summary = case.load("old", &["--where", condition]).summary();
+        assert_eq!(summary["rows_read"], rows, "{summary}");
+        case.agree(condition);
     }
 }
 

@@ -27,8 +27,7 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
         return Some("rows are compared by their text".to_owned());
     }
     let led = catalogue.led.as_ref()?;
-    let columns = led.names.iter().zip(led.columns.iter());
-    columns.into_iter().find_map(|(name, column)| {
+    led.names.iter().zip(&led.columns).find_map(|(name, column)| {
         let source = table.columns().iter().find(|source| source.name == *name)?;
         let place = catalogue.columns.iter().position(|known| known == column)?;
         let made = &catalogue.made.get(place)?.ty;

@@ -25,6 +25,18 @@ use super::lanes::Lanes;
 use super::written::Written;
 
 /// A table that is read in place of files.
+///
+/// ```no_run
+/// use pgsluice::{Control, InputOptions, Job, Load, Relation, Target};
+///
+/// let mut job = Job::new("orders");
+/// let filter = Some("total > 0".to_owned());
+/// job.input = InputOptions::of_relation(Relation { filter, ..Relation::new("public.orders_old") });
+/// let target = Target::from_url("postgresql://localhost/shop")?;
+/// let summary = Load::new(job, target).run(&std::sync::Arc::new(Control::default()))?;
+/// println!("{} rows are in", summary.rows_loaded);
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Relation {
     /// The name as written in SQL, optionally qualified.

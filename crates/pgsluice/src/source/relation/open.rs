@@ -106,6 +106,9 @@ async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
 
 /// Adds a detail and a hint to an error of the source, for which the hints about targets do not apply.
 pub(super) fn refused(error: Error, label: &str) -> Error {
+    if error.kind() == Kind::Interrupted {
+        return error;
+    }
     let hint = match error.sqlstate() {
         Some("42501") => Some(
             "Connect to the source as a role with SELECT on the table, and without row-level \

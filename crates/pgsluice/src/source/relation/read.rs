@@ -10,12 +10,12 @@ use pgsluice_session::connect::Link;
 use super::Copied;
 use super::heap::{Heap, OpenRelation, Pages};
 use super::open::refused;
-use super::rows::{CopiedRows, Layout, MalformedRow, skip_header};
+use super::rows::{CopiedRows, MalformedRow, RowLayout, skip_header};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::key_form::KeyForm;
 use crate::source::lanes::{Give, InputPart, Lanes};
-use crate::source::sql::relation::{Reading, column, text_of};
+use crate::source::sql::relation::{HeapQuery, column, text_of};
 use crate::source::written::Written;
 
 /// One part of a table.
@@ -23,7 +23,7 @@ struct TablePart {
     relation: Arc<OpenRelation>,
     pages: Pages,
     statement: String,
-    layout: Layout,
+    layout: RowLayout,
     is_binary: bool,
 }
 
@@ -47,16 +47,16 @@ impl TablePart {
         let heap = &heaps[pages.heap];
         let (items, texts) = items(alias, copied, is_first);
         let is_binary = matches!(copied.written(), Written::Encoded(..));
-        let reading = Reading {
+        let query = HeapQuery {
             heap: &heap.sql,
             alias,
             has_ctid: heap.has_pages,
             pages: pages.range.as_ref(),
             filter: filter.as_deref(),
         };
-        let statement = reading.copy_out(&items, is_binary);
+        let statement = query.copy_out(&items, is_binary);
         let (columns, has_ctid) = (copied.columns(), heap.has_pages);
-        let layout = Layout { heap: pages.heap, has_ctid, columns, texts };
+        let layout = RowLayout { heap: pages.heap, has_ctid, columns, texts };
         Self { relation: Arc::clone(relation), pages, statement, layout, is_binary }
     }
 

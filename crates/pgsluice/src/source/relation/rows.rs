@@ -37,7 +37,7 @@ pub(super) struct MalformedRow;
 
 /// The layout of the rows that a statement copies out.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct RowLayout {
     /// The number of the heap.
     pub(super) heap: usize,
     /// Whether each row begins with its ctid.
@@ -71,7 +71,7 @@ impl CopiedRows {
     }
 
     /// Appends a row of COPY text, which ends with a newline.
-    pub(super) fn put_text(&mut self, line: &[u8], layout: &Layout) -> Result<(), MalformedRow> {
+    pub(super) fn put_text(&mut self, line: &[u8], layout: &RowLayout) -> Result<(), MalformedRow> {
         let line = line.strip_suffix(b"\n").ok_or(MalformedRow)?;
         let (place, row) = match layout.has_ctid {
             false => (self.next_number(layout.heap), line),
@@ -81,7 +81,7 @@ impl CopiedRows {
                 (place, &line[end + 1..])
             }
         };
-        self.places.push(place);
+        self.push_place(place)?;
         self.text.extend_from_slice(row);
         self.ends.push(self.text.len());
         self.count += 1;
@@ -89,8 +89,12 @@ impl CopiedRows {
     }
 
     /// Appends a row of COPY BINARY.
-    pub(super) fn put_binary(&mut self, row: &[u8], layout: &Layout) -> Result<(), MalformedRow> {
-        let Layout { heap, has_ctid, columns, texts } = layout;
+    pub(super) fn put_binary(
+        &mut self,
+        row: &[u8],
+        layout: &RowLayout,
+    ) -> Result<(), MalformedRow> {
+        let RowLayout { heap, has_ctid, columns, texts } = layout;
         let fields = usize::from(*has_ctid) + columns + texts.len();
         let (count, mut rest) = row.split_first_chunk().ok_or(MalformedRow)?;
         if usize::from(u16::from_be_bytes(*count)) != fields {
@@ -119,8 +123,17 @@ impl CopiedRows {
         self.encoded.extend_from_slice(&(*columns as u16).to_be_bytes());
         self.encoded.extend_from_slice(values);
         self.encoded_ends.push(self.encoded.len());
-        self.places.push(place);
+        self.push_place(place)?;
         self.count += 1;
+        Ok(())
+    }
+
+    /// Records the place of a row, which is behind those before it.
+    fn push_place(&mut self, place: u64) -> Result<(), MalformedRow> {
+        if self.places.last().is_some_and(|last| *last >= place) {
+            return Err(MalformedRow);
+        }
+        self.places.push(place);
         Ok(())
     }
 
@@ -205,8 +218,8 @@ fn receive_ctid(bytes: &[u8], heap: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn layout(columns: usize, texts: &[usize]) -> Layout {
-        Layout { heap: 1, has_ctid: true, columns, texts: texts.to_vec() }
+    fn layout(columns: usize, texts: &[usize]) -> RowLayout {
+        RowLayout { heap: 1, has_ctid: true, columns, texts: texts.to_vec() }
     }
 
     fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
@@ -249,7 +262,8 @@ mod tests {
             (&rows.text[..], &rows.places[..]),
             (&b"a\\tb\t\\N"[..], &[1 << 48 | 7 << 16 | 9][..])
         );
-        for broken in [&b"(7,9)\ta"[..], b"7,9\ta\n", b"(7,9)\n", b"(x,9)\ta\n"] {
+        // The last one is not behind the first row.
+        for broken in [&b"(7,9)\ta"[..], b"7,9\ta\n", b"(7,9)\n", b"(x,9)\ta\n", b"(7,8)\ta\n"] {
             assert!(rows.put_text(broken, &layout(1, &[])).is_err());
         }
     }

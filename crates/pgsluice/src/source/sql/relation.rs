@@ -81,7 +81,7 @@ pub(in crate::source) fn hold(heap: &str) -> String {
 }
 
 /// The rows of one heap that a statement reads.
-pub(in crate::source) struct Reading<'r> {
+pub(in crate::source) struct HeapQuery<'r> {
     /// The heap, qualified and quoted.
     pub(in crate::source) heap: &'r str,
     /// The alias by which `filter` refers to it.
@@ -94,17 +94,17 @@ pub(in crate::source) struct Reading<'r> {
     pub(in crate::source) filter: Option<&'r str>,
 }
 
-impl Reading<'_> {
+impl HeapQuery<'_> {
     /// Returns the statement that copies out `items` of each row, in binary or as text.
     pub(in crate::source) fn copy_out(&self, items: &[String], is_binary: bool) -> String {
-        let Self { heap, alias, has_ctid, pages, filter } = self;
+        let Self { heap, alias, has_ctid, pages, filter } = *self;
         let alias = quoted(alias);
         let ctid = has_ctid.then(|| format!("{alias}.ctid"));
         let items: Vec<String> = ctid.into_iter().chain(items.iter().cloned()).collect();
         let from = match filter {
             None => format!("ONLY {heap} AS {alias}"),
             Some(filter) => {
-                let all = if *has_ctid { "ctid, *" } else { "*" };
+                let all = if has_ctid { "ctid, *" } else { "*" };
                 // Inside a subquery, the condition cannot change which pages are read. The newline ends a comment.
                 format!("(SELECT {all} FROM ONLY {heap} AS {alias} WHERE ({filter}\n)) AS {alias}")
             }
@@ -118,8 +118,13 @@ impl Reading<'_> {
             false => format!(" WHERE {}", pages.join(" AND ")),
         };
         let format = if is_binary { " (FORMAT binary)" } else { "" };
+        // The condition may be planned as a join, which returns rows in another order.
+        let order = match has_ctid && filter.is_some() {
+            true => format!(" ORDER BY {alias}.ctid"),
+            false => String::new(),
+        };
         let items = items.join(", ");
-        format!("COPY (SELECT {items} FROM {from}{pages}) TO STDOUT{format}")
+        format!("COPY (SELECT {items} FROM {from}{pages}{order}) TO STDOUT{format}")
     }
 }
 
