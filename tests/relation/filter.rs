@@ -125,7 +125,11 @@ fn names_must_be_qualified(server: Server) {
         [("is_chosen(id)", "42883"), ("id IN (SELECT id FROM chosen)", "42P01")]
     {
         let refused = format!("(SQLSTATE {sqlstate})");
-        case.load("old", &["--where", condition]).fails(1, &[&refused]);
+        let hint = "HINT:  In the condition, qualify names that are not in pg_catalog.";
+        case.load("old", &["--where", condition]).fails(1, &[&refused, hint]);
         assert_eq!(case.bench.count("t"), 0, "{condition}");
     }
+    let ended = case.load("old", &["--where=oops > 1"]);
+    assert!(!ended.stderr.contains("qualify"), "{ended:?}");
+    ended.fails(1, &["(SQLSTATE 42703)"]);
 }

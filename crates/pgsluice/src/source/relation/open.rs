@@ -114,8 +114,8 @@ pub(super) fn refused(error: Error, label: &str) -> Error {
             "Connect to the source as a role with SELECT on the table, and without row-level \
              security policies that apply to it.",
         ),
-        Some("42P01") => Some("Check the name of the table, and the names in the condition."),
-        Some("42883" | "42704" | "42703") => {
+        // The table was found: these are about names in the condition.
+        Some("42P01" | "42883" | "42704") => {
             Some("In the condition, qualify names that are not in pg_catalog.")
         }
         _ => None,
