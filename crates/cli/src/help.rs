@@ -4,7 +4,7 @@
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// Each command by its path, and what stands below its options.
-const AFTER: [(&[&str], &str); 16] = [
+const AFTER: [(&[&str], &str); 19] = [
     (
         &[],
         "Examples:
@@ -43,6 +43,23 @@ Exit status: 0 the sample can be loaded, 1 it cannot, 2 usage error, 130 stopped
   pgsluice verify january.csv --header -t orders -d shop --subset
 
 Exit status: 0 equal, 1 different or failed, 2 usage error, 130 stopped.",
+    ),
+    (
+        &["partition"],
+        "Examples:
+  pgsluice partition events --by 'RANGE (placed)' --step month --offline -d shop --plan
+  pgsluice partition events --by 'RANGE (placed)' --step month --offline -d shop
+  pgsluice partition events --by 'HASH (id)' --leaves 16 --offline -d shop
+
+Exit status: 0 finished, 1 failed, and the table is as it was, 2 usage error, 130 stopped.",
+    ),
+    (
+        &["partition", "status"],
+        "Example:\n  pgsluice partition status -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error.",
+    ),
+    (
+        &["partition", "abort"],
+        "Example:\n  pgsluice partition abort events -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error.",
     ),
     (
         &["tree"],

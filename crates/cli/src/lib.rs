@@ -16,6 +16,7 @@ mod load;
 mod names;
 mod options;
 mod output;
+mod partition;
 mod password;
 mod plan;
 mod plan_json;
@@ -51,6 +52,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Compare a table with the input it was loaded from: rows, checksums, and leaves
     Verify(verify::VerifyArgs),
+    /// Turn a plain table into a partitioned one
+    Partition(partition::PartitionArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),
     /// List, show or forget the loads in the target's ledger
@@ -100,6 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Load(load) => load::run(&load),
         Command::Plan(plan) => plan::run(&plan).map(done),
         Command::Verify(verify) => verify::run(&verify),
+        Command::Partition(partition) => partition::run(&partition),
         Command::Tree(tree) => tree::run(&tree).map(done),
         Command::Ledger(ledger) => ledger::run(&ledger).map(done),
         Command::Server(server) => server::run(server).map(done),
@@ -126,6 +130,7 @@ impl Command {
             Self::Load(args) => args.json(),
             Self::Plan(args) => args.json,
             Self::Verify(args) => args.json,
+            Self::Partition(args) => args.json(),
             Self::Tree(args) => args.json,
             Self::Ledger(args) => args.json(),
             Self::Server(_) | Self::Completions(_) | Self::Man(_) => false,

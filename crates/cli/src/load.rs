@@ -159,15 +159,7 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let is_held = job.safety.atomic || job.safety.exchange.is_some();
     let id = job.safety.load_id.clone().filter(|_| job.keeps_ledger() && !is_held);
     let load = Load::new(job, target);
-    let done = AtomicBool::new(false);
-    let summary = thread::scope(|scope| {
-        let watcher =
-            (!quiet).then(|| scope.spawn(|| progress::watch(&control, &done, id.as_deref())));
-        let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
-        let summary = load.run(&control);
-        drop(ending);
-        summary
-    })?;
+    let summary = watched(&control, quiet, id.as_deref(), || load.run(&control))?;
 
     if quiet {
         summary
@@ -183,6 +175,23 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     }
     let rejects = summary.rows_rejected > 0 && !summary.already_finished;
     Ok(if rejects { exit::REJECTED } else { exit::DONE })
+}
+
+/// Does `work` while its progress is shown, unless it is to be quiet. `id` is that of a load that can be resumed.
+pub(crate) fn watched<T>(
+    control: &Control,
+    quiet: bool,
+    id: Option<&str>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = (!quiet).then(|| scope.spawn(|| progress::watch(control, &done, id)));
+        let ending = Ending { done: &done, watcher: watcher.as_ref().map(|it| it.thread()) };
+        let outcome = work();
+        drop(ending);
+        outcome
+    })
 }
 
 impl LoadArgs {

@@ -44,7 +44,7 @@ pub(crate) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>,
 }
 
 /// Names between commas; as in SQL, lower case unless in double quotes.
-fn parse_columns(list: &str) -> Result<Vec<String>> {
+pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
     let invalid = || invalid_list(list);
     let mut columns = Vec::new();
     let mut rest = list.trim();

@@ -41,6 +41,8 @@ pub mod ledger;
 #[doc(hidden)]
 pub mod load;
 #[doc(hidden)]
+pub mod moving;
+#[doc(hidden)]
 pub mod partitions;
 #[doc(hidden)]
 pub mod pg;

@@ -25,13 +25,13 @@ pub mod failed;
 mod finish;
 mod finished;
 mod lag;
-mod lock_watch;
+pub(crate) mod lock_watch;
 mod retry;
 mod small;
 mod sql;
 mod steps;
 mod walk;
-mod watched;
+pub(crate) mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

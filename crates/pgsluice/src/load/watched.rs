@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 /// The outcome of `work`, while `watch` runs in a thread of its own until its flag says that the work is over.
-pub(super) fn watched<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
+pub(crate) fn watched<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&over));

@@ -6,8 +6,8 @@
 
 mod ddl;
 mod left;
-mod names;
-mod sql;
+pub(crate) mod names;
+pub(crate) mod sql;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -10,15 +10,15 @@ const LONGEST: usize = 63;
 
 /// The names of tables and types, in all schemas that matter.
 #[derive(Debug, Default)]
-pub(super) struct TakenNames(HashSet<(String, String)>);
+pub(crate) struct TakenNames(HashSet<(String, String)>);
 
 impl TakenNames {
-    pub(super) fn new(taken: Vec<(String, String)>) -> Self {
+    pub(crate) fn new(taken: Vec<(String, String)>) -> Self {
         Self(taken.into_iter().collect())
     }
 
     /// `name` if it is free, otherwise the first free of `name_1`, `name_2` and so on.
-    pub(super) fn free(&mut self, schema: &str, name: &str) -> Relation {
+    pub(crate) fn free(&mut self, schema: &str, name: &str) -> Relation {
         let mut number = 0;
         loop {
             let suffix = if number == 0 { String::new() } else { format!("_{number}") };
@@ -62,7 +62,7 @@ fn readable(value: &str, neighbour: &str) -> String {
 }
 
 /// `table` and the value, with what a plain name cannot have turned into `_`.
-pub(super) fn after_value(table: &str, value: Option<&str>) -> String {
+pub(crate) fn after_value(table: &str, value: Option<&str>) -> String {
     let Some(value) = value else { return format!("{table}_null") };
     let value = value.strip_suffix(" 00:00:00").unwrap_or(value).replace('-', "_");
     let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '_' };

@@ -28,6 +28,7 @@ pub(crate) mod raw;
 pub(crate) mod replica_identity;
 pub(crate) mod room;
 pub(crate) mod sql;
+pub(crate) mod statements;
 mod trigger_source;
 
 use tokio_postgres::types::{ToSql, Type};

@@ -135,6 +135,11 @@ pub(crate) fn lock_exclusively<'r>(tables: impl Iterator<Item = &'r Relation>) -
     format!("LOCK TABLE ONLY {} IN ACCESS EXCLUSIVE MODE", tables.join(", ONLY "))
 }
 
+/// Keeps all others from writing to a table, but not to what inherits from it.
+pub(crate) fn lock_shared(table: &Relation) -> String {
+    format!("LOCK TABLE ONLY {table} IN SHARE MODE")
+}
+
 /// Makes a partition; `by` is its own key, if it has one.
 pub(crate) fn create_partition(
     relation: &Relation,

@@ -9,6 +9,7 @@ pub(crate) mod glance;
 pub(crate) mod json;
 pub(crate) mod locks;
 mod make;
+pub(crate) mod moves;
 pub(crate) mod positions;
 mod published;
 mod same;
@@ -117,7 +118,7 @@ impl NewLoad<'_> {
 }
 
 /// An expression of type jsonb: `run`, one of type text, with the role and the time that the server knows.
-fn running(run: &str) -> String {
+pub(super) fn running(run: &str) -> String {
     format!(
         "pg_catalog.jsonb_concat({run}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
             'user', CURRENT_USER, 'since', pg_catalog.now()))"

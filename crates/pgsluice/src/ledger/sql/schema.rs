@@ -12,7 +12,7 @@ use crate::pg::template::fill;
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
 /// The number of the format.
-pub(super) const FORMAT: &str = "4";
+pub(super) const FORMAT: &str = "5";
 
 /// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
 const EXISTING: &str = "

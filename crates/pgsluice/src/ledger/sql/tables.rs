@@ -1,7 +1,8 @@
-//! The ledger's tables, format 3: one list, from which they are made and by which they are known. Each has a
+//! The ledger's tables: one list, from which they are made and by which they are known. Each has a
 //! primary key, because a publication may include them: without a replica identity no row could be deleted.
 //!
 //! ```text
+//!     move         one row a table that is being partitioned
 //!     load         one row a load: what it is, who runs it, what became of its rows
 //!      |- tree     the partition trees that its rows were routed by
 //!      |- receipt  which rows are in
@@ -27,7 +28,7 @@ pub(super) struct Table {
     comment: &'static str,
 }
 
-pub(super) const TABLES: [Table; 6] = [
+pub(super) const TABLES: [Table; 7] = [
     Table {
         name: "load",
         is_logged: true,
@@ -118,6 +119,22 @@ pub(super) const TABLES: [Table; 6] = [
         ],
         key: &["load", "participant", "source", "start"],
         comment: "The rows that are in the reject file, and not in the table.",
+    },
+    Table {
+        name: "move",
+        is_logged: true,
+        columns: &[
+            ("relation", "oid", true),
+            ("name", "text", true),
+            ("tree", "oid", true),
+            ("phase", "text", true),
+            ("begun", "timestamptz", true),
+            ("run", "jsonb", true),
+        ],
+        key: &["relation"],
+        comment: "The tables that are being partitioned. Tree: the partitioned table that is to \
+                  take the place of the relation. Phase: copy, index, verify or swap. Run: the \
+                  process that does it. The swap, or an abort, removes the row.",
     },
     Table {
         name: "witness",

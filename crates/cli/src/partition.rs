@@ -1,0 +1,320 @@
+//! `pgsluice partition`: a plain table becomes a partitioned one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use pgsluice::core::catalog::Strategy;
+use pgsluice::error::{on_one_line, option};
+use pgsluice::job::{DEFAULT_LEDGER, Job};
+use pgsluice::moving::{
+    DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, abort, list,
+};
+use pgsluice::{Control, Error, Kind, Result, Target};
+
+use crate::load::watched;
+use crate::names::{parse_columns, parse_name};
+use crate::output::{bytes, count, grouped, print, print_json, say};
+use crate::spec::Given;
+use crate::speed::SpeedArgs;
+use crate::target::{TargetArgs, parse_time};
+use crate::{complete, exit, signals};
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct PartitionArgs {
+    /// The table, written as in SQL: orders, sales.orders, "Orders"
+    #[arg(required = true, add = complete::table())]
+    table: Option<String>,
+    #[command(flatten)]
+    shape: ShapeArgs,
+    #[command(flatten)]
+    moving: MoveArgs,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    speed: SpeedArgs,
+    #[command(flatten)]
+    place: LedgerPlace,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(subcommand)]
+    command: Option<PartitionCommand>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Partitions")]
+struct ShapeArgs {
+    /// Partition key: "RANGE (placed)", "LIST (country)", "HASH (id)"; twice for two levels
+    #[arg(long, value_name = "KEY")]
+    by: Vec<String>,
+    /// Width of the ranges: month, day, "7 days", 1000
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+    /// Number of hash partitions
+    #[arg(long, value_name = "N")]
+    leaves: Option<usize>,
+    /// Number of ranges to create after the last one that has rows [default: 3]
+    #[arg(long, value_name = "N")]
+    ahead: Option<usize>,
+    /// Also create a DEFAULT partition at each level of ranges or lists
+    #[arg(long)]
+    default_partition: bool,
+    /// Take partition keys and bounds from another partitioned table, written as in SQL
+    #[arg(long, value_name = "TABLE", add = complete::table())]
+    like: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Move")]
+struct MoveArgs {
+    /// Block writes to the table until it is partitioned; reads go on
+    #[arg(long)]
+    offline: bool,
+    /// Print what would be done and what is in the way, and change nothing
+    #[arg(long)]
+    plan: bool,
+    /// Add the partition key to unique keys that lack it, which PostgreSQL requires
+    #[arg(long)]
+    widen_keys: bool,
+    /// Do not compare the rows of the new table with those of the old one before the swap
+    #[arg(long)]
+    no_verify: bool,
+    /// Longest wait of one attempt to lock the table for the swap: 500ms, 2s [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    max_lock: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Ledger")]
+struct LedgerPlace {
+    /// Schema of the ledger [default: pgsluice]
+    #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
+    ledger: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct OutputArgs {
+    /// Print the outcome or the error as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Print neither progress nor summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum PartitionCommand {
+    /// List the tables that are being partitioned
+    Status {
+        #[command(flatten)]
+        target: TargetArgs,
+        #[command(flatten)]
+        place: LedgerPlace,
+        /// Print them as a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Drop what an unfinished run has created beside a table; the table stays as it is
+    Abort {
+        /// The table, written as in SQL
+        #[arg(add = complete::table())]
+        table: String,
+        #[command(flatten)]
+        target: TargetArgs,
+        #[command(flatten)]
+        place: LedgerPlace,
+    },
+}
+
+/// Carries out `pgsluice partition`; its exit status.
+pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
+    match &args.command {
+        Some(PartitionCommand::Status { target, place, json }) => target.with(*json, |target| {
+            let moves = pgsluice::runtime()?.block_on(list(&target, place.schema()))?;
+            if *json { print_json(&moves) } else { print(&table(&moves)) }
+        }),
+        Some(PartitionCommand::Abort { table, target, place }) => target.with(false, |target| {
+            let MoveEntry { table, .. } =
+                pgsluice::runtime()?.block_on(abort(&target, place.schema(), table))?;
+            say(&format!("what was created beside {table} is dropped; the table is as it was"));
+            Ok(())
+        }),
+        None => {
+            let shape = args.shape.shape()?;
+            args.moving.check()?;
+            args.target.with(args.output.quiet, |target| args.carry_out(shape.clone(), target))
+        }
+    }
+    .map(|()| exit::DONE)
+}
+
+impl PartitionArgs {
+    /// Whether the outcome is wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match &self.command {
+            Some(PartitionCommand::Status { json, .. }) => *json,
+            Some(PartitionCommand::Abort { .. }) => false,
+            None => self.output.json,
+        }
+    }
+
+    fn carry_out(&self, shape: Shape, target: Target) -> Result<()> {
+        let OutputArgs { json, quiet } = self.output;
+        let control = Arc::new(Control::default());
+        let _watch = signals::stop(&control, |_| Error::interrupted())?;
+        let it = self.describe(shape, target);
+        if self.moving.plan {
+            let plan = it.plan(&control)?;
+            return if json { print_json(&plan) } else { print(&planned(&plan)) };
+        }
+        let moved = watched(&control, quiet, None, || it.run(&control))?;
+        if quiet {
+            moved.warnings.iter().for_each(|it| say(&format!("warning: {}", on_one_line(it))));
+        } else {
+            say(&summary(&moved));
+        }
+        if json { print_json(&moved) } else { Ok(()) }
+    }
+
+    fn describe(&self, shape: Shape, target: Target) -> Move {
+        let table = self.table.clone().unwrap_or_default();
+        let mut it = Move::new(table, shape, target);
+        let mut job = Job::default();
+        self.speed.set(&mut job);
+        it.speed = job.speed;
+        self.place.schema().clone_into(&mut it.ledger);
+        it.widens_keys = self.moving.widen_keys;
+        it.verifies = !self.moving.no_verify;
+        it.max_lock = self.moving.max_lock.unwrap_or(DEFAULT_MAX_LOCK);
+        it
+    }
+}
+
+impl MoveArgs {
+    fn check(&self) -> Result<()> {
+        if self.offline || self.plan {
+            return Given("no-verify", self.no_verify).excludes(&Given("plan", self.plan));
+        }
+        let error =
+            Error::new(Kind::Usage, "a table is partitioned only while nobody writes to it");
+        Err(error.with_hint("To block writes until it is done, add " + option("offline") + "."))
+    }
+}
+
+impl ShapeArgs {
+    fn shape(&self) -> Result<Shape> {
+        let levels = self.by.iter().map(|key| parse_key(key)).collect::<Result<Vec<_>>>()?;
+        let mut shape = Shape::by(levels);
+        shape.step.clone_from(&self.step);
+        shape.leaves = self.leaves;
+        shape.ahead = self.ahead.unwrap_or(DEFAULT_AHEAD);
+        shape.has_default = self.default_partition;
+        shape.like.clone_from(&self.like);
+        shape.check()?;
+        Ok(shape)
+    }
+}
+
+impl LedgerPlace {
+    fn schema(&self) -> &str {
+        self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
+    }
+}
+
+/// Reads a key as PARTITION BY has it.
+fn parse_key(key: &str) -> Result<Level> {
+    let refused = || {
+        Error::new(Kind::Usage, format!("\"{key}\" is not a partition key")).with_hint(
+            "Valid keys are, for example, \"RANGE (placed)\", \"LIST (country)\" and \"HASH (id)\".",
+        )
+    };
+    let (word, rest) = key.trim().split_once('(').ok_or_else(refused)?;
+    let list = rest.trim_end().strip_suffix(')').ok_or_else(refused)?;
+    let strategy = match word.trim().to_ascii_lowercase().as_str() {
+        "range" => Strategy::Range,
+        "list" => Strategy::List,
+        "hash" => Strategy::Hash,
+        _ => return Err(refused()),
+    };
+    Ok(Level { strategy, columns: parse_columns(list)? })
+}
+
+fn summary(moved: &Moved) -> String {
+    let Moved { table, rows, leaves, old_table, seconds, locked_seconds, changes, .. } = moved;
+    let mut text = format!(
+        "table {table} is partitioned: {} in {} in {seconds:.2} s, readers waited at most {:.0} ms",
+        count(*rows, "row", "rows"),
+        count(*leaves as u64, "leaf", "leaves"),
+        1000.0 * locked_seconds,
+    );
+    text.push_str(&format!(
+        "\n  the old table is {old_table}; drop it when it is no longer needed"
+    ));
+    changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));
+    moved.notes.iter().for_each(|note| text.push_str(&format!("\n  {note}")));
+    text
+}
+
+fn planned(plan: &MovePlan) -> String {
+    let MovePlan { table, rows_estimated, bytes: size, index_bytes, leaves, .. } = plan;
+    let rows = match rows_estimated {
+        Some(rows) => format!("about {} rows", grouped(*rows)),
+        None => "never analyzed".to_owned(),
+    };
+    let mut lines = vec![
+        format!("table    {table}, {rows}, {} and {} of indexes", bytes(*size), bytes(*index_bytes)),
+        format!("becomes  {}", count(*leaves as u64, "leaf", "leaves")),
+        format!("disk     needs about {} more until {} is dropped", bytes(size + index_bytes), plan.old_table),
+        "locks    SHARE while rows are copied: others read, nobody writes; ACCESS EXCLUSIVE for the swap".to_owned(),
+    ];
+    lines.extend(plan.changes.iter().map(|change| format!("changes  {change}")));
+    for [why, next] in &plan.obstacles {
+        lines.push(format!("refused  {why}"));
+        lines.push(format!("         {next}"));
+    }
+    lines.push(String::new());
+    lines.extend(plan.ddl.iter().map(|statement| format!("{statement};")));
+    lines.join("\n")
+}
+
+/// Returns one line for each move.
+fn table(moves: &[MoveEntry]) -> String {
+    if moves.is_empty() {
+        return "no table is being partitioned".to_owned();
+    }
+    let line = |it: &MoveEntry| {
+        let MoveEntry { table, tree, phase, begun, run, is_running, .. } = it;
+        let tree = tree.as_deref().unwrap_or("no tree");
+        let begun = begun.split('.').next().unwrap_or_default();
+        let state = match is_running {
+            true => format!("process {} on {}", run.pid, run.host),
+            false => format!("not running; to drop it: pgsluice partition abort {table}"),
+        };
+        format!("{table}  {phase}  since {begun}  into {tree}  {state}")
+    };
+    moves.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(key: &str) -> Option<Vec<String>> {
+        parse_key(key).ok().map(|level| level.columns)
+    }
+
+    #[test]
+    fn keys_are_read_as_sql_has_them() {
+        assert_eq!(columns("RANGE (Placed)"), Some(vec!["placed".to_owned()]));
+        assert_eq!(
+            columns("hash(id,\"Kind, \"\"x\"\"\")"),
+            Some(vec!["id".into(), "Kind, \"x\"".into()])
+        );
+        assert_eq!(columns(" List ( \"b)\" ) "), Some(vec!["b)".to_owned()]));
+        for refused in ["placed", "RANGE", "RANGE ()", "HASH (a) x", "BTREE (a)", "HASH (\"a)"] {
+            assert_eq!(columns(refused), None, "{refused}");
+        }
+    }
+}

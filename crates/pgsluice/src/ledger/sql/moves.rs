@@ -1,0 +1,109 @@
+//! Tables that are being partitioned, in the ledger.
+
+use serde::Serialize;
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::{Access, Schema, running};
+use crate::error::Result;
+use crate::ledger::Run;
+use crate::pg::sql::literal;
+use crate::pg::template::fill;
+
+/// Whether a move works is shown by the lock that it holds; see [`LOCK`].
+const LIST: &str = "
+SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text,
+       EXISTS (SELECT FROM pg_catalog.pg_locks l
+               JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
+               WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
+                 AND d.datname {eq} pg_catalog.current_database()
+                 AND l.classid {eq} {lock}::pg_catalog.oid AND l.objid {eq} m.relation)
+FROM ONLY {ledger}.move m
+LEFT JOIN LATERAL (SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+                   FROM pg_catalog.pg_class c
+                   JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+                   JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
+                   WHERE c.oid {eq} m.tree AND s.description {eq} {mark}) AS t ON true
+ORDER BY m.begun, m.relation";
+
+/// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
+pub(crate) const LOCK: i32 = i32::from_be_bytes(*b"pgsm");
+
+/// The comment on a tree that is being built.
+pub(crate) const MARK: &str =
+    "pgsluice partition: to take the place of a table. To drop it, run pgsluice partition abort.";
+
+/// A table that is being partitioned.
+#[derive(Clone, Debug, Serialize)]
+pub struct MoveEntry {
+    /// The table's oid.
+    #[serde(skip)]
+    pub(crate) relation: Oid,
+    /// The table.
+    pub table: String,
+    /// The partitioned table that is being built, if it is there; qualified and quoted.
+    pub tree: Option<String>,
+    /// What is being done: copy, index, verify or swap.
+    pub phase: String,
+    /// When it began, in the server's words.
+    pub begun: String,
+    /// The process that does it, or did.
+    pub run: Run,
+    /// Whether that process holds the lock of the move.
+    pub is_running: bool,
+}
+
+impl Schema {
+    /// Returns the tables that are being partitioned, the earliest first.
+    pub(crate) async fn moves(&self, client: &Client) -> Result<Vec<MoveEntry>> {
+        if !self.open(client, Access::Read).await? {
+            return Ok(Vec::new());
+        }
+        let ledger = self.quoted();
+        let (lock, mark) = (LOCK.to_string(), literal(MARK.as_bytes()));
+        let sql = fill(LIST, &[("ledger", &ledger), ("lock", &lock), ("mark", &mark)]);
+        let entry = |row: &tokio_postgres::Row| MoveEntry {
+            relation: row.get(0),
+            table: row.get(1),
+            tree: row.get(2),
+            phase: row.get(3),
+            begun: row.get(4),
+            run: serde_json::from_str(row.get(5)).unwrap_or_default(),
+            is_running: row.get(6),
+        };
+        Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
+    }
+
+    /// Returns the statement that records a move of table `relation` into the tree `tree`, both as SQL has them.
+    pub(crate) fn record_move(&self, relation: &str, label: &str, tree: &str, run: &Run) -> String {
+        let text = |text: &str| literal(text.as_bytes());
+        let run = serde_json::to_string(run).unwrap_or_default();
+        format!(
+            "INSERT INTO {}.move (relation, name, tree, phase, begun, run)
+             VALUES ({}::pg_catalog.regclass::pg_catalog.oid, {}, {}::pg_catalog.regclass::pg_catalog.oid,
+                     'copy', pg_catalog.now(), {})",
+            self.quoted(),
+            text(relation),
+            text(label),
+            text(tree),
+            running(&text(&run)),
+        )
+    }
+
+    /// Returns the statement that records which phase the move of a table has reached.
+    pub(crate) fn advance_move(&self, relation: Oid, phase: &str) -> String {
+        let update = "UPDATE ONLY {ledger}.move SET phase {is} WHERE relation {eq} {relation}::pg_catalog.oid";
+        let is = format!("= {}", literal(phase.as_bytes()));
+        fill(
+            update,
+            &[("ledger", &self.quoted()), ("is", &is), ("relation", &relation.to_string())],
+        )
+    }
+
+    /// Returns the statement that removes the move of a table.
+    pub(crate) fn forget_move(&self, relation: Oid) -> String {
+        let delete =
+            "DELETE FROM ONLY {ledger}.move WHERE relation {eq} {relation}::pg_catalog.oid";
+        fill(delete, &[("ledger", &self.quoted()), ("relation", &relation.to_string())])
+    }
+}

@@ -1,0 +1,375 @@
+//! The partitions that a table gets: names and bounds, from its values or from another tree.
+
+use pgsluice_core::catalog::{Relation, Strategy, quoted};
+use tokio_postgres::Client;
+
+use super::spec::{Level, MOST_LEAVES, Shape};
+use super::sql::values::{distinct, extent};
+use super::table::{Table, find};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result, option};
+use crate::partitions::names::{TakenNames, after_value};
+use crate::partitions::sql::steps::{self, Counting};
+use crate::pg::sql::{create_partition, literal, portable};
+
+/// The partitions of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Branches {
+    /// The partition key of the table, as `PARTITION BY` has it.
+    pub(super) key: String,
+    /// The columns of all keys; `None` if a key has an expression.
+    pub(super) key_columns: Option<Vec<String>>,
+    pub(super) below: Vec<Branch>,
+}
+
+/// A partition.
+#[derive(Clone, Debug)]
+pub(super) struct Branch {
+    pub(super) relation: Relation,
+    bound: String,
+    /// Its own partition key, if it is not a leaf.
+    key: Option<String>,
+    below: Vec<Branch>,
+}
+
+/// A bound, and what its partition is named after.
+type Bound = (String, String);
+
+impl Branches {
+    /// Returns the partitions of `shape` that the rows of `table` need.
+    pub(super) async fn of(shape: &Shape, table: &Table, client: &Client) -> Result<Self> {
+        let schema = table.relation.schema.as_str();
+        let mut names = TakenNames::new(steps::taken(client, &[schema]).await?);
+        let branches = match &shape.like {
+            Some(tree) => like(tree, table, client, &mut names).await?,
+            None => by_levels(shape, table, client, &mut names).await?,
+        };
+        let leaves = branches.leaves().len();
+        if leaves > MOST_LEAVES {
+            let message = format!("the table would have {leaves} leaves, more than {MOST_LEAVES}");
+            return Err(Error::new(Kind::Usage, message).with_sqlstate("54000"));
+        }
+        Ok(branches)
+    }
+
+    /// Returns the statements that create the partitions of `root`; `options` ends those of leaves.
+    pub(super) fn create(&self, root: &Relation, options: &str) -> Vec<String> {
+        let mut statements = Vec::new();
+        for branch in &self.below {
+            branch.create(root, options, &mut statements);
+        }
+        statements
+    }
+
+    /// Returns the leaves.
+    pub(super) fn leaves(&self) -> Vec<&Relation> {
+        self.walk().into_iter().filter(|it| it.key.is_none()).map(|it| &it.relation).collect()
+    }
+
+    /// Returns all partitions, parents first.
+    pub(super) fn tables(&self) -> Vec<&Relation> {
+        self.walk().into_iter().map(|branch| &branch.relation).collect()
+    }
+
+    fn walk(&self) -> Vec<&Branch> {
+        let mut all: Vec<&Branch> = self.below.iter().collect();
+        let mut at = 0;
+        while let Some(branch) = all.get(at).copied() {
+            all.extend(&branch.below);
+            at += 1;
+        }
+        all
+    }
+}
+
+impl Branch {
+    fn create(&self, parent: &Relation, options: &str, statements: &mut Vec<String>) {
+        let created = create_partition(&self.relation, parent, &self.bound, self.key.as_deref());
+        let options = if self.key.is_none() { options } else { "" };
+        statements.push(created + options);
+        for branch in &self.below {
+            branch.create(&self.relation, options, statements);
+        }
+    }
+}
+
+async fn by_levels(
+    shape: &Shape,
+    table: &Table,
+    client: &Client,
+    names: &mut TakenNames,
+) -> Result<Branches> {
+    let mut bounds = Vec::new();
+    for level in &shape.levels {
+        for column in &level.columns {
+            if !table.columns.contains(column) {
+                let label = table.relation.label();
+                let message = format!("column \"{column}\" of table {label} does not exist");
+                return Err(Error::new(Kind::Usage, message).with_sqlstate("42703").with_hint(
+                    "For a key with an expression, create an empty partitioned table and name it with "
+                        + option("like")
+                        + ".",
+                ));
+            }
+        }
+        bounds.push(bounds_of(shape, level, table, client).await?);
+    }
+    let keys: Vec<String> = shape.levels.iter().map(Level::sql).collect();
+    let below = branches(&table.relation.schema, &table.relation.name, &keys[1..], &bounds, names);
+    let mut key_columns = Vec::new();
+    for column in shape.levels.iter().flat_map(|level| &level.columns) {
+        if !key_columns.contains(column) {
+            key_columns.push(column.clone());
+        }
+    }
+    Ok(Branches { key: keys[0].clone(), key_columns: Some(key_columns), below })
+}
+
+/// Returns the partitions of the first of `bounds`, each with those of the next ones below it.
+fn branches(
+    schema: &str,
+    parent: &str,
+    keys: &[String],
+    bounds: &[Vec<Bound>],
+    names: &mut TakenNames,
+) -> Vec<Branch> {
+    let Some((level, below)) = bounds.split_first() else { return Vec::new() };
+    let branch = |(bound, suffix): &Bound| {
+        let relation = names.free(schema, &format!("{parent}{suffix}"));
+        let below =
+            branches(schema, &relation.name, keys.get(1..).unwrap_or_default(), below, names);
+        Branch { relation, bound: bound.clone(), key: keys.first().cloned(), below }
+    };
+    level.iter().map(branch).collect()
+}
+
+async fn bounds_of(
+    shape: &Shape,
+    level: &Level,
+    table: &Table,
+    client: &Client,
+) -> Result<Vec<Bound>> {
+    let mut bounds = match level.strategy {
+        Strategy::Hash => {
+            let leaves = shape.leaves.unwrap_or(1);
+            let bound = |number| {
+                (
+                    format!("FOR VALUES WITH (MODULUS {leaves}, REMAINDER {number})"),
+                    format!("_{number}"),
+                )
+            };
+            return Ok((0..leaves).map(bound).collect());
+        }
+        Strategy::List => list_bounds(&level.columns[0], table, client).await?,
+        Strategy::Range => range_bounds(shape, &level.columns[0], table, client).await?,
+    };
+    if shape.has_default {
+        bounds.push(("DEFAULT".to_owned(), "_default".to_owned()));
+    }
+    if bounds.is_empty() {
+        let message =
+            format!("table {} has no rows to derive partitions from", table.relation.label());
+        return Err(Error::new(Kind::Usage, message).with_hint(
+            "Create an empty partitioned table and name it with " + option("like") + ".",
+        ));
+    }
+    Ok(bounds)
+}
+
+async fn list_bounds(column: &str, table: &Table, client: &Client) -> Result<Vec<Bound>> {
+    let own = table.relation.to_string();
+    let found = client.query(&distinct(&own, column, MOST_LEAVES + 1), &[]).await?;
+    if found.len() > MOST_LEAVES {
+        let message = format!("column \"{column}\" has more than {MOST_LEAVES} values");
+        return Err(Error::new(Kind::Usage, message).with_sqlstate("54000"));
+    }
+    let ty = steps::column_type(client, table.oid, column).await?;
+    let keys: Vec<_> = found.iter().map(|row| (row.get(0), 1)).collect();
+    let bound = |(value, literal, _): (Option<String>, String, u64)| {
+        (format!("FOR VALUES IN ({})", portable(&literal)), after_value("", value.as_deref()))
+    };
+    Ok(steps::values(client, &ty, &keys).await?.into_iter().map(bound).collect())
+}
+
+async fn range_bounds(
+    shape: &Shape,
+    column: &str,
+    table: &Table,
+    client: &Client,
+) -> Result<Vec<Bound>> {
+    let step = shape.step.as_deref().unwrap_or_default();
+    steps::check(client, step).await?;
+    let ty = steps::column_type(client, table.oid, column).await?;
+    let is_numeric = ty.starts_with("numeric");
+    let Some(counting) = Counting::of(ty) else {
+        let message = format!("column \"{column}\" is neither a number nor a date");
+        return Err(Error::new(Kind::Usage, message).with_sqlstate("42804").with_hint(
+            "Create an empty partitioned table and name it with " + option("like") + ".",
+        ));
+    };
+    let own = table.relation.to_string();
+    let extent = extent(&own, column, counting.is_time(), is_numeric);
+    let row = client.query_one(&extent, &[]).await?;
+    let outside = [("NULL", row.get::<_, i64>(2)), ("an infinite value", row.get(3))];
+    if let Some((what, rows)) = outside.into_iter().find(|(_, rows)| *rows > 0)
+        && !shape.has_default
+    {
+        let message =
+            format!("{rows} rows have {what} in column \"{column}\", which no range contains");
+        return Err(Error::new(Kind::Data, message)
+            .with_sqlstate("23514")
+            .with_hint("Add " + option("default-partition") + " for them."));
+    }
+    let (Some(least), Some(most)) =
+        (row.get::<_, Option<String>>(0), row.get::<_, Option<String>>(1))
+    else {
+        return Ok(Vec::new());
+    };
+    let step = counting.step(step);
+    let ranges = counting.series(client, &step, (&least, &most), shape.ahead, MOST_LEAVES).await?;
+    if ranges.len() > MOST_LEAVES {
+        let message = format!("the step makes more than {MOST_LEAVES} partitions");
+        let detail = format!("Column \"{column}\" has values from {least} to {most}.");
+        return Err(Error::new(Kind::Usage, message)
+            .with_sqlstate("54000")
+            .with_detail(detail)
+            .with_hint("Use a wider " + option("step") + "."));
+    }
+    let suffixes = suffixes(
+        &ranges.iter().map(|(lower, _)| lower.as_str()).collect::<Vec<_>>(),
+        counting.is_time(),
+    );
+    let bound = |((lower, upper), suffix): ((String, Option<String>), String)| {
+        let to = upper.map_or("MAXVALUE".to_owned(), |upper| literal(upper.as_bytes()));
+        (format!("FOR VALUES FROM ({}) TO ({to})", literal(lower.as_bytes())), suffix)
+    };
+    Ok(ranges.into_iter().zip(suffixes).map(bound).collect())
+}
+
+/// Returns what partitions with these lower bounds are named after: months by year and month, years by the year.
+fn suffixes(lower: &[&str], is_time: bool) -> Vec<String> {
+    let date = |text: &&str| text.split([' ', '+']).next().unwrap_or_default().to_owned();
+    let is_midnight =
+        |text: &&str| text.split(' ').nth(1).is_none_or(|time| time.starts_with("00:00:00"));
+    let mut names: Vec<String> = lower.iter().map(|text| (*text).to_owned()).collect();
+    if is_time && lower.iter().all(is_midnight) {
+        names = lower.iter().map(date).collect();
+        for part in ["-01", "-01"] {
+            if !names.iter().all(|name| name.ends_with(part) && name.len() > part.len() + 3) {
+                break;
+            }
+            names.iter_mut().for_each(|name| name.truncate(name.len() - part.len()));
+        }
+    }
+    names.iter().map(|name| after_value("", Some(name))).collect()
+}
+
+impl Level {
+    /// Returns the key as `PARTITION BY` has it.
+    fn sql(&self) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
+        format!("{} ({})", self.strategy, columns.join(", "))
+    }
+}
+
+/// Lists the tables of tree `$1`, parents first: oid, parent, name, bound, key, and whether the key has an expression.
+const TREE: &str = "
+SELECT c.oid, i.inhparent, c.relname::text, pg_get_expr(c.relpartbound, 0), pg_get_partkeydef(c.oid),
+       COALESCE(0 = ANY (p.partattrs::int2[]), false),
+       ARRAY(SELECT a.attname::text FROM pg_attribute a
+             WHERE a.attrelid = c.oid AND a.attnum = ANY (p.partattrs::int2[]))
+FROM pg_partition_tree($1::oid::regclass) t
+JOIN pg_class c ON c.oid = t.relid
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
+ORDER BY t.level, c.relname";
+
+/// A table of a tree that is taken over.
+struct Copied {
+    oid: u32,
+    parent: Option<u32>,
+    name: String,
+    bound: String,
+    key: Option<String>,
+}
+
+async fn like(
+    tree: &str,
+    table: &Table,
+    client: &Client,
+    names: &mut TakenNames,
+) -> Result<Branches> {
+    client.batch_execute("RESET search_path").await?;
+    let found = find(client, tree).await;
+    client.batch_execute(steps::SESSION).await?;
+    let (oid, relation) = found?;
+    let rows = client.query(TREE, &[&oid]).await?;
+    let copied = |row: &tokio_postgres::Row| Copied {
+        oid: row.get(0),
+        parent: row.get(1),
+        name: row.get(2),
+        bound: portable(&row.get::<_, Option<String>>(3).unwrap_or_default()),
+        key: row.get::<_, Option<String>>(4).map(|key| portable(&key)),
+    };
+    let tables: Vec<Copied> = rows.iter().map(copied).collect();
+    let root = tables.first().filter(|root| root.key.is_some());
+    let Some((root, key)) = root.and_then(|root| Some((root, root.key.clone()?))) else {
+        let message = format!("\"{}\" is not a partitioned table", relation.label());
+        return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
+    };
+    let has_expression = rows.iter().any(|row| row.get(5));
+    let mut columns: Vec<String> =
+        rows.iter().flat_map(|row| row.get::<_, Vec<String>>(6)).collect();
+    columns.sort();
+    columns.dedup();
+    let below = copy(&tables, root, &table.relation.schema, &table.relation.name, names);
+    if below.is_empty() {
+        let message = format!("\"{}\" has no partitions", relation.label());
+        return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
+    }
+    Ok(Branches { key, key_columns: (!has_expression).then_some(columns), below })
+}
+
+/// Returns partitions like those of `parent`, named after their own parent `name`.
+fn copy(
+    tables: &[Copied],
+    parent: &Copied,
+    schema: &str,
+    name: &str,
+    names: &mut TakenNames,
+) -> Vec<Branch> {
+    let children =
+        tables.iter().filter(|table| table.parent == Some(parent.oid) && table.oid != parent.oid);
+    let branch = |(number, child): (usize, &Copied)| {
+        let wanted = match child.name.strip_prefix(&parent.name) {
+            Some(rest) if !rest.is_empty() => format!("{name}{rest}"),
+            _ => format!("{name}_{number}"),
+        };
+        let relation = names.free(schema, &wanted);
+        let below = copy(tables, child, schema, &relation.name, names);
+        Branch { relation, bound: child.bound.clone(), key: child.key.clone(), below }
+    };
+    children.enumerate().map(branch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_named_after_their_bounds() {
+        let named = |lower: &[&str]| suffixes(lower, true).join(" ");
+        assert_eq!(named(&["2026-01-01", "2026-02-01"]), "_2026_01 _2026_02");
+        assert_eq!(named(&["2025-01-01 00:00:00", "2026-01-01 00:00:00"]), "_2025 _2026");
+        assert_eq!(named(&["2026-01-05", "2026-01-12"]), "_2026_01_05 _2026_01_12");
+        assert_eq!(
+            named(&["2026-03-01 00:00:00+01", "2026-04-01 00:00:00+02"]),
+            "_2026_03 _2026_04"
+        );
+        assert_eq!(
+            named(&["2026-01-01 00:00:00", "2026-01-01 12:00:00"]),
+            "_2026_01_01 _2026_01_01_12_00_00"
+        );
+        assert_eq!(suffixes(&["0", "1000"], false).join(" "), "_0 _1000");
+    }
+}

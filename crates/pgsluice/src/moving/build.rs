@@ -1,0 +1,69 @@
+//! What the leaves lack when their rows are in: indexes and foreign keys, over several connections at once. The
+//! partitioned table then takes over those of its leaves.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use pgsluice_core::catalog::Relation;
+
+use super::survey::Survey;
+use crate::control::Control;
+use crate::error::Result;
+use crate::pg::conninfo::Target;
+use crate::pg::statements::{self, Statement};
+
+/// Makes the tree complete, over up to `jobs` connections.
+pub(super) async fn build(
+    survey: &Survey,
+    jobs: usize,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
+    let leaves = survey.branches.leaves();
+    let of_leaves: Vec<Vec<Statement>> =
+        leaves.iter().map(|leaf| of_leaf(survey, leaf)).filter(|task| !task.is_empty()).collect();
+    control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
+    statements::run(&of_leaves, jobs, target, control).await?;
+    statements::run(&[of_root(survey)], 1, target, control).await
+}
+
+fn of_leaf(survey: &Survey, leaf: &Relation) -> Vec<Statement> {
+    let label = leaf.label();
+    let indexes = survey.indexes.iter().map(|new| Statement {
+        sql: new.index.create(leaf, None),
+        what: format!("index {} on {label}", new.index.name),
+        is_index: true,
+    });
+    // The rows are checked by a statement of their own, which lets others write to the other table.
+    let foreign_keys = survey.foreign_keys.iter().flat_map(|(name, definition)| {
+        let add = format!("ALTER TABLE {leaf} ADD CONSTRAINT {name} {definition} NOT VALID");
+        let validate = format!("ALTER TABLE {leaf} VALIDATE CONSTRAINT {name}");
+        let statement = |sql| Statement {
+            sql,
+            what: format!("foreign key {name} on {label}"),
+            is_index: false,
+        };
+        [add, validate].map(statement)
+    });
+    indexes.chain(foreign_keys).collect()
+}
+
+fn of_root(survey: &Survey) -> Vec<Statement> {
+    let root = &survey.root;
+    let label = root.label();
+    let indexes = survey.indexes.iter().map(|new| Statement {
+        sql: new.index.create(root, Some(&new.new)),
+        what: format!("index {} on {label}", new.index.name),
+        is_index: false,
+    });
+    let foreign_keys = survey.foreign_keys.iter().map(|(name, definition)| Statement {
+        sql: format!("ALTER TABLE {root} ADD CONSTRAINT {name} {definition}"),
+        what: format!("foreign key {name} on {label}"),
+        is_index: false,
+    });
+    let analyze = Statement {
+        sql: format!("ANALYZE {root}"),
+        what: format!("statistics of {label}"),
+        is_index: false,
+    };
+    indexes.chain(foreign_keys).chain([analyze]).collect()
+}

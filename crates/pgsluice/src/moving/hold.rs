@@ -1,0 +1,105 @@
+//! The session that holds the lock on the table, from the survey to the swap.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use super::survey::Survey;
+use super::{Move, record};
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::load::lock_watch;
+use crate::load::watched::watched;
+use crate::pg::connect::{self, Link};
+use crate::pg::conninfo::Target;
+use crate::pg::sql::{BEGIN, NO_LOCK_TIMEOUT, lock_shared};
+
+/// Between two looks whether the session is there.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A table that nobody else can write to.
+pub(super) struct Hold {
+    /// The session, in the transaction that holds the lock.
+    pub(super) link: Link,
+    pub(super) survey: Survey,
+}
+
+/// Opens a session that looks names up as its user would.
+pub(super) async fn open(target: &Target, control: &Control) -> Result<Link> {
+    let link = control.stop.unless_stopped(connect::open(target)).await?;
+    link.client.batch_execute(NO_LOCK_TIMEOUT).await?;
+    Ok(link)
+}
+
+impl Hold {
+    /// Locks the table when all that write to it have ended, and looks at it. Refuses what is in the way before that.
+    pub(super) fn take(it: &Move, runtime: &Runtime, control: &Control) -> Result<Self> {
+        watched(
+            || runtime.block_on(Self::lock(it, control)),
+            |over| lock_watch::watch(None, &it.target, control, over),
+        )
+    }
+
+    async fn lock(it: &Move, control: &Control) -> Result<Self> {
+        let Move { table, shape, widens_keys, .. } = it;
+        let link = open(&it.target, control).await?;
+        let locking = async {
+            let client = &link.client;
+            client.batch_execute(BEGIN).await?;
+            let (oid, relation) = super::table::find(client, table).await?;
+            if !record::lock(client, oid).await? {
+                let message =
+                    format!("table {} is being partitioned by another process", relation.label());
+                return Err(Error::new(Kind::Server, message).with_sqlstate("55006"));
+            }
+            // What is in the way is found before anybody waits for the lock.
+            client.batch_execute("SAVEPOINT pgsluice_look").await?;
+            Survey::make(client, table, shape, *widens_keys).await?.check()?;
+            client.batch_execute("ROLLBACK TO SAVEPOINT pgsluice_look").await?;
+            client.batch_execute(&lock_shared(&relation)).await?;
+            if super::table::find(client, table).await?.0 != oid {
+                let message = format!("table {} was replaced meanwhile", relation.label());
+                return Err(Error::new(Kind::Server, message)
+                    .with_sqlstate("55000")
+                    .with_hint("Run the command again."));
+            }
+            let survey = Survey::make(client, table, shape, *widens_keys).await?;
+            survey.check()?;
+            survey.check_generated(client).await?;
+            Ok(survey)
+        };
+        let survey = link.canceller.unless_stopped(control, locking).await?;
+        Ok(Self { link, survey })
+    }
+
+    /// Does `work`, and stops it if the session has ended: the rows that it copies are of no use without the lock.
+    pub(super) fn watched<T>(
+        &self,
+        runtime: &Runtime,
+        control: &Control,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        watched(work, |over| {
+            let ended = async {
+                while !over.load(Relaxed) {
+                    tokio::time::sleep(LOOK).await;
+                    if self.link.is_closed().await {
+                        control.stop.fail(self.lost());
+                        return;
+                    }
+                }
+            };
+            runtime.block_on(ended);
+        })
+    }
+
+    fn lost(&self) -> Error {
+        let label = self.survey.table.relation.label();
+        let message = format!("the session that kept others from writing to {label} has ended");
+        let error = Error::new(Kind::Server, message).with_sqlstate("08006").permanent();
+        let why = self.link.ending().map(|why| format!("The server reported: {why}."));
+        why.into_iter().fold(error, Error::with_detail)
+    }
+}

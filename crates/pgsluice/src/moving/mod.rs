@@ -1,0 +1,257 @@
+//! Move: a plain table becomes a partitioned one. Its rows are copied into a tree beside it, which then takes its name.
+//!
+//! ```text
+//!     survey    what the table is, its leaves to be, what is in the way
+//!     lock      SHARE: others read, nobody writes
+//!     create    the tree, without indexes, and the record of the move
+//!     copy      a load from the table into the tree
+//!     build     indexes and foreign keys of the leaves, then of the tree
+//!     verify    the tree has the rows of the table
+//!     swap      ACCESS EXCLUSIVE, renames, and what belongs to the name
+//! ```
+//!
+//! One transaction holds the lock from the survey to the swap, which it commits. If its session ends, the swap cannot
+//! happen, so no write to the table is ever lost. The tree is dropped when a move fails; if that fails too, the ledger
+//! has a record of it, and the next move of the table or [`abort`] drops it.
+
+mod branches;
+mod build;
+mod hold;
+mod record;
+mod spec;
+mod sql;
+mod survey;
+mod swap;
+mod table;
+mod verify;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use self::hold::Hold;
+use self::record::Record;
+pub use self::record::{abort, list};
+pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
+use self::survey::Survey;
+use self::swap::Swap;
+use crate::control::Control;
+use crate::error::Result;
+use crate::job::{DEFAULT_LEDGER, InputOptions, Job, SpeedOptions};
+pub use crate::ledger::sql::moves::MoveEntry;
+use crate::load::Load;
+use crate::pg::conninfo::Target;
+use crate::pg::runtime::runtime;
+use crate::source::Relation;
+use crate::testing::failpoint::failpoint;
+
+/// How long one attempt of the swap waits for locks and holds them, unless told otherwise.
+pub const DEFAULT_MAX_LOCK: Duration = Duration::from_millis(500);
+
+/// A table, and what it is to become.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use pgsluice::core::catalog::Strategy;
+/// use pgsluice::moving::{Level, Move, Shape};
+/// use pgsluice::{Control, Target};
+///
+/// let level = Level { strategy: Strategy::Range, columns: vec!["placed".to_owned()] };
+/// let mut shape = Shape::by([level]);
+/// shape.step = Some("month".to_owned());
+/// let target = Target::from_url("postgresql://localhost/shop")?;
+/// let moved = Move::new("events", shape, target).run(&Arc::new(Control::default()))?;
+/// println!("{} rows in {} leaves", moved.rows, moved.leaves);
+/// # Ok::<(), pgsluice::Error>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Move {
+    /// The table's name as SQL takes it.
+    pub table: String,
+    /// What it is to become.
+    pub shape: Shape,
+    /// The server.
+    pub target: Target,
+    /// How fast rows are copied and indexes are built.
+    pub speed: SpeedOptions,
+    /// The schema in which the ledger is kept.
+    pub ledger: String,
+    /// Whether unique keys that lack the partition key get it.
+    pub widens_keys: bool,
+    /// Whether the rows of the tree are compared with those of the table before the swap.
+    pub verifies: bool,
+    /// How long one attempt of the swap waits for locks.
+    pub max_lock: Duration,
+}
+
+/// What a move would do.
+#[derive(Debug, Serialize)]
+pub struct MovePlan {
+    /// The table.
+    pub table: String,
+    /// The estimated number of rows; `None` if the table was never analyzed.
+    pub rows_estimated: Option<u64>,
+    /// Bytes of the table, which the tree needs as well.
+    pub bytes: u64,
+    /// Bytes of its indexes, which the tree needs as well.
+    pub index_bytes: u64,
+    /// The number of leaves.
+    pub leaves: usize,
+    /// What prevents the move, and what to do about it.
+    pub obstacles: Vec<[String; 2]>,
+    /// What will differ afterwards.
+    pub changes: Vec<String>,
+    /// The statements that create the tree.
+    pub ddl: Vec<String>,
+    /// The name that the table will have.
+    pub old_table: String,
+}
+
+/// What a move has done.
+#[derive(Debug, Serialize)]
+pub struct Moved {
+    /// The table, which is partitioned now.
+    pub table: String,
+    /// The rows of the table.
+    pub rows: u64,
+    /// The number of leaves.
+    pub leaves: usize,
+    /// The name of the table as it was.
+    pub old_table: String,
+    /// How long the whole took.
+    pub seconds: f64,
+    /// How long the swap kept readers out.
+    pub locked_seconds: f64,
+    /// What differs from the table as it was.
+    pub changes: Vec<String>,
+    /// What was found out while rows were copied.
+    pub notes: Vec<String>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Move {
+    /// Describes a move that has not begun.
+    pub fn new(table: impl Into<String>, shape: Shape, target: Target) -> Self {
+        Self {
+            table: table.into(),
+            shape,
+            target,
+            speed: SpeedOptions::default(),
+            ledger: DEFAULT_LEDGER.to_owned(),
+            widens_keys: false,
+            verifies: true,
+            max_lock: DEFAULT_MAX_LOCK,
+        }
+    }
+
+    /// Returns what the move would do. Takes no lock beyond that of a query.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the table or its rows do not fit the shape; obstacles are no error.
+    pub fn plan(&self, control: &Control) -> Result<MovePlan> {
+        self.shape.check()?;
+        runtime()?.block_on(async {
+            let link = hold::open(&self.target, control).await?;
+            let looking = async {
+                let survey =
+                    Survey::make(&link.client, &self.table, &self.shape, self.widens_keys).await?;
+                let ddl = survey.ddl(&link.client).await?;
+                Ok(MovePlan::new(survey, ddl))
+            };
+            link.canceller.unless_stopped(control, looking).await
+        })
+    }
+
+    /// Blocks until the table is partitioned, or the move has failed and the table is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something is in the way, and as a [`Load`] does.
+    pub fn run(&self, control: &Arc<Control>) -> Result<Moved> {
+        self.shape.check()?;
+        let began = Instant::now();
+        // Its sessions live as long as it does.
+        let runtime = runtime()?;
+        let hold = Hold::take(self, &runtime, control)?;
+        let record = runtime.block_on(Record::create(self, &hold, control))?;
+        match self.fill(&hold, &record, &runtime, control) {
+            Ok(moved) => Ok(Moved { seconds: began.elapsed().as_secs_f64(), ..moved }),
+            Err(error) => {
+                drop(hold);
+                Err(runtime.block_on(record.take_back(error)))
+            }
+        }
+    }
+
+    /// Fills the tree and swaps it in.
+    fn fill(
+        &self,
+        hold: &Hold,
+        record: &Record<'_>,
+        runtime: &Runtime,
+        control: &Arc<Control>,
+    ) -> Result<Moved> {
+        let survey = &hold.survey;
+        let load = Load::new(self.job(survey), self.target.clone());
+        let summary = hold.watched(runtime, control, || load.run(control))?;
+        failpoint("moving::copied");
+        runtime.block_on(async {
+            record.advance("index").await?;
+            build::build(survey, self.speed.jobs, &self.target, control).await?;
+            failpoint("moving::built");
+            if self.verifies {
+                record.advance("verify").await?;
+                verify::verify(survey, &self.target, control).await?;
+            }
+            record.advance("swap").await?;
+            let swap = Swap::prepare(survey, &hold.link, self.max_lock).await?;
+            let locked = swap.run(control, &record.forget()).await?;
+            Ok(Moved {
+                table: survey.table.relation.label(),
+                rows: summary.rows_loaded,
+                leaves: survey.branches.leaves().len(),
+                old_table: survey.old.label(),
+                seconds: 0.0,
+                locked_seconds: locked.as_secs_f64(),
+                changes: survey.changes.clone(),
+                notes: summary.notes,
+                warnings: summary.warnings,
+            })
+        })
+    }
+
+    /// Returns the load that copies the rows.
+    fn job(&self, survey: &Survey) -> Job {
+        let mut job = Job::new(survey.root.to_string());
+        job.input = InputOptions::of_relation(Relation::new(survey.table.relation.to_string()));
+        job.speed = self.speed.clone();
+        job.safety.ledger = Some(self.ledger.clone());
+        job
+    }
+}
+
+impl MovePlan {
+    fn new(survey: Survey, ddl: Vec<String>) -> Self {
+        let Survey { table, branches, obstacles, changes, old, .. } = survey;
+        Self {
+            table: table.relation.label(),
+            rows_estimated: (table.rows >= 0.0).then_some(table.rows as u64),
+            bytes: table.bytes,
+            index_bytes: table.index_bytes,
+            leaves: branches.leaves().len(),
+            obstacles: obstacles
+                .into_iter()
+                .map(|it| [it.why, it.next.spelled(ToString::to_string)])
+                .collect(),
+            changes,
+            ddl,
+            old_table: old.label(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The record of a move in the ledger, and the tree that it names.
+
+use std::time::Duration;
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::Move;
+use super::hold::Hold;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result, command};
+use crate::ledger::Run;
+use crate::ledger::sql::moves::{LOCK, MoveEntry};
+use crate::ledger::sql::{Access, Schema};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS};
+use crate::testing::failpoint::failpoint;
+
+/// How long the dropping may take before it is left to the next move, or to an abort.
+const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long it waits for a lock.
+const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
+
+/// A move in the ledger.
+pub(super) struct Record<'a> {
+    target: &'a Target,
+    schema: Schema,
+    relation: Oid,
+    /// The session that has written it.
+    client: Client,
+}
+
+impl<'a> Record<'a> {
+    /// Drops what an earlier move of the table has left. Then creates the tree and the record, in one transaction.
+    pub(super) async fn create(it: &'a Move, hold: &Hold, control: &Control) -> Result<Self> {
+        let survey = &hold.survey;
+        let schema = Schema::new(&it.ledger);
+        let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
+        let ddl = survey.ddl(&hold.link.client).await?;
+        let creating = async {
+            let client = &link.client;
+            client.batch_execute(DEPARSE_SETTINGS).await?;
+            schema.make(client, Access::Write).await?;
+            let relation = survey.table.oid;
+            let left =
+                schema.moves(client).await?.into_iter().find(|left| left.relation == relation);
+            if let Some(left) = left {
+                remove(&schema, client, &left).await?;
+                control
+                    .progress
+                    .notice(format!("dropped what an earlier move of {} left", left.table));
+            }
+            let own = survey.table.relation.to_string();
+            let label = survey.table.relation.label();
+            let record = schema.record_move(&own, &label, &survey.root.to_string(), &Run::new());
+            let statements = [BEGIN.to_owned()].into_iter().chain(ddl).chain([record]);
+            client.batch_execute(&statements.collect::<Vec<_>>().join(";\n")).await.map_err(
+                |error| {
+                    Error::from(error)
+                        .with_detail(format!("pgsluice was creating the partitions of {label}."))
+                },
+            )?;
+            client.batch_execute(COMMIT_DURABLY).await?;
+            failpoint("moving::created");
+            Ok(relation)
+        };
+        let relation = link.canceller.unless_stopped(control, creating).await?;
+        Ok(Self { target: &it.target, schema, relation, client: link.client })
+    }
+
+    /// Records which phase the move has reached.
+    pub(super) async fn advance(&self, phase: &str) -> Result<()> {
+        Ok(self.client.batch_execute(&self.schema.advance_move(self.relation, phase)).await?)
+    }
+
+    /// Returns the statement that removes the record.
+    pub(super) fn forget(&self) -> String {
+        self.schema.forget_move(self.relation)
+    }
+
+    /// Drops the tree of a move that has failed; adds to its error what could not be dropped.
+    pub(super) async fn take_back(&self, error: Error) -> Error {
+        let dropping = async {
+            let client = connect::connect_for_own(self.target).await?;
+            let moves = self.schema.moves(&client).await?;
+            match moves.iter().find(|left| left.relation == self.relation) {
+                Some(left) => remove(&self.schema, &client, left).await,
+                None => Ok(()),
+            }
+        };
+        match tokio::time::timeout(DROPPING_PATIENCE, dropping).await {
+            Ok(Ok(())) => error,
+            _ => error
+                .with_detail("The partitions that were created are left.")
+                .with_hint("To drop them, use " + command("partition abort") + "."),
+        }
+    }
+}
+
+/// Returns the moves in the ledger, the earliest first.
+///
+/// # Errors
+///
+/// Fails if the server cannot be asked, or the ledger is not trusted.
+pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
+    let client = connect::connect_for_own(target).await?;
+    Schema::new(ledger).moves(&client).await
+}
+
+/// Drops what a move of table `name` has left: the tree and the record. The table itself is not touched.
+///
+/// # Errors
+///
+/// Fails if the table is not being moved, or if the move is running.
+pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntry> {
+    let client = connect::connect(target).await?;
+    let (oid, relation) = super::table::find(&client, name).await?;
+    let label = relation.label();
+    client.batch_execute(&[DEPARSE_SETTINGS, BEGIN].join(";")).await?;
+    let schema = Schema::new(ledger);
+    let moves = schema.moves(&client).await?;
+    let Some(left) = moves.into_iter().find(|left| left.relation == oid) else {
+        let message = format!("table {label} is not being partitioned");
+        return Err(Error::new(Kind::Usage, message).with_sqlstate("55000"));
+    };
+    if !lock(&client, oid).await? {
+        let Run { host, pid, user, .. } = &left.run;
+        let error = Error::new(Kind::Server, format!("table {label} is being partitioned"));
+        return Err(error
+            .with_sqlstate("55006")
+            .with_detail(format!("Process {pid} on {host} does it, as {user}."))
+            .with_hint("Stop that process first."));
+    }
+    remove(&schema, &client, &left).await?;
+    Ok(left)
+}
+
+/// Takes the lock of the move of a table until the end of the transaction; false if another session has it.
+pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
+    let sql = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
+    Ok(client.query_one(sql, &[&LOCK, &table.cast_signed()]).await?.get(0))
+}
+
+/// Drops the tree of a move that is not running, and removes its record; commits.
+async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
+    let drop = left.tree.iter().map(|tree| format!("DROP TABLE {tree}"));
+    let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
+    let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
+    let statements: Vec<String> = begin.chain(drop).chain(end).collect();
+    Ok(client.batch_execute(&statements.join("; ")).await?)
+}

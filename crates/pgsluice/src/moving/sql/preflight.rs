@@ -1,0 +1,166 @@
+//! What a partitioned table could not be, or what would be lost with the plain one.
+//!
+//! Whatever depends on the table and is not known to be carried over is refused.
+
+/// Returns what is in the way of moving table `$1`: the reason, and the next step. To be run under
+/// [`crate::pg::sql::DEPARSE_SETTINGS`].
+pub(in crate::moving) const OBSTACLES: &str = "
+WITH t AS (
+    SELECT c.*, n.nspname, format('%I.%I', n.nspname, c.relname) AS own
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = $1
+),
+trigger_ AS (
+    SELECT g.*, own FROM t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal
+),
+-- The table, its indexes, sequences and row types, and what depends on them.
+part (classid, objid) AS (
+    SELECT 'pg_class'::regclass::oid, oid FROM t
+    UNION SELECT 'pg_class'::regclass::oid, indexrelid FROM t JOIN pg_index ON indrelid = t.oid
+    UNION SELECT 'pg_type'::regclass::oid, y.oid FROM t JOIN pg_type y ON y.oid = t.reltype
+    UNION SELECT 'pg_type'::regclass::oid, y.typarray FROM t JOIN pg_type y ON y.oid = t.reltype
+    UNION SELECT 'pg_constraint'::regclass::oid, con.oid FROM t JOIN pg_constraint con ON con.conrelid = t.oid
+),
+other AS (
+    SELECT DISTINCT d.classid, d.objid, d.objsubid, t.oid AS own_oid
+    FROM t CROSS JOIN part p
+    JOIN pg_depend d ON d.refclassid = p.classid AND d.refobjid = p.objid
+    LEFT JOIN part itself ON (itself.classid, itself.objid) = (d.classid, d.objid)
+    LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+    LEFT JOIN pg_trigger g ON d.classid = 'pg_trigger'::regclass AND g.oid = d.objid
+    LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+    LEFT JOIN pg_class v ON v.oid = r.ev_class
+    WHERE itself.objid IS NULL
+      -- Carried over, or reported by itself below.
+      AND (c.relnamespace = 'pg_toast'::regnamespace OR c.relkind = 'S' AND d.deptype IN ('a', 'i')
+           OR g.tgrelid = t.oid OR g.tgisinternal OR v.relkind = 'v' AND r.rulename = '_RETURN'
+           OR r.ev_class = t.oid
+           OR d.classid = 'pg_attrdef'::regclass
+              AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid = t.oid)
+           OR d.classid = 'pg_policy'::regclass
+              AND EXISTS (SELECT FROM pg_policy a WHERE a.oid = d.objid AND a.polrelid = t.oid)
+           OR d.classid = 'pg_statistic_ext'::regclass
+              AND EXISTS (SELECT FROM pg_statistic_ext a WHERE a.oid = d.objid AND a.stxrelid = t.oid)
+           OR d.classid = 'pg_constraint'::regclass
+              AND EXISTS (SELECT FROM pg_constraint a WHERE a.oid = d.objid AND a.contype = 'f' AND a.conrelid <> t.oid)
+           OR d.classid = 'pg_publication_rel'::regclass) IS NOT TRUE
+)
+SELECT why, next FROM (
+    SELECT 'this role does not own it' AS why, format('Connect as %s.', relowner::regrole) AS next
+    FROM t WHERE NOT pg_has_role(relowner, 'USAGE')
+    UNION ALL
+    SELECT format('role %s may not create tables in schema %I', role, nspname),
+           format('GRANT CREATE ON SCHEMA %I TO %s;', nspname, role)
+    FROM t, LATERAL (VALUES (relowner::regrole), (current_user::regrole)) AS r (role)
+    WHERE NOT has_schema_privilege(role, relnamespace, 'CREATE')
+    UNION ALL
+    SELECT CASE relpersistence WHEN 't' THEN 'it is a temporary table'
+                               ELSE 'it is unlogged, which a partitioned table cannot be' END,
+           CASE relpersistence WHEN 't' THEN 'Copy its rows into a regular table.'
+                               ELSE format('ALTER TABLE %s SET LOGGED;', own) END
+    FROM t WHERE relpersistence <> 'p'
+    UNION ALL
+    SELECT format('its access method is %s', amname), 'Only tables of access method heap can be moved.'
+    FROM t JOIN pg_am ON pg_am.oid = t.relam WHERE amname <> 'heap'
+    UNION ALL
+    SELECT format('it inherits from %s', inhparent::regclass),
+           format('ALTER TABLE %s NO INHERIT %s;', own, inhparent::regclass)
+    FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE NOT t.relispartition
+    UNION ALL
+    SELECT format('it is a partition of %s', inhparent::regclass), 'Name the partitioned table, or detach the partition first.'
+    FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE t.relispartition
+    UNION ALL
+    SELECT format('table %s inherits from it', inhrelid::regclass),
+           format('ALTER TABLE %s NO INHERIT %s;', inhrelid::regclass, own)
+    FROM t JOIN pg_inherits i ON i.inhparent = t.oid
+    UNION ALL
+    SELECT format('it is of type %s', reloftype::regtype), format('ALTER TABLE %s NOT OF;', own)
+    FROM t WHERE reloftype <> 0
+    UNION ALL
+    SELECT format('it has the rule %I', rulename), format('DROP RULE %I ON %s;', rulename, own)
+    FROM t JOIN pg_rewrite r ON r.ev_class = t.oid
+    UNION ALL
+    SELECT format('foreign key %I of table %s refers to it', conname, conrelid::regclass),
+           format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname)
+    FROM t JOIN pg_constraint con ON con.confrelid = t.oid AND con.contype = 'f'
+    UNION ALL
+    SELECT format('constraint %I is not valid, so that rows may violate it', conname),
+           format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', own, conname)
+    FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND NOT convalidated
+    WHERE to_jsonb(con) ->> 'conenforced' IS DISTINCT FROM 'false'
+    UNION ALL
+    SELECT format('constraint %I is not enforced', conname),
+           format('ALTER TABLE %s DROP CONSTRAINT %I;', own, conname)
+    FROM t JOIN pg_constraint con ON con.conrelid = t.oid
+    WHERE to_jsonb(con) ->> 'conenforced' = 'false'
+    UNION ALL
+    SELECT format('constraint %I is not inherited, which a partitioned table does not support', conname),
+           format('Replace constraint %I by one without NO INHERIT.', conname)
+    FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND con.contype IN ('c', 'n') AND con.connoinherit
+    UNION ALL
+    SELECT format('it has the exclusion constraint %I', conname),
+           format('ALTER TABLE %s DROP CONSTRAINT %I;', own, conname)
+    FROM t JOIN pg_constraint con ON con.conrelid = t.oid
+    WHERE con.contype = 'x' OR con.contype IN ('p', 'u') AND to_jsonb(con) ->> 'conperiod' = 'true'
+    UNION ALL
+    SELECT format('its index %I is not valid', c.relname), format('REINDEX INDEX %I.%I;', nspname, c.relname)
+    FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE NOT (i.indisvalid AND i.indisready)
+    UNION ALL
+    SELECT format('its replica identity is the index %I', c.relname),
+           format('ALTER TABLE %s REPLICA IDENTITY DEFAULT;', own)
+    FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indisreplident AND t.relreplident = 'i'
+    UNION ALL
+    SELECT format('row trigger %I has transition tables, which a partitioned table does not support', tgname),
+           format('DROP TRIGGER %I ON %s;', tgname, own)
+    FROM trigger_ WHERE tgtype & 1 = 1 AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)
+    UNION ALL
+    SELECT format('publication %I publishes it', pubname),
+           'Remove it from the publication, and add the partitioned table afterwards.'
+    FROM t JOIN pg_publication_tables p ON (p.schemaname, p.tablename) = (t.nspname, t.relname)
+    UNION ALL
+    SELECT format('publication %I publishes all tables, and would publish the new ones', pubname),
+           'Replace it by a publication of single tables.'
+    FROM pg_publication WHERE puballtables AND NOT EXISTS (
+        SELECT FROM t JOIN pg_publication_tables p ON (p.schemaname, p.tablename) = (t.nspname, t.relname)
+        WHERE p.pubname = pg_publication.pubname)
+    UNION ALL
+    SELECT 'a subscription writes to it', 'Drop the subscription, or remove the table from its publication.'
+    FROM t JOIN pg_subscription_rel s ON s.srrelid = t.oid
+    UNION ALL
+    SELECT format('it has a security label of %s', provider), format('SECURITY LABEL FOR %I ON TABLE %s IS NULL;', provider, own)
+    FROM t JOIN pg_seclabel s ON s.objoid = t.oid AND s.classoid = 'pg_class'::regclass
+    UNION ALL
+    SELECT format('privileges on it were granted by %s', grantor::regrole),
+           format('Grant them again as %s.', relowner::regrole)
+    FROM (SELECT relowner, grantor FROM t, aclexplode(relacl)
+          UNION
+          SELECT relowner, grantor FROM t JOIN pg_attribute a ON a.attrelid = t.oid, aclexplode(attacl)) AS granted
+    WHERE grantor <> relowner
+    UNION ALL
+    SELECT format('role %s does not own %s, which depends on it', current_user::regrole, v.oid::regclass),
+           format('Connect as %s.', v.relowner::regrole)
+    FROM t JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
+    JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+    JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
+    WHERE NOT pg_has_role(v.relowner, 'USAGE')
+    UNION ALL
+    SELECT format('%s depends on it', pg_describe_object(classid, objid, objsubid)),
+           'Drop it, and create it again afterwards.'
+    FROM other
+    UNION ALL
+    SELECT format('it belongs to extension %s', extname), 'Tables of extensions cannot be moved.'
+    FROM t JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
+    JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+) AS obstacle
+GROUP BY why, next ORDER BY why";
+
+/// Whether `own` has rows whose generated columns the server would compute differently now.
+pub(in crate::moving) fn stale(own: &str, columns: &[(String, String)]) -> String {
+    let differs: Vec<String> = columns
+        .iter()
+        .map(|(column, expression)| format!("{column} IS DISTINCT FROM ({expression})"))
+        .collect();
+    format!("SELECT EXISTS (SELECT FROM ONLY {own} WHERE {})", differs.join(" OR "))
+}

@@ -1,0 +1,228 @@
+//! What a move finds and will do: the table, its partitions to be, and what is in the way.
+
+use pgsluice_core::catalog::Relation;
+use tokio_postgres::Client;
+
+use super::branches::Branches;
+use super::spec::Shape;
+use super::sql::definitions::{GRANTEES, OF_COLUMNS};
+use super::sql::preflight::{OBSTACLES, stale};
+use super::table::{Constraint, Identity, Index, Table, find};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result, Words, option};
+use crate::ledger::sql::moves::MARK;
+use crate::partitions::names::TakenNames;
+use crate::partitions::sql::steps;
+use crate::pg::sql::{DEPARSE_SETTINGS, literal};
+
+/// What a move finds and will do.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) table: Table,
+    pub(super) branches: Branches,
+    pub(super) indexes: Vec<NewIndex>,
+    /// Each with its name, quoted, and its definition.
+    pub(super) foreign_keys: Vec<(String, String)>,
+    pub(super) identities: Vec<(Identity, String)>,
+    /// The partitioned table, until it gets the name of the table.
+    pub(super) root: Relation,
+    /// The name that the table has afterwards.
+    pub(super) old: Relation,
+    pub(super) obstacles: Vec<Obstacle>,
+    /// What will differ, in words.
+    pub(super) changes: Vec<String>,
+}
+
+/// An index, and what it and its successor are called meanwhile.
+#[derive(Debug)]
+pub(super) struct NewIndex {
+    pub(super) index: Index,
+    /// The columns that were added to its key.
+    pub(super) widened: Option<String>,
+    /// The name of the new one until the swap.
+    pub(super) new: String,
+    /// The name of the old one from then on.
+    pub(super) old: String,
+}
+
+/// What is in the way, and what to do about it.
+#[derive(Clone, Debug)]
+pub(super) struct Obstacle {
+    pub(super) why: String,
+    pub(super) next: Words,
+}
+
+impl Survey {
+    /// Looks at table `name`, in a transaction of the session's own, which then reads names in `pg_catalog` only.
+    pub(super) async fn make(
+        client: &Client,
+        name: &str,
+        shape: &Shape,
+        widens: bool,
+    ) -> Result<Self> {
+        let (oid, relation) = find(client, name).await?;
+        // Bounds are computed in the session's own time zone, everything else is deparsed.
+        client.batch_execute(steps::SESSION).await?;
+        let table = Table::read(client, oid, relation).await?;
+        let rows = client.query(OBSTACLES, &[&oid]).await?;
+        let obstacle = |row: &tokio_postgres::Row| Obstacle {
+            why: row.get(0),
+            next: row.get::<_, String>(1).into(),
+        };
+        let mut obstacles: Vec<Obstacle> = rows.iter().map(obstacle).collect();
+        let branches = Branches::of(shape, &table, client).await?;
+        client.batch_execute(DEPARSE_SETTINGS).await?;
+
+        let schema = table.relation.schema.clone();
+        let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
+        branches.tables().iter().for_each(|branch| _ = names.free(&schema, &branch.name));
+        let mut free = |name: &str, suffix| names.free(&schema, &format!("{name}{suffix}"));
+        let root = free(&table.relation.name, "_new");
+        let old = free(&table.relation.name, "_old");
+        let mut changes = Vec::new();
+        let mut indexes = Vec::new();
+        for mut index in
+            table.indexes(client, branches.key_columns.as_deref().unwrap_or_default()).await?
+        {
+            let was = index.definition.clone();
+            let obstacle = key_obstacle(&table, &index, &branches, widens);
+            let widened = if obstacle.is_some() { None } else { index.widen() };
+            obstacles.extend(obstacle);
+            if widened.is_some() {
+                let Index { name, definition, .. } = &index;
+                changes.push(format!(
+                    "{name}: {was} becomes {definition}; ON CONFLICT must name all of its columns"
+                ));
+            }
+            let (new, old) = (free(&index.name, "_new").name, free(&index.name, "_old").name);
+            indexes.push(NewIndex { index, widened, new, old });
+        }
+        let identities = table.identities(client).await?;
+        let renamed = |identity: Identity| {
+            let old = free(&identity.name, "_old").name;
+            (identity, old)
+        };
+        let identities = identities.into_iter().map(renamed).collect();
+        let foreign_keys = table.foreign_keys(client).await?;
+        Ok(Self {
+            table,
+            branches,
+            indexes,
+            foreign_keys,
+            identities,
+            root,
+            old,
+            obstacles,
+            changes,
+        })
+    }
+
+    /// Refuses a move that something is in the way of.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.obstacles.is_empty() {
+            return Ok(());
+        }
+        let message = format!("cannot partition table {}", self.table.relation.label());
+        let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
+        let why = self.obstacles.iter().map(|it| format!("{}.", sentence(&it.why)));
+        let error = why.fold(error, Error::with_detail);
+        let next = self.obstacles.iter().map(|it| it.next.clone());
+        Err(next.fold(error, Error::with_hint))
+    }
+
+    /// Refuses rows whose generated columns would change: the new leaves compute them anew.
+    pub(super) async fn check_generated(&self, client: &Client) -> Result<()> {
+        let columns = self.table.generated(client).await?;
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let sql = stale(&self.table.relation.to_string(), &columns);
+        if !client.query_one(&sql, &[]).await?.get::<_, bool>(0) {
+            return Ok(());
+        }
+        let label = self.table.relation.label();
+        let message = format!("generated columns of table {label} would get other values");
+        Err(Error::new(Kind::Data, message)
+            .with_sqlstate("55000")
+            .with_detail("The expression of a generated column yields another value now than the one that is stored.")
+            .with_hint(format!(
+                "Find the rows: SELECT * FROM {label} WHERE {};",
+                columns
+                    .iter()
+                    .map(|(column, expression)| format!("{column} IS DISTINCT FROM ({expression})"))
+                    .collect::<Vec<_>>()
+                    .join(" OR ")
+            )))
+    }
+
+    /// Returns the statements that create the partitioned table and its partitions, without indexes.
+    pub(super) async fn ddl(&self, client: &Client) -> Result<Vec<String>> {
+        let Self { table, branches, root, .. } = self;
+        let own = &table.relation;
+        let root_name = root.to_string();
+        let mut ddl = vec![
+            format!(
+                "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS) \
+                 PARTITION BY {}{}",
+                branches.key, table.tablespace
+            ),
+            format!("COMMENT ON TABLE {root} IS {}", literal(MARK.as_bytes())),
+        ];
+        ddl.extend(branches.create(root, &table.options));
+        let of_columns = client.query(OF_COLUMNS, &[&table.oid, &root_name]).await?;
+        ddl.extend(of_columns.iter().map(|row| row.get(0)));
+        let grantees = client.query(GRANTEES, &[]).await?;
+        for created in std::iter::once(root).chain(branches.tables()) {
+            let grantees = grantees.iter().map(|row| row.get::<_, String>(0));
+            ddl.extend(grantees.map(|role| format!("REVOKE ALL ON {created} FROM {role}")));
+            let replica = table.replica_identity.iter();
+            ddl.extend(
+                replica.map(|what| format!("ALTER TABLE {created} REPLICA IDENTITY {what}")),
+            );
+            let owner = table.owner.iter();
+            ddl.extend(owner.map(|owner| format!("ALTER TABLE {created} OWNER TO {owner}")));
+        }
+        Ok(ddl)
+    }
+}
+
+/// Returns what prevents a unique index from being one of the partitioned table.
+fn key_obstacle(
+    table: &Table,
+    index: &Index,
+    branches: &Branches,
+    widens: bool,
+) -> Option<Obstacle> {
+    let name = &index.name;
+    if index.is_unique && branches.key_columns.is_none() {
+        let why = format!("unique key {name} cannot contain the expression of the partition key");
+        let next = format!("Drop {name}, or partition by columns.").into();
+        return Some(Obstacle { why, next });
+    }
+    if index.lacks.is_empty() {
+        return None;
+    }
+    let columns = index.lacks.join(", ");
+    if !widens {
+        let why = format!(
+            "unique key {name} does not contain {columns}, as a unique key of a partitioned table must"
+        );
+        let next =
+            Words::from(format!("To add {columns} to {name}, use ")) + option("widen-keys") + ".";
+        return Some(Obstacle { why, next });
+    }
+    let column =
+        index.nullable.first().filter(|_| index.constraint == Some(Constraint::Primary))?;
+    let why = format!("column {column} accepts NULL, which a primary key does not");
+    let next =
+        format!("ALTER TABLE {} ALTER COLUMN {column} SET NOT NULL;", table.relation.label())
+            .into();
+    Some(Obstacle { why, next })
+}
+
+/// Returns a text with a capital letter in front.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}

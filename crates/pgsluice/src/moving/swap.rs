@@ -1,0 +1,201 @@
+//! The swap: one transaction in which the partitioned table takes the name of the table, and all that belongs to the
+//! name. At the end it must be, thing by thing, what the table was.
+
+use std::time::{Duration, Instant};
+
+use pgsluice_core::catalog::{Relation, quoted};
+use tokio_postgres::Client;
+
+use super::sql::definitions::{DESCRIBED, LATE};
+use super::survey::{NewIndex, Survey};
+use super::table::widened;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
+use crate::error::{Error, Result};
+use crate::pg::connect::Link;
+use crate::pg::sql::{COMMIT_DURABLY, literal, lock_exclusively};
+use crate::testing::failpoint::failpoint;
+
+/// A pause between two attempts, in terms of how long one waits: others wait behind it.
+const REST: u32 = 10;
+
+/// Between two notices about who is in the way.
+const NOTICE: Duration = Duration::from_secs(10);
+
+/// Begins an attempt, which a lock that others hold may end.
+const ATTEMPT: &str = "SAVEPOINT pgsluice_swap";
+
+/// Ends an attempt; the locks that it took are released.
+const GIVE_UP: &str = "ROLLBACK TO SAVEPOINT pgsluice_swap";
+
+/// Names those who hold a lock on table `$1`, but for this session.
+const IN_THE_WAY: &str = "
+SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE l.relation = $1 AND l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// What the swap needs to know, read before it.
+pub(super) struct Swap<'a> {
+    survey: &'a Survey,
+    /// Holds the lock on the table.
+    link: &'a Link,
+    max_lock: Duration,
+    late: Vec<String>,
+    described: Vec<Thing>,
+    /// Sequences of identity columns: the new one, qualified and quoted, the old one, and the old one's name and the
+    /// name that it gets.
+    sequences: Vec<(String, String, String, String)>,
+}
+
+/// A thing that users see: kind, name, and text.
+type Thing = (String, String, String);
+
+impl<'a> Swap<'a> {
+    /// Reads what the table is, in the transaction that holds its lock.
+    pub(super) async fn prepare(
+        survey: &'a Survey,
+        link: &'a Link,
+        max_lock: Duration,
+    ) -> Result<Self> {
+        let client = &link.client;
+        let late = client.query(LATE, &[&survey.table.oid]).await?;
+        let mut sequences = Vec::new();
+        for (identity, old) in &survey.identities {
+            let sql = "SELECT pg_get_serial_sequence($1, $2)";
+            let new = client.query_one(sql, &[&survey.root.to_string(), &identity.column]).await?;
+            let new: Option<String> = new.get(0);
+            let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
+            sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
+        }
+        let described = expected(survey, described(client, survey.table.oid).await?);
+        let late = late.iter().map(|row| row.get(0)).collect();
+        Ok(Self { survey, link, max_lock, late, described, sequences })
+    }
+
+    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement. Returns for how long
+    /// the table was locked.
+    pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Duration> {
+        let mut noticed: Option<Instant> = None;
+        loop {
+            let began = Instant::now();
+            let error = match self.attempt(control, last).await {
+                Ok(()) => return Ok(began.elapsed()),
+                Err(error) => error,
+            };
+            if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+                return Err(error);
+            }
+            self.link.client.batch_execute(GIVE_UP).await?;
+            if noticed.is_none_or(|at| at.elapsed() >= NOTICE) {
+                noticed = Some(Instant::now());
+                self.notice(control).await?;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.max_lock * REST) => {}
+                () = control.stop.stopped() => {}
+            }
+            if control.stop.is_stopped() {
+                return Err(control.stop.failure().unwrap_or_else(Error::interrupted));
+            }
+        }
+    }
+
+    async fn notice(&self, control: &Control) -> Result<()> {
+        let row = self.link.client.query_one(IN_THE_WAY, &[&self.survey.table.oid]).await?;
+        let label = self.survey.table.relation.label();
+        let who = row.get::<_, Option<String>>(0).unwrap_or_else(|| "nobody any more".to_owned());
+        control.progress.notice(format!("waiting to swap in {label}: locked by {who}"));
+        Ok(())
+    }
+
+    async fn attempt(&self, control: &Control, last: &str) -> Result<()> {
+        let client = &self.link.client;
+        let locking = async {
+            let timeout = format!("SET LOCAL lock_timeout = {}", self.max_lock.as_millis().max(1));
+            let lock = lock_exclusively(std::iter::once(&self.survey.table.relation));
+            Ok(client.batch_execute(&[ATTEMPT, &timeout, &lock].join("; ")).await?)
+        };
+        self.link.canceller.unless_stopped(control, locking).await?;
+        client.batch_execute(&self.statements().join(";\n")).await?;
+        self.check_carried().await?;
+        client.batch_execute(last).await?;
+        failpoint("moving::committing");
+        client.batch_execute(COMMIT_DURABLY).await?;
+        failpoint("moving::committed");
+        Ok(())
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let Survey { table, root, old, indexes, .. } = self.survey;
+        let own = &table.relation;
+        let schema = quoted(&own.schema);
+        let mut statements = Vec::new();
+        for (new, sequence, ..) in &self.sequences {
+            statements.push(format!(
+                "SELECT setval({}, last_value, is_called) FROM {sequence}",
+                literal(new.as_bytes())
+            ));
+        }
+        for (new, sequence, name, old) in &self.sequences {
+            statements.push(format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(old)));
+            statements.push(format!("ALTER SEQUENCE {new} RENAME TO {}", quoted(name)));
+        }
+        let rename = |kind: &str, from: &str, to: &str| {
+            format!("ALTER {kind} {schema}.{} RENAME TO {}", quoted(from), quoted(to))
+        };
+        statements.push(rename("TABLE", &own.name, &old.name));
+        for NewIndex { index, old, .. } in indexes {
+            statements.push(rename("INDEX", &index.name, old));
+        }
+        statements.push(rename("TABLE", &root.name, &own.name));
+        for NewIndex { index, new, .. } in indexes {
+            statements.push(rename("INDEX", new, &index.name));
+        }
+        statements.extend(self.late.iter().cloned());
+        statements
+    }
+
+    /// Refuses a table that is not what the old one was.
+    async fn check_carried(&self) -> Result<()> {
+        let client = &self.link.client;
+        let Relation { schema, name } = &self.survey.table.relation;
+        let find = "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                    WHERE n.nspname = $1 AND c.relname = $2";
+        let oid: u32 = client.query_one(find, &[schema, name]).await?.get(0);
+        let now = described(client, oid).await?;
+        let lost = self.described.iter().find(|thing| !now.contains(thing));
+        let gained = now.iter().find(|thing| !self.described.contains(thing));
+        let Some((kind, what, _)) = lost.or(gained) else { return Ok(()) };
+        let text = |things: &[Thing]| {
+            let thing = things.iter().find(|thing| (&thing.0, &thing.1) == (kind, what));
+            thing.map_or("nothing", |thing| thing.2.as_str()).to_owned()
+        };
+        let label = self.survey.table.relation.label();
+        let message = format!("cannot partition table {label}: its {kind} {what} would differ");
+        Err(Error::new(Kind::Server, message).with_sqlstate("0A000").with_detail(format!(
+            "The table has {}; the new one has {}.",
+            text(&self.described),
+            text(&now)
+        )))
+    }
+}
+
+async fn described(client: &Client, oid: u32) -> Result<Vec<Thing>> {
+    let rows = client.query(DESCRIBED, &[&oid]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
+}
+
+/// Returns the description of the new table, whose unique keys may have more columns.
+fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
+    for NewIndex { index, widened: columns, .. } in &survey.indexes {
+        let Some(columns) = columns else { continue };
+        for (kind, name, text) in &mut things {
+            if *name == index.name && matches!(kind.as_str(), "index" | "constraint") {
+                *text = widened(text, columns);
+            }
+        }
+    }
+    things
+}

@@ -1,0 +1,226 @@
+//! The table that is moved: what it is, and what its indexes and foreign keys are.
+
+use pgsluice_core::catalog::{Relation, quoted};
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::sql::definitions::{FACTS, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES};
+use super::sql::values;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::sql::literal;
+
+/// The kind of pg_class that a plain table has.
+const PLAIN: &str = "r";
+
+/// A table that is to be partitioned.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) oid: Oid,
+    pub(super) relation: Relation,
+    pub(super) columns: Vec<String>,
+    /// Its owner, quoted, if another role moves it.
+    pub(super) owner: Option<String>,
+    pub(super) bytes: u64,
+    pub(super) index_bytes: u64,
+    /// The estimate of the statistics; negative if it was never analyzed.
+    pub(super) rows: f64,
+    /// The clauses `WITH` and `TABLESPACE` of a table like it.
+    pub(super) options: String,
+    pub(super) tablespace: String,
+    /// `REPLICA IDENTITY`, unless it is the default.
+    pub(super) replica_identity: Option<&'static str>,
+}
+
+/// An index of it.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    pub(super) name: String,
+    /// Whether a primary key or unique constraint has it.
+    pub(super) constraint: Option<Constraint>,
+    pub(super) is_unique: bool,
+    /// What follows `USING`, or the definition of the constraint.
+    pub(super) definition: String,
+    pub(super) tablespace: String,
+    /// Columns of the partition key that a unique index must contain and does not, quoted where they must be.
+    pub(super) lacks: Vec<String>,
+    /// Those of them that accept NULL.
+    pub(super) nullable: Vec<String>,
+}
+
+/// The constraint of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constraint {
+    Primary,
+    Unique,
+}
+
+/// An identity column, and its sequence.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    pub(super) column: String,
+    /// The sequence, qualified and quoted.
+    pub(super) sequence: String,
+    pub(super) name: String,
+}
+
+/// Returns the oid and the name of table `name`, which the session looks up as its user would.
+pub(super) async fn find(client: &Client, name: &str) -> Result<(Oid, Relation)> {
+    let sql = "SELECT c.oid, n.nspname, c.relname
+               FROM pg_catalog.pg_class c
+               JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+               WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)";
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+    let row = if is_number { None } else { client.query_opt(sql, &[&name]).await? };
+    let row = row.ok_or_else(|| {
+        Error::new(Kind::Server, format!("relation \"{name}\" does not exist"))
+            .with_sqlstate("42P01")
+            .with_hint("Check the name, and the schema: pgsluice finds what psql finds.")
+    })?;
+    Ok((row.get(0), Relation { schema: row.get(1), name: row.get(2) }))
+}
+
+impl Table {
+    /// Reads what the table is. Refuses what is not a plain table.
+    pub(super) async fn read(client: &Client, oid: Oid, relation: Relation) -> Result<Self> {
+        let row = client.query_one(FACTS, &[&oid]).await?;
+        let label = relation.label();
+        match row.get(0) {
+            PLAIN => {}
+            "p" => {
+                let message = format!("\"{label}\" is a partitioned table already");
+                return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
+            }
+            _ => {
+                let message = format!("\"{label}\" is not a table");
+                return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
+            }
+        }
+        let owner = row.get::<_, bool>(2).then(|| row.get(1));
+        let columns = client.query(values::COLUMNS, &[&oid]).await?;
+        let bytes = |column| row.get::<_, i64>(column).unsigned_abs();
+        Ok(Self {
+            oid,
+            relation,
+            columns: columns.iter().map(|row| row.get(0)).collect(),
+            owner,
+            bytes: bytes(3),
+            index_bytes: bytes(8),
+            rows: row.get(4),
+            options: row.get(5),
+            tablespace: row.get(6),
+            replica_identity: match row.get(7) {
+                "f" => Some("FULL"),
+                "n" => Some("NOTHING"),
+                _ => None,
+            },
+        })
+    }
+
+    /// Returns the indexes, the primary key first. `key` are the columns of the partition keys.
+    pub(super) async fn indexes(&self, client: &Client, key: &[String]) -> Result<Vec<Index>> {
+        let rows = client.query(INDEXES, &[&self.oid, &key]).await?;
+        let index = |row: &tokio_postgres::Row| Index {
+            name: row.get(0),
+            constraint: match row.get(1) {
+                Some("p") => Some(Constraint::Primary),
+                Some(_) => Some(Constraint::Unique),
+                None => None,
+            },
+            is_unique: row.get(2),
+            definition: row.get(3),
+            tablespace: row.get(4),
+            lacks: if row.get(2) { row.get(5) } else { Vec::new() },
+            nullable: row.get(6),
+        };
+        Ok(rows.iter().map(index).collect())
+    }
+
+    /// Returns the foreign keys: each with its name, quoted, and its definition.
+    pub(super) async fn foreign_keys(&self, client: &Client) -> Result<Vec<(String, String)>> {
+        let rows = client.query(FOREIGN_KEYS, &[&self.oid]).await?;
+        Ok(rows.iter().map(|row| (quoted(row.get(0)), row.get(1))).collect())
+    }
+
+    /// Returns the stored generated columns, quoted, with their expressions.
+    pub(super) async fn generated(&self, client: &Client) -> Result<Vec<(String, String)>> {
+        let rows = client.query(GENERATED, &[&self.oid]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// Returns the identity columns.
+    pub(super) async fn identities(&self, client: &Client) -> Result<Vec<Identity>> {
+        let rows = client.query(IDENTITIES, &[&self.oid]).await?;
+        let identity = |row: &tokio_postgres::Row| Identity {
+            column: row.get(0),
+            sequence: row.get(1),
+            name: row.get(2),
+        };
+        Ok(rows.iter().map(identity).collect())
+    }
+}
+
+impl Index {
+    /// Adds the columns that it lacks to its key, and returns them.
+    pub(super) fn widen(&mut self) -> Option<String> {
+        let columns = std::mem::take(&mut self.lacks).join(", ");
+        if columns.is_empty() {
+            return None;
+        }
+        self.definition = widened(&self.definition, &columns);
+        Some(columns)
+    }
+
+    /// Returns the statement that creates it on `table`, with the name `name` if there is one.
+    pub(super) fn create(&self, table: &Relation, name: Option<&str>) -> String {
+        let Self { definition, tablespace, .. } = self;
+        let name = name.map(quoted);
+        let statement = match self.constraint {
+            Some(_) => {
+                let name = name.map(|name| format!("CONSTRAINT {name} ")).unwrap_or_default();
+                format!("ALTER TABLE {table} ADD {name}{definition}")
+            }
+            None => {
+                let unique = if self.is_unique { "UNIQUE " } else { "" };
+                let name = name.map(|name| format!("{name} ")).unwrap_or_default();
+                format!("CREATE {unique}INDEX {name}ON {table} USING {definition}")
+            }
+        };
+        format!("SET default_tablespace TO {}; {statement}", literal(tablespace.as_bytes()))
+    }
+}
+
+/// Adds `columns` to the first list in parentheses of a deparsed definition.
+pub(super) fn widened(definition: &str, columns: &str) -> String {
+    let (mut depth, mut quote) = (0_u32, None);
+    for (at, c) in definition.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') if depth == 1 => {
+                let (before, after) = definition.split_at(at);
+                return format!("{before}, {columns}{after}");
+            }
+            (None, ')') => depth -= 1,
+            _ => {}
+        }
+    }
+    definition.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_widened() {
+        assert_eq!(widened("PRIMARY KEY (id)", "at"), "PRIMARY KEY (id, at)");
+        assert_eq!(widened("UNIQUE (a) INCLUDE (b)", "\"x y\""), "UNIQUE (a, \"x y\") INCLUDE (b)");
+        assert_eq!(
+            widened("btree (lower(a), (b || ')'), \"c)\") WHERE (d > 0)", "at"),
+            "btree (lower(a), (b || ')'), \"c)\", at) WHERE (d > 0)"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The proof before the swap: the tree has as many rows as the table, and the same sum over the text of all of them.
+
+use super::sql::values::fingerprint;
+use super::survey::Survey;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::pg::connect;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::DEPARSE_SETTINGS;
+
+/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well.
+pub(super) async fn verify(survey: &Survey, target: &Target, control: &Control) -> Result<()> {
+    let Survey { table, root, .. } = survey;
+    let label = table.relation.label();
+    control.progress.wait_for(Some(format!("comparing the new table with {label}")));
+    let columns = &table.columns;
+    let [table, tree] = [format!("ONLY {}", table.relation), root.to_string()];
+    let both = futures_util::future::try_join(
+        sums(fingerprint(&table, columns), target, control),
+        sums(fingerprint(&tree, columns), target, control),
+    );
+    let ((table_rows, table_sum), (tree_rows, tree_sum)) = both.await?;
+    control.progress.wait_for(None);
+    if (table_rows, &table_sum) == (tree_rows, &tree_sum) {
+        return Ok(());
+    }
+    let message = format!("the new table differs from table {label}");
+    let error = Error::new(Kind::Server, message).with_sqlstate("XX001");
+    let detail = if table_rows == tree_rows {
+        format!("Both have {table_rows} rows, but not the same ones.")
+    } else {
+        format!("The table has {table_rows} rows; the new one has {tree_rows}.")
+    };
+    Err(error.with_detail(detail))
+}
+
+async fn sums(sql: String, target: &Target, control: &Control) -> Result<(i64, String)> {
+    let link = control.stop.unless_stopped(connect::open(target)).await?;
+    let asking = async {
+        link.client.batch_execute(DEPARSE_SETTINGS).await?;
+        let row = link.client.query_one(&sql, &[]).await?;
+        Ok((row.get(0), row.get(1)))
+    };
+    link.canceller.unless_stopped(control, asking).await
+}
