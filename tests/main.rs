@@ -40,6 +40,7 @@ mod locks;
 mod markdown;
 mod memory;
 mod mistakes;
+mod moving;
 mod names;
 mod ndjson;
 mod oracle;

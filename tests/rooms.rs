@@ -24,7 +24,7 @@ const HOUSES: [House; 2] = [
 const SESSION: [&str; 8] =
     ["error", "failure", "tls", "conninfo", "lost", "runtime", "template", "connect"];
 
-const LOADER: [&str; 21] = [
+const LOADER: [&str; 22] = [
     "row_counts",
     "error",
     "testing",
@@ -46,6 +46,7 @@ const LOADER: [&str; 21] = [
     "inspect",
     "partitions",
     "load",
+    "moving",
 ];
 
 /// Short names that the crates give out, each with its room.

@@ -213,7 +213,7 @@ impl Trial<'_> {
         if chance.is_one_in(3) {
             return Running::start(&mut load).kill_after(chance.moment(Duration::from_secs(1)));
         }
-        let others = ["exchange::", "atomic::", "rejects::"];
+        let others = ["exchange::", "atomic::", "rejects::", "moving::"];
         let points: Vec<&str> = NAMES
             .into_iter()
             .filter(|name| !others.iter().any(|other| name.starts_with(other)))

@@ -4,13 +4,14 @@ use pgsluice_core::catalog::{Relation, Strategy, quoted};
 use tokio_postgres::Client;
 
 use super::spec::{Level, MOST_LEAVES, Shape};
+use super::sql::definitions::TREE;
 use super::sql::values::{distinct, extent};
 use super::table::{Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::partitions::names::{TakenNames, after_value};
 use crate::partitions::sql::steps::{self, Counting};
-use crate::pg::sql::{create_partition, literal, portable};
+use crate::pg::sql::{RESET_SEARCH_PATH, create_partition, literal, portable};
 
 /// The partitions of a table.
 #[derive(Clone, Debug)]
@@ -186,7 +187,7 @@ async fn list_bounds(column: &str, table: &Table, client: &Client) -> Result<Vec
     let ty = steps::column_type(client, table.oid, column).await?;
     let keys: Vec<_> = found.iter().map(|row| (row.get(0), 1)).collect();
     let bound = |(value, literal, _): (Option<String>, String, u64)| {
-        (format!("FOR VALUES IN ({})", portable(&literal)), after_value("", value.as_deref()))
+        (format!("FOR VALUES IN ({})", literal), after_value("", value.as_deref()))
     };
     Ok(steps::values(client, &ty, &keys).await?.into_iter().map(bound).collect())
 }
@@ -235,10 +236,7 @@ async fn range_bounds(
             .with_detail(detail)
             .with_hint("Use a wider " + option("step") + "."));
     }
-    let suffixes = suffixes(
-        &ranges.iter().map(|(lower, _)| lower.as_str()).collect::<Vec<_>>(),
-        counting.is_time(),
-    );
+    let suffixes = suffixes(&ranges, counting.is_time());
     let bound = |((lower, upper), suffix): ((String, Option<String>), String)| {
         let to = upper.map_or("MAXVALUE".to_owned(), |upper| literal(upper.as_bytes()));
         (format!("FOR VALUES FROM ({}) TO ({to})", literal(lower.as_bytes())), suffix)
@@ -246,19 +244,19 @@ async fn range_bounds(
     Ok(ranges.into_iter().zip(suffixes).map(bound).collect())
 }
 
-/// Returns what partitions with these lower bounds are named after: months by year and month, years by the year.
-fn suffixes(lower: &[&str], is_time: bool) -> Vec<String> {
-    let date = |text: &&str| text.split([' ', '+']).next().unwrap_or_default().to_owned();
+/// Returns what partitions with these bounds are named after: months by year and month, years by the year.
+fn suffixes(ranges: &[(String, Option<String>)], is_time: bool) -> Vec<String> {
+    let date = |text: &String| text.split([' ', '+']).next().unwrap_or_default().to_owned();
     let is_midnight =
-        |text: &&str| text.split(' ').nth(1).is_none_or(|time| time.starts_with("00:00:00"));
-    let mut names: Vec<String> = lower.iter().map(|text| (*text).to_owned()).collect();
-    if is_time && lower.iter().all(is_midnight) {
-        names = lower.iter().map(date).collect();
-        for part in ["-01", "-01"] {
-            if !names.iter().all(|name| name.ends_with(part) && name.len() > part.len() + 3) {
-                break;
+        |text: &String| text.split(' ').nth(1).is_none_or(|time| time.starts_with("00:00:00"));
+    let ends = || ranges.iter().flat_map(|(lower, upper)| [Some(lower), upper.as_ref()]).flatten();
+    let mut names: Vec<String> = ranges.iter().map(|(lower, _)| lower.clone()).collect();
+    if is_time && ends().all(is_midnight) {
+        names = names.iter().map(date).collect();
+        for part in ["-01", "-01-01"] {
+            if ends().map(date).all(|end| end.ends_with(part)) {
+                names.iter_mut().for_each(|name| name.truncate(name.len() - "-01".len()));
             }
-            names.iter_mut().for_each(|name| name.truncate(name.len() - part.len()));
         }
     }
     names.iter().map(|name| after_value("", Some(name))).collect()
@@ -271,18 +269,6 @@ impl Level {
         format!("{} ({})", self.strategy, columns.join(", "))
     }
 }
-
-/// Lists the tables of tree `$1`, parents first: oid, parent, name, bound, key, and whether the key has an expression.
-const TREE: &str = "
-SELECT c.oid, i.inhparent, c.relname::text, pg_get_expr(c.relpartbound, 0), pg_get_partkeydef(c.oid),
-       COALESCE(0 = ANY (p.partattrs::int2[]), false),
-       ARRAY(SELECT a.attname::text FROM pg_attribute a
-             WHERE a.attrelid = c.oid AND a.attnum = ANY (p.partattrs::int2[]))
-FROM pg_partition_tree($1::oid::regclass) t
-JOIN pg_class c ON c.oid = t.relid
-LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
-LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
-ORDER BY t.level, c.relname";
 
 /// A table of a tree that is taken over.
 struct Copied {
@@ -299,7 +285,7 @@ async fn like(
     client: &Client,
     names: &mut TakenNames,
 ) -> Result<Branches> {
-    client.batch_execute("RESET search_path").await?;
+    client.batch_execute(RESET_SEARCH_PATH).await?;
     let found = find(client, tree).await;
     client.batch_execute(steps::SESSION).await?;
     let (oid, relation) = found?;
@@ -358,18 +344,22 @@ mod tests {
 
     #[test]
     fn partitions_are_named_after_their_bounds() {
-        let named = |lower: &[&str]| suffixes(lower, true).join(" ");
-        assert_eq!(named(&["2026-01-01", "2026-02-01"]), "_2026_01 _2026_02");
-        assert_eq!(named(&["2025-01-01 00:00:00", "2026-01-01 00:00:00"]), "_2025 _2026");
-        assert_eq!(named(&["2026-01-05", "2026-01-12"]), "_2026_01_05 _2026_01_12");
+        let named = |bounds: &[&str], is_time| {
+            let range =
+                |pair: &[&str]| (pair[0].to_owned(), pair.get(1).map(|&end| end.to_owned()));
+            suffixes(&bounds.windows(2).map(range).collect::<Vec<_>>(), is_time).join(" ")
+        };
+        assert_eq!(named(&["2026-01-01", "2026-02-01"], true), "_2026_01");
+        assert_eq!(named(&["2025-01-01 00:00:00", "2026-01-01 00:00:00"], true), "_2025");
         assert_eq!(
-            named(&["2026-03-01 00:00:00+01", "2026-04-01 00:00:00+02"]),
-            "_2026_03 _2026_04"
+            named(&["2026-01-05", "2026-01-12", "2026-01-19"], true),
+            "_2026_01_05 _2026_01_12"
         );
+        assert_eq!(named(&["2026-03-01 00:00:00+01", "2026-04-01 00:00:00+02"], true), "_2026_03");
         assert_eq!(
-            named(&["2026-01-01 00:00:00", "2026-01-01 12:00:00"]),
+            named(&["2026-01-01 00:00:00", "2026-01-01 12:00:00", "2026-01-02 00:00:00"], true),
             "_2026_01_01 _2026_01_01_12_00_00"
         );
-        assert_eq!(suffixes(&["0", "1000"], false).join(" "), "_0 _1000");
+        assert_eq!(named(&["0", "1000", "2000"], false), "_0 _1000");
     }
 }

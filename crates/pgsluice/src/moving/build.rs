@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use pgsluice_core::catalog::Relation;
 
+use super::sql::ddl;
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::Result;
@@ -33,16 +34,12 @@ fn of_leaf(survey: &Survey, leaf: &Relation) -> Vec<Statement> {
         what: format!("index {} on {label}", new.index.name),
         is_index: true,
     });
-    // The rows are checked by a statement of their own, which lets others write to the other table.
     let foreign_keys = survey.foreign_keys.iter().flat_map(|(name, definition)| {
-        let add = format!("ALTER TABLE {leaf} ADD CONSTRAINT {name} {definition} NOT VALID");
-        let validate = format!("ALTER TABLE {leaf} VALIDATE CONSTRAINT {name}");
-        let statement = |sql| Statement {
+        ddl::add_foreign_key(leaf, name, definition).map(|sql| Statement {
             sql,
-            what: format!("foreign key {name} on {label}"),
+            what: format!("foreign key {name} of {label}"),
             is_index: false,
-        };
-        [add, validate].map(statement)
+        })
     });
     indexes.chain(foreign_keys).collect()
 }
@@ -56,12 +53,12 @@ fn of_root(survey: &Survey) -> Vec<Statement> {
         is_index: false,
     });
     let foreign_keys = survey.foreign_keys.iter().map(|(name, definition)| Statement {
-        sql: format!("ALTER TABLE {root} ADD CONSTRAINT {name} {definition}"),
+        sql: ddl::add_constraint(root, Some(name), definition),
         what: format!("foreign key {name} on {label}"),
         is_index: false,
     });
     let analyze = Statement {
-        sql: format!("ANALYZE {root}"),
+        sql: ddl::analyze(root),
         what: format!("statistics of {label}"),
         is_index: false,
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+use super::sql::locks::{END_LOOK, LOOK};
 use super::survey::Survey;
 use super::{Move, record};
 use crate::control::Control;
@@ -17,7 +18,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, NO_LOCK_TIMEOUT, lock_shared};
 
 /// Between two looks whether the session is there.
-const LOOK: Duration = Duration::from_millis(50);
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// A table that nobody else can write to.
 pub(super) struct Hold {
@@ -55,9 +56,9 @@ impl Hold {
                 return Err(Error::new(Kind::Server, message).with_sqlstate("55006"));
             }
             // What is in the way is found before anybody waits for the lock.
-            client.batch_execute("SAVEPOINT pgsluice_look").await?;
+            client.batch_execute(LOOK).await?;
             Survey::make(client, table, shape, *widens_keys).await?.check()?;
-            client.batch_execute("ROLLBACK TO SAVEPOINT pgsluice_look").await?;
+            client.batch_execute(END_LOOK).await?;
             client.batch_execute(&lock_shared(&relation)).await?;
             if super::table::find(client, table).await?.0 != oid {
                 let message = format!("table {} was replaced meanwhile", relation.label());
@@ -84,7 +85,7 @@ impl Hold {
         watched(work, |over| {
             let ended = async {
                 while !over.load(Relaxed) {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(INTERVAL).await;
                     if self.link.is_closed().await {
                         control.stop.fail(self.lost());
                         return;

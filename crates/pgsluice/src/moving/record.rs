@@ -7,6 +7,8 @@ use tokio_postgres::types::Oid;
 
 use super::Move;
 use super::hold::Hold;
+use super::sql::ddl::drop_table;
+use super::sql::locks::{DROPPING, TRY_LOCK};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, command};
@@ -20,9 +22,6 @@ use crate::testing::failpoint::failpoint;
 
 /// How long the dropping may take before it is left to the next move, or to an abort.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
-
-/// How long it waits for a lock.
-const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
 
 /// A move in the ledger.
 pub(super) struct Record<'a> {
@@ -140,13 +139,12 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
 
 /// Takes the lock of the move of a table until the end of the transaction; false if another session has it.
 pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
-    let sql = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
-    Ok(client.query_one(sql, &[&LOCK, &table.cast_signed()]).await?.get(0))
+    Ok(client.query_one(TRY_LOCK, &[&LOCK, &table.cast_signed()]).await?.get(0))
 }
 
 /// Drops the tree of a move that is not running, and removes its record; commits.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
-    let drop = left.tree.iter().map(|tree| format!("DROP TABLE {tree}"));
+    let drop = left.tree.iter().map(|tree| drop_table(tree));
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
     let statements: Vec<String> = begin.chain(drop).chain(end).collect();

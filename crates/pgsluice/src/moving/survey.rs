@@ -5,15 +5,15 @@ use tokio_postgres::Client;
 
 use super::branches::Branches;
 use super::spec::Shape;
+use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
 use super::sql::preflight::{OBSTACLES, stale};
 use super::table::{Constraint, Identity, Index, Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
-use crate::ledger::sql::moves::MARK;
 use crate::partitions::names::TakenNames;
 use crate::partitions::sql::steps;
-use crate::pg::sql::{DEPARSE_SETTINGS, literal};
+use crate::pg::sql::{DEPARSE_SETTINGS, alter_column};
 
 /// What a move finds and will do.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Survey {
     pub(super) table: Table,
     pub(super) branches: Branches,
     pub(super) indexes: Vec<NewIndex>,
-    /// Each with its name, quoted, and its definition.
+    /// Each with its name and its definition.
     pub(super) foreign_keys: Vec<(String, String)>,
     pub(super) identities: Vec<(Identity, String)>,
     /// The partitioned table, until it gets the name of the table.
@@ -70,7 +70,11 @@ impl Survey {
             next: row.get::<_, String>(1).into(),
         };
         let mut obstacles: Vec<Obstacle> = rows.iter().map(obstacle).collect();
-        let branches = Branches::of(shape, &table, client).await?;
+        let branches = match Branches::of(shape, &table, client).await {
+            // What is in the way may be why there are none.
+            Err(_) if !obstacles.is_empty() => return Err(refused(&table, &obstacles)),
+            branches => branches?,
+        };
         client.batch_execute(DEPARSE_SETTINGS).await?;
 
         let schema = table.relation.schema.clone();
@@ -119,15 +123,7 @@ impl Survey {
 
     /// Refuses a move that something is in the way of.
     pub(super) fn check(&self) -> Result<()> {
-        if self.obstacles.is_empty() {
-            return Ok(());
-        }
-        let message = format!("cannot partition table {}", self.table.relation.label());
-        let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
-        let why = self.obstacles.iter().map(|it| format!("{}.", sentence(&it.why)));
-        let error = why.fold(error, Error::with_detail);
-        let next = self.obstacles.iter().map(|it| it.next.clone());
-        Err(next.fold(error, Error::with_hint))
+        if self.obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &self.obstacles)) }
     }
 
     /// Refuses rows whose generated columns would change: the new leaves compute them anew.
@@ -159,31 +155,31 @@ impl Survey {
     pub(super) async fn ddl(&self, client: &Client) -> Result<Vec<String>> {
         let Self { table, branches, root, .. } = self;
         let own = &table.relation;
-        let root_name = root.to_string();
-        let mut ddl = vec![
-            format!(
-                "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS) \
-                 PARTITION BY {}{}",
-                branches.key, table.tablespace
-            ),
-            format!("COMMENT ON TABLE {root} IS {}", literal(MARK.as_bytes())),
-        ];
+        let mut ddl = Vec::from(ddl::create_root(root, own, &branches.key, &table.tablespace));
         ddl.extend(branches.create(root, &table.options));
-        let of_columns = client.query(OF_COLUMNS, &[&table.oid, &root_name]).await?;
+        let of_columns = client.query(OF_COLUMNS, &[&table.oid, &root.to_string()]).await?;
         ddl.extend(of_columns.iter().map(|row| row.get(0)));
         let grantees = client.query(GRANTEES, &[]).await?;
         for created in std::iter::once(root).chain(branches.tables()) {
             let grantees = grantees.iter().map(|row| row.get::<_, String>(0));
-            ddl.extend(grantees.map(|role| format!("REVOKE ALL ON {created} FROM {role}")));
+            ddl.extend(grantees.map(|role| ddl::revoke(created, &role)));
             let replica = table.replica_identity.iter();
-            ddl.extend(
-                replica.map(|what| format!("ALTER TABLE {created} REPLICA IDENTITY {what}")),
-            );
+            ddl.extend(replica.map(|what| ddl::replica_identity(created, what)));
             let owner = table.owner.iter();
-            ddl.extend(owner.map(|owner| format!("ALTER TABLE {created} OWNER TO {owner}")));
+            ddl.extend(owner.map(|owner| ddl::give(created, owner)));
         }
         Ok(ddl)
     }
+}
+
+/// Returns the error about what is in the way.
+fn refused(table: &Table, obstacles: &[Obstacle]) -> Error {
+    let message = format!("cannot partition table {}", table.relation.label());
+    let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
+    let why = obstacles.iter().map(|it| format!("{}.", sentence(&it.why)));
+    let error = why.fold(error, Error::with_detail);
+    let next = obstacles.iter().map(|it| it.next.clone());
+    next.fold(error, Error::with_hint)
 }
 
 /// Returns what prevents a unique index from being one of the partitioned table.
@@ -214,10 +210,8 @@ fn key_obstacle(
     let column =
         index.nullable.first().filter(|_| index.constraint == Some(Constraint::Primary))?;
     let why = format!("column {column} accepts NULL, which a primary key does not");
-    let next =
-        format!("ALTER TABLE {} ALTER COLUMN {column} SET NOT NULL;", table.relation.label())
-            .into();
-    Some(Obstacle { why, next })
+    let next = alter_column(&table.relation.label(), column, "SET NOT NULL") + ";";
+    Some(Obstacle { why, next: next.into() })
 }
 
 /// Returns a text with a capital letter in front.

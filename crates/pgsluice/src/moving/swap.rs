@@ -3,10 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 
-use super::sql::definitions::{DESCRIBED, LATE};
+use super::sql::ddl;
+use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
+use super::sql::locks::{ATTEMPT, GIVE_UP, IN_THE_WAY};
 use super::survey::{NewIndex, Survey};
 use super::table::widened;
 use crate::control::Control;
@@ -14,7 +16,7 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::pg::connect::Link;
-use crate::pg::sql::{COMMIT_DURABLY, literal, lock_exclusively};
+use crate::pg::sql::{COMMIT_DURABLY, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
 
 /// A pause between two attempts, in terms of how long one waits: others wait behind it.
@@ -22,19 +24,6 @@ const REST: u32 = 10;
 
 /// Between two notices about who is in the way.
 const NOTICE: Duration = Duration::from_secs(10);
-
-/// Begins an attempt, which a lock that others hold may end.
-const ATTEMPT: &str = "SAVEPOINT pgsluice_swap";
-
-/// Ends an attempt; the locks that it took are released.
-const GIVE_UP: &str = "ROLLBACK TO SAVEPOINT pgsluice_swap";
-
-/// Names those who hold a lock on table `$1`, but for this session.
-const IN_THE_WAY: &str = "
-SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')
-FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-WHERE l.relation = $1 AND l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
-  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 /// What the swap needs to know, read before it.
 pub(super) struct Swap<'a> {
@@ -63,8 +52,8 @@ impl<'a> Swap<'a> {
         let late = client.query(LATE, &[&survey.table.oid]).await?;
         let mut sequences = Vec::new();
         for (identity, old) in &survey.identities {
-            let sql = "SELECT pg_get_serial_sequence($1, $2)";
-            let new = client.query_one(sql, &[&survey.root.to_string(), &identity.column]).await?;
+            let new =
+                client.query_one(SEQUENCE, &[&survey.root.to_string(), &identity.column]).await?;
             let new: Option<String> = new.get(0);
             let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
             sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
@@ -113,7 +102,7 @@ impl<'a> Swap<'a> {
     async fn attempt(&self, control: &Control, last: &str) -> Result<()> {
         let client = &self.link.client;
         let locking = async {
-            let timeout = format!("SET LOCAL lock_timeout = {}", self.max_lock.as_millis().max(1));
+            let timeout = lock_timeout(self.max_lock);
             let lock = lock_exclusively(std::iter::once(&self.survey.table.relation));
             Ok(client.batch_execute(&[ATTEMPT, &timeout, &lock].join("; ")).await?)
         };
@@ -129,29 +118,22 @@ impl<'a> Swap<'a> {
 
     fn statements(&self) -> Vec<String> {
         let Survey { table, root, old, indexes, .. } = self.survey;
-        let own = &table.relation;
-        let schema = quoted(&own.schema);
+        let Relation { schema, name: own } = &table.relation;
         let mut statements = Vec::new();
         for (new, sequence, ..) in &self.sequences {
-            statements.push(format!(
-                "SELECT setval({}, last_value, is_called) FROM {sequence}",
-                literal(new.as_bytes())
-            ));
+            statements.push(ddl::go_on(new, sequence));
         }
         for (new, sequence, name, old) in &self.sequences {
-            statements.push(format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(old)));
-            statements.push(format!("ALTER SEQUENCE {new} RENAME TO {}", quoted(name)));
+            statements.push(ddl::rename_sequence(sequence, old));
+            statements.push(ddl::rename_sequence(new, name));
         }
-        let rename = |kind: &str, from: &str, to: &str| {
-            format!("ALTER {kind} {schema}.{} RENAME TO {}", quoted(from), quoted(to))
-        };
-        statements.push(rename("TABLE", &own.name, &old.name));
+        statements.push(ddl::rename("TABLE", schema, own, &old.name));
         for NewIndex { index, old, .. } in indexes {
-            statements.push(rename("INDEX", &index.name, old));
+            statements.push(ddl::rename("INDEX", schema, &index.name, old));
         }
-        statements.push(rename("TABLE", &root.name, &own.name));
+        statements.push(ddl::rename("TABLE", schema, &root.name, own));
         for NewIndex { index, new, .. } in indexes {
-            statements.push(rename("INDEX", new, &index.name));
+            statements.push(ddl::rename("INDEX", schema, new, &index.name));
         }
         statements.extend(self.late.iter().cloned());
         statements
@@ -161,9 +143,7 @@ impl<'a> Swap<'a> {
     async fn check_carried(&self) -> Result<()> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
-        let find = "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                    WHERE n.nspname = $1 AND c.relname = $2";
-        let oid: u32 = client.query_one(find, &[schema, name]).await?.get(0);
+        let oid: u32 = client.query_one(OID, &[schema, name]).await?.get(0);
         let now = described(client, oid).await?;
         let lost = self.described.iter().find(|thing| !now.contains(thing));
         let gained = now.iter().find(|thing| !self.described.contains(thing));

@@ -1,14 +1,14 @@
 //! The table that is moved: what it is, and what its indexes and foreign keys are.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
-use super::sql::definitions::{FACTS, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES};
+use super::sql::ddl;
+use super::sql::definitions::{FACTS, FIND, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES};
 use super::sql::values;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::sql::literal;
 
 /// The kind of pg_class that a plain table has.
 const PLAIN: &str = "r";
@@ -66,12 +66,8 @@ pub(super) struct Identity {
 
 /// Returns the oid and the name of table `name`, which the session looks up as its user would.
 pub(super) async fn find(client: &Client, name: &str) -> Result<(Oid, Relation)> {
-    let sql = "SELECT c.oid, n.nspname, c.relname
-               FROM pg_catalog.pg_class c
-               JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-               WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)";
     let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
-    let row = if is_number { None } else { client.query_opt(sql, &[&name]).await? };
+    let row = if is_number { None } else { client.query_opt(FIND, &[&name]).await? };
     let row = row.ok_or_else(|| {
         Error::new(Kind::Server, format!("relation \"{name}\" does not exist"))
             .with_sqlstate("42P01")
@@ -136,10 +132,10 @@ impl Table {
         Ok(rows.iter().map(index).collect())
     }
 
-    /// Returns the foreign keys: each with its name, quoted, and its definition.
+    /// Returns the foreign keys: each with its name and its definition.
     pub(super) async fn foreign_keys(&self, client: &Client) -> Result<Vec<(String, String)>> {
         let rows = client.query(FOREIGN_KEYS, &[&self.oid]).await?;
-        Ok(rows.iter().map(|row| (quoted(row.get(0)), row.get(1))).collect())
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Returns the stored generated columns, quoted, with their expressions.
@@ -173,20 +169,11 @@ impl Index {
 
     /// Returns the statement that creates it on `table`, with the name `name` if there is one.
     pub(super) fn create(&self, table: &Relation, name: Option<&str>) -> String {
-        let Self { definition, tablespace, .. } = self;
-        let name = name.map(quoted);
         let statement = match self.constraint {
-            Some(_) => {
-                let name = name.map(|name| format!("CONSTRAINT {name} ")).unwrap_or_default();
-                format!("ALTER TABLE {table} ADD {name}{definition}")
-            }
-            None => {
-                let unique = if self.is_unique { "UNIQUE " } else { "" };
-                let name = name.map(|name| format!("{name} ")).unwrap_or_default();
-                format!("CREATE {unique}INDEX {name}ON {table} USING {definition}")
-            }
+            Some(_) => ddl::add_constraint(table, name, &self.definition),
+            None => ddl::create_index(table, name, self.is_unique, &self.definition),
         };
-        format!("SET default_tablespace TO {}; {statement}", literal(tablespace.as_bytes()))
+        ddl::in_tablespace(&self.tablespace, &statement)
     }
 }
 

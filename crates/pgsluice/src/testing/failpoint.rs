@@ -7,7 +7,7 @@
 //! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 26] = [
     "load::begun",
     "split::taken",
     "payload::closed",
@@ -29,6 +29,11 @@ pub const NAMES: [&str; 21] = [
     "exchange::committed",
     "load::closing",
     "load::closed",
+    "moving::created",
+    "moving::copied",
+    "moving::built",
+    "moving::committing",
+    "moving::committed",
 ];
 
 /// Comes to the point `name`.

@@ -1,6 +1,21 @@
 //! What a table is, by the statements that make another table like it. To be run under
 //! [`crate::pg::sql::DEPARSE_SETTINGS`].
 
+/// Finds the table that the name `$1` stands for in the session's own search_path: oid, schema and name.
+pub(in crate::moving) const FIND: &str = "
+SELECT c.oid, n.nspname, c.relname
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)";
+
+/// Finds table `$2` of schema `$1`.
+pub(in crate::moving) const OID: &str = "
+SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2";
+
+/// Returns the sequence of an identity column `$2` of table `$1`, qualified and quoted.
+pub(in crate::moving) const SEQUENCE: &str = "SELECT pg_get_serial_sequence($1, $2)";
+
 /// Returns facts about table `$1`: its kind, owner, size in bytes, estimated rows, the clauses that end the
 /// definition of a leaf, the tablespace of the whole, and whether its columns may be NULL.
 pub(in crate::moving) const FACTS: &str = "
@@ -256,3 +271,16 @@ SELECT kind, name, concat_ws(', ', VARIADIC parts) FROM (
     JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
 ) AS described (kind, name, parts)
 ORDER BY kind, name, parts";
+
+/// Lists the tables of tree `$1`, parents first: oid, parent, name, bound, key, whether the key has an expression, and
+/// its columns.
+pub(in crate::moving) const TREE: &str = "
+SELECT c.oid, i.inhparent, c.relname::text, pg_get_expr(c.relpartbound, 0), pg_get_partkeydef(c.oid),
+       COALESCE(0 = ANY (p.partattrs::int2[]), false),
+       ARRAY(SELECT a.attname::text FROM pg_attribute a
+             WHERE a.attrelid = c.oid AND a.attnum = ANY (p.partattrs::int2[]))
+FROM pg_partition_tree($1::oid::regclass) t
+JOIN pg_class c ON c.oid = t.relid
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
+ORDER BY t.level, c.relname";

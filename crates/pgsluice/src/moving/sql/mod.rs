@@ -1,5 +1,7 @@
 //! The statements of a move.
 
+pub(super) mod ddl;
 pub(super) mod definitions;
+pub(super) mod locks;
 pub(super) mod preflight;
 pub(super) mod values;

@@ -22,7 +22,8 @@ part (classid, objid) AS (
     UNION SELECT 'pg_constraint'::regclass::oid, con.oid FROM t JOIN pg_constraint con ON con.conrelid = t.oid
 ),
 other AS (
-    SELECT DISTINCT d.classid, d.objid, d.objsubid, t.oid AS own_oid
+    SELECT DISTINCT CASE WHEN r.oid IS NULL THEN pg_describe_object(d.classid, d.objid, d.objsubid)
+                         ELSE pg_describe_object('pg_class'::regclass, r.ev_class, 0) END AS what
     FROM t CROSS JOIN part p
     JOIN pg_depend d ON d.refclassid = p.classid AND d.refobjid = p.objid
     LEFT JOIN part itself ON (itself.classid, itself.objid) = (d.classid, d.objid)
@@ -146,7 +147,7 @@ SELECT why, next FROM (
     JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
     WHERE NOT pg_has_role(v.relowner, 'USAGE')
     UNION ALL
-    SELECT format('%s depends on it', pg_describe_object(classid, objid, objsubid)),
+    SELECT format('%s depends on it', what),
            'Drop it, and create it again afterwards.'
     FROM other
     UNION ALL

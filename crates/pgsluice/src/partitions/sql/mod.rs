@@ -1,4 +1,5 @@
 //! The statements that make partitions and drop them, and the questions about their bounds.
 
 pub(crate) mod drops;
+mod series;
 pub(crate) mod steps;

@@ -15,7 +15,7 @@ pub(crate) struct Counting {
     /// The key's type with its modifier, as SQL has it.
     pub(crate) ty: String,
     /// The type that is computed in.
-    base: &'static str,
+    pub(super) base: &'static str,
 }
 
 /// A range that exists: its ends as text, None where it has none.
@@ -128,7 +128,7 @@ impl Counting {
     }
 
     /// The least and the greatest value of an integer type: a bound can be neither below nor above.
-    fn ends(&self) -> Option<(i64, i64)> {
+    pub(super) fn ends(&self) -> Option<(i64, i64)> {
         match self.ty.as_str() {
             "smallint" => Some((i16::MIN.into(), i16::MAX.into())),
             "integer" => Some((i32::MIN.into(), i32::MAX.into())),
@@ -245,45 +245,6 @@ impl Counting {
              SELECT {first}::{ty}::text, CASE WHEN {is_bound} THEN hi::{ty}::text END, sum(n)::int8
              FROM c GROUP BY lo, hi ORDER BY lo"
         )
-    }
-
-    /// Returns adjacent ranges from the one that contains the first of `extent` to the one that contains the last, and
-    /// `ahead` more. Stops behind `limit` ranges.
-    pub(crate) async fn series(
-        &self,
-        client: &impl GenericClient,
-        step: &str,
-        extent: (&str, &str),
-        ahead: usize,
-        limit: usize,
-    ) -> Result<Vec<(String, Option<String>)>> {
-        let Self { ty, base } = self;
-        let first = self.wanted(client, &[], step, &[(extent.0.to_owned(), 1)]).await?;
-        let Some(WantedRange { lower, .. }) = first.into_iter().next() else {
-            return Ok(Vec::new());
-        };
-        let step_type = if self.is_time() { "interval" } else { "numeric" };
-        let most = self.ends().map(|(_, most)| most);
-        let is_bound =
-            |end: &str| most.map_or("true".to_owned(), |most| format!("{end} <= {most}"));
-        let sql = format!(
-            "WITH RECURSIVE given AS (SELECT $1::text::{ty}::{base} AS anchor, $2::text::{step_type} AS step,
-                                             $3::text::{ty}::{base} AS last),
-             r (k, beyond) AS (
-                 SELECT 0::int8, 0::int8
-                 UNION ALL
-                 SELECT k + 1, CASE WHEN anchor + (k + 1) * step > last THEN beyond + 1 ELSE 0 END
-                 FROM r, given
-                 WHERE k < $5::int8 AND (anchor + (k + 1) * step <= last OR beyond < $4::int8)
-                   AND {next})
-             SELECT (anchor + k * step)::{ty}::text, CASE WHEN {end} THEN (anchor + (k + 1) * step)::{ty}::text END
-             FROM r, given ORDER BY k",
-            next = is_bound("anchor + (k + 1) * step"),
-            end = is_bound("anchor + (k + 1) * step"),
-        );
-        let [ahead, limit] = [ahead, limit].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-        let rows = client.query(&sql, &[&lower, &step, &extent.1, &ahead, &limit]).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Returns the number of steps between each of `lower` and the nearest beginning of `ranges`, if they have one.

@@ -1,0 +1,101 @@
+//! The statements that create a partitioned table and what belongs to it, and those that rename.
+
+use pgsluice_core::catalog::{Relation, quoted};
+
+use crate::ledger::sql::moves::MARK;
+use crate::pg::sql::literal;
+
+/// Creates the partitioned table `root` like the table `own`, without indexes.
+pub(in crate::moving) fn create_root(
+    root: &Relation,
+    own: &Relation,
+    key: &str,
+    tablespace: &str,
+) -> [String; 2] {
+    [
+        format!(
+            "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS) \
+             PARTITION BY {key}{tablespace}"
+        ),
+        format!("COMMENT ON TABLE {root} IS {}", literal(MARK.as_bytes())),
+    ]
+}
+
+/// Takes all privileges on a table from a role, which is quoted.
+pub(in crate::moving) fn revoke(table: &Relation, role: &str) -> String {
+    format!("REVOKE ALL ON {table} FROM {role}")
+}
+
+/// Sets the replica identity of a table to `FULL` or `NOTHING`.
+pub(in crate::moving) fn replica_identity(table: &Relation, what: &str) -> String {
+    format!("ALTER TABLE {table} REPLICA IDENTITY {what}")
+}
+
+/// Gives a table to a role, which is quoted.
+pub(in crate::moving) fn give(table: &Relation, role: &str) -> String {
+    format!("ALTER TABLE {table} OWNER TO {role}")
+}
+
+/// Creates an index of the definition that follows `USING`.
+pub(in crate::moving) fn create_index(
+    table: &Relation,
+    name: Option<&str>,
+    is_unique: bool,
+    definition: &str,
+) -> String {
+    let unique = if is_unique { "UNIQUE " } else { "" };
+    let name = name.map(|name| quoted(name) + " ").unwrap_or_default();
+    format!("CREATE {unique}INDEX {name}ON {table} USING {definition}")
+}
+
+/// Adds a constraint of this definition.
+pub(in crate::moving) fn add_constraint(
+    table: &Relation,
+    name: Option<&str>,
+    definition: &str,
+) -> String {
+    let name = name.map(|name| format!("CONSTRAINT {} ", quoted(name))).unwrap_or_default();
+    format!("ALTER TABLE {table} ADD {name}{definition}")
+}
+
+/// Adds a foreign key whose rows are checked by a statement of their own, which lets others write to the other table.
+pub(in crate::moving) fn add_foreign_key(
+    table: &Relation,
+    name: &str,
+    definition: &str,
+) -> [String; 2] {
+    [
+        add_constraint(table, Some(name), definition) + " NOT VALID",
+        format!("ALTER TABLE {table} VALIDATE CONSTRAINT {}", quoted(name)),
+    ]
+}
+
+/// Puts indexes into a tablespace; an empty name is the database's own.
+pub(in crate::moving) fn in_tablespace(name: &str, statement: &str) -> String {
+    format!("SET default_tablespace TO {}; {statement}", literal(name.as_bytes()))
+}
+
+/// Gathers the statistics of a table and its partitions.
+pub(in crate::moving) fn analyze(table: &Relation) -> String {
+    format!("ANALYZE {table}")
+}
+
+/// Drops a table, whose name is quoted.
+pub(in crate::moving) fn drop_table(table: &str) -> String {
+    format!("DROP TABLE {table}")
+}
+
+/// Renames something of a kind that has schemas.
+pub(in crate::moving) fn rename(kind: &str, schema: &str, from: &str, to: &str) -> String {
+    format!("ALTER {kind} {}.{} RENAME TO {}", quoted(schema), quoted(from), quoted(to))
+}
+
+/// Renames a sequence whose name is quoted.
+pub(in crate::moving) fn rename_sequence(sequence: &str, to: &str) -> String {
+    format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(to))
+}
+
+/// Lets the sequence `new` go on where the sequence `old` is.
+pub(in crate::moving) fn go_on(new: &str, old: &str) -> String {
+    format!("SELECT setval({}, last_value, is_called) FROM {old}", literal(new.as_bytes()))
+}

@@ -1,0 +1,26 @@
+//! The locks of a move, and who is in their way.
+
+/// Begins a look at the table before its lock is waited for.
+pub(in crate::moving) const LOOK: &str = "SAVEPOINT pgsluice_look";
+
+/// Ends the look, and gives the session its search_path back.
+pub(in crate::moving) const END_LOOK: &str = "ROLLBACK TO SAVEPOINT pgsluice_look";
+
+/// Begins an attempt to swap, which a lock that others hold may end.
+pub(in crate::moving) const ATTEMPT: &str = "SAVEPOINT pgsluice_swap";
+
+/// Ends an attempt; the locks that it took are released.
+pub(in crate::moving) const GIVE_UP: &str = "ROLLBACK TO SAVEPOINT pgsluice_swap";
+
+/// How long dropping a tree waits for a lock.
+pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
+
+/// Takes the lock of a move until the end of the transaction, unless another session has it.
+pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
+
+/// Names those who hold a lock on table `$1`, but for this session.
+pub(in crate::moving) const IN_THE_WAY: &str = "
+SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE l.relation = $1 AND l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
