@@ -99,6 +99,24 @@ fn each_command_prints_what_the_schema_says(server: Server) {
     let list = printed(&run(&bench, "ledger list"), "ledger_list");
     assert_eq!(list.as_array().unwrap().len(), 2);
     printed(&run(&bench, "ledger show a"), "ledger_show");
+    moves_print_what_the_schema_says(&bench);
+}
+
+fn moves_print_what_the_schema_says(bench: &Bench) {
+    bench.session.run(
+        "CREATE TABLE plain AS SELECT generate_series(1, 10) AS id; CREATE UNIQUE INDEX ON plain (id);
+         CREATE MATERIALIZED VIEW seen AS SELECT * FROM plain",
+    );
+    let line = "partition plain --by HASH(id) --leaves 2 --offline";
+    let plan = printed(&run(bench, &format!("{line} --plan")), "partition_plan");
+    assert_eq!((&plan["leaves"], &plan["old_table"]), (&0.into(), &"public.plain_old".into()));
+    assert_eq!(plan["obstacles"].as_array().unwrap().len(), 1, "{plan}");
+    assert_eq!(printed(&run(bench, line), "failure")["exit_status"], 2);
+    bench.session.run("DROP MATERIALIZED VIEW seen");
+    let plan = printed(&run(bench, &format!("{line} --plan")), "partition_plan");
+    assert_eq!((&plan["leaves"], plan["ddl"].as_array().map(Vec::len)), (&2.into(), Some(4)));
+    assert_eq!(printed(&run(bench, "partition status"), "partition_status"), Value::Array(vec![]));
+    assert_eq!(printed(&run(bench, line), "partition")["rows"], 10);
 }
 
 fn failures_print_what_the_schema_says(server: Server) {

@@ -20,7 +20,6 @@ const POINTS: &[(&str, bool)] = &[
     ("moving::created", false),
     ("payload::sent", false),
     ("payload::committed", false),
-    ("load::closed", false),
     ("moving::copied", false),
     ("moving::built", false),
     ("moving::committing", false),
@@ -64,6 +63,7 @@ fn what_is_left_is_aborted(server: Server) {
     assert!(status.stdout.contains("pgsluice partition abort public.events"), "{status:?}");
     let json = case.run(&["status", "--json"]);
     let moves: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(moves[0]["tree"], "public.events_new", "{moves}");
     assert_eq!(
         (&moves[0]["phase"], &moves[0]["is_running"]),
         (&"index".into(), &false.into()),

@@ -166,7 +166,7 @@ fn arguments_that_make_no_sense(server: Server) {
             &["events", "--by", "RANGE (nope)", "--step=month", "--offline"],
             "column \"nope\" of table public.events does not exist",
         ),
-        (&["events", "--by", "RANGE (v)", "--step=1", "--offline"], "neither a number nor a date"),
+        (&["before", "--by", "RANGE (v)", "--step=1", "--offline"], "neither a number nor a date"),
         (&["events", "--by", "RANGE (placed)", "--step=-1 month", "--offline"], "is not positive"),
         (
             &["events", "--by", "RANGE (placed)", "--step=soon", "--offline"],

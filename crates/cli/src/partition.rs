@@ -253,7 +253,6 @@ fn summary(moved: &Moved) -> String {
         "\n  the old table is {old_table}; drop it when it is no longer needed"
     ));
     changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));
-    moved.notes.iter().for_each(|note| text.push_str(&format!("\n  {note}")));
     text
 }
 
@@ -265,7 +264,6 @@ fn planned(plan: &MovePlan) -> String {
     };
     let mut lines = vec![
         format!("table    {table}, {rows}, {} and {} of indexes", bytes(*size), bytes(*index_bytes)),
-        format!("becomes  {}", count(*leaves as u64, "leaf", "leaves")),
         format!("disk     needs about {} more until {} is dropped", bytes(size + index_bytes), plan.old_table),
         "locks    SHARE while rows are copied: others read, nobody writes; ACCESS EXCLUSIVE for the swap".to_owned(),
     ];
@@ -274,7 +272,10 @@ fn planned(plan: &MovePlan) -> String {
         lines.push(format!("refused  {why}"));
         lines.push(format!("         {next}"));
     }
-    lines.push(String::new());
+    if *leaves > 0 {
+        lines.insert(1, format!("becomes  {}", count(*leaves as u64, "leaf", "leaves")));
+        lines.push(String::new());
+    }
     lines.extend(plan.ddl.iter().map(|statement| format!("{statement};")));
     lines.join("\n")
 }

@@ -136,6 +136,8 @@ pub struct TargetOptions {
     pub max_new_partitions: usize,
     /// Where rows go in the end.
     pub sink: Sink,
+    /// Whether the table is dropped if the load fails: its error says nothing of rows in it.
+    pub(crate) is_scratch: bool,
 }
 
 impl Default for TargetOptions {
@@ -146,6 +148,7 @@ impl Default for TargetOptions {
             step: None,
             max_new_partitions: DEFAULT_MAX_NEW_PARTITIONS,
             sink: Sink::default(),
+            is_scratch: false,
         }
     }
 }

@@ -23,8 +23,14 @@ const RULES: u32 = 1;
 pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Job { input, target, changes, speed, safety } = job;
     // Which partitions are made, and where the rows end in the table, is no property of a row.
-    let TargetOptions { table: _, create_partitions: _, step: _, max_new_partitions: _, sink: _ } =
-        target;
+    let TargetOptions {
+        table: _,
+        create_partitions: _,
+        step: _,
+        max_new_partitions: _,
+        sink: _,
+        is_scratch: _,
+    } = target;
     let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary: _, native } = speed;
     // How carefully rows are stored does not change them. The ledger knows the rows that were rejected. Only
     // a replacing load removes rows: if it went on where another had stopped, it would remove the rows of that one.

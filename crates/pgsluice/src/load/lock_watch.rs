@@ -36,6 +36,11 @@ const LEAVE: Duration = Duration::from_millis(10);
 /// The last notice about each session that waits.
 type Said = BTreeMap<i32, String>;
 
+/// Does `work`, and says who holds a lock that its sessions wait for.
+pub(crate) fn watched<T>(target: &Target, control: &Control, work: impl FnOnce() -> T) -> T {
+    super::watched::watched(work, |over| watch(None, target, control, over))
+}
+
 /// Watches the sessions of a load until `over`; `timeout` is how long one of them may wait for a lock.
 pub(crate) fn watch(
     timeout: Option<Duration>,

@@ -97,7 +97,7 @@ impl Attempt<'_> {
     /// Adds to an error before the first row what is in the table. If no row can be, there is no need to say so.
     fn explain_early(&self, error: Error) -> Error {
         let asks = self.control.may_have_rows() || error.kind() == Kind::Interrupted;
-        if asks { with_committed(error, self.control) } else { error }
+        if asks { self.left_by(error) } else { error }
     }
 
     fn load_small(&self) -> Result<Tried> {
@@ -240,7 +240,12 @@ impl Attempt<'_> {
             true => error,
             false => self.runtime.block_on(hints::explain_duplicate(error, job, target)),
         };
-        with_committed(error, control)
+        self.left_by(error)
+    }
+
+    /// Adds to an error what is in the table.
+    fn left_by(&self, error: Error) -> Error {
+        if self.job.target.is_scratch { error } else { with_committed(error, self.control) }
     }
 
     /// Adds to an error the mistake that may be behind it. Once rows are in the table, its command would double them.

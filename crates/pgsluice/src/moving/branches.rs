@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{Relation, Strategy, quoted};
 use tokio_postgres::Client;
 
 use super::spec::{Level, MOST_LEAVES, Shape};
-use super::sql::definitions::TREE;
+use super::sql::definitions::{KEYS, TREE};
 use super::sql::values::{distinct, extent};
 use super::table::{Table, find};
 use crate::error::kind::Kind;
@@ -18,8 +18,6 @@ use crate::pg::sql::{RESET_SEARCH_PATH, create_partition, literal, portable};
 pub(super) struct Branches {
     /// The partition key of the table, as `PARTITION BY` has it.
     pub(super) key: String,
-    /// The columns of all keys; `None` if a key has an expression.
-    pub(super) key_columns: Option<Vec<String>>,
     pub(super) below: Vec<Branch>,
 }
 
@@ -38,12 +36,15 @@ type Bound = (String, String);
 
 impl Branches {
     /// Returns the partitions of `shape` that the rows of `table` need.
-    pub(super) async fn of(shape: &Shape, table: &Table, client: &Client) -> Result<Self> {
-        let schema = table.relation.schema.as_str();
-        let mut names = TakenNames::new(steps::taken(client, &[schema]).await?);
+    pub(super) async fn of(
+        shape: &Shape,
+        table: &Table,
+        client: &Client,
+        names: &mut TakenNames,
+    ) -> Result<Self> {
         let branches = match &shape.like {
-            Some(tree) => like(tree, table, client, &mut names).await?,
-            None => by_levels(shape, table, client, &mut names).await?,
+            Some(tree) => like(tree, table, client, names).await?,
+            None => by_levels(shape, table, client, names).await?,
         };
         let leaves = branches.leaves().len();
         if leaves > MOST_LEAVES {
@@ -117,13 +118,7 @@ async fn by_levels(
     }
     let keys: Vec<String> = shape.levels.iter().map(Level::sql).collect();
     let below = branches(&table.relation.schema, &table.relation.name, &keys[1..], &bounds, names);
-    let mut key_columns = Vec::new();
-    for column in shape.levels.iter().flat_map(|level| &level.columns) {
-        if !key_columns.contains(column) {
-            key_columns.push(column.clone());
-        }
-    }
-    Ok(Branches { key: keys[0].clone(), key_columns: Some(key_columns), below })
+    Ok(Branches { key: keys[0].clone(), below })
 }
 
 /// Returns the partitions of the first of `bounds`, each with those of the next ones below it.
@@ -279,6 +274,24 @@ struct Copied {
     key: Option<String>,
 }
 
+/// Returns the columns of all partition keys; `None` if a key has an expression. Looks names up as the session does.
+pub(super) async fn key_columns(shape: &Shape, client: &Client) -> Result<Option<Vec<String>>> {
+    let mut columns: Vec<String> = match &shape.like {
+        None => shape.levels.iter().flat_map(|level| level.columns.clone()).collect(),
+        Some(tree) => {
+            let (oid, _) = find(client, tree).await?;
+            let rows = client.query(KEYS, &[&oid]).await?;
+            if rows.iter().any(|row| row.get(0)) {
+                return Ok(None);
+            }
+            rows.iter().flat_map(|row| row.get::<_, Vec<String>>(1)).collect()
+        }
+    };
+    columns.sort();
+    columns.dedup();
+    Ok(Some(columns))
+}
+
 async fn like(
     tree: &str,
     table: &Table,
@@ -286,9 +299,8 @@ async fn like(
     names: &mut TakenNames,
 ) -> Result<Branches> {
     client.batch_execute(RESET_SEARCH_PATH).await?;
-    let found = find(client, tree).await;
+    let (oid, relation) = find(client, tree).await?;
     client.batch_execute(steps::SESSION).await?;
-    let (oid, relation) = found?;
     let rows = client.query(TREE, &[&oid]).await?;
     let copied = |row: &tokio_postgres::Row| Copied {
         oid: row.get(0),
@@ -303,17 +315,12 @@ async fn like(
         let message = format!("\"{}\" is not a partitioned table", relation.label());
         return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
     };
-    let has_expression = rows.iter().any(|row| row.get(5));
-    let mut columns: Vec<String> =
-        rows.iter().flat_map(|row| row.get::<_, Vec<String>>(6)).collect();
-    columns.sort();
-    columns.dedup();
     let below = copy(&tables, root, &table.relation.schema, &table.relation.name, names);
     if below.is_empty() {
         let message = format!("\"{}\" has no partitions", relation.label());
         return Err(Error::new(Kind::Usage, message).with_sqlstate("42809"));
     }
-    Ok(Branches { key, key_columns: (!has_expression).then_some(columns), below })
+    Ok(Branches { key, below })
 }
 
 /// Returns partitions like those of `parent`, named after their own parent `name`.

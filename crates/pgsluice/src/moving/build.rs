@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use pgsluice_core::catalog::Relation;
 
+use super::branches::Branches;
 use super::sql::ddl;
 use super::survey::Survey;
 use crate::control::Control;
@@ -15,16 +16,21 @@ use crate::pg::statements::{self, Statement};
 /// Makes the tree complete, over up to `jobs` connections.
 pub(super) async fn build(
     survey: &Survey,
+    branches: &Branches,
     jobs: usize,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
-    let leaves = survey.branches.leaves();
+    let leaves = branches.leaves();
     let of_leaves: Vec<Vec<Statement>> =
         leaves.iter().map(|leaf| of_leaf(survey, leaf)).filter(|task| !task.is_empty()).collect();
     control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
     statements::run(&of_leaves, jobs, target, control).await?;
-    statements::run(&[of_root(survey)], 1, target, control).await
+    let label = survey.table.relation.label();
+    control.progress.wait_for(Some(format!("completing the new table of {label}")));
+    let completed = statements::run(&[of_root(survey)], 1, target, control).await;
+    control.progress.wait_for(None);
+    completed
 }
 
 fn of_leaf(survey: &Survey, leaf: &Relation) -> Vec<Statement> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+use super::branches::Branches;
 use super::sql::locks::{END_LOOK, LOOK};
 use super::survey::Survey;
 use super::{Move, record};
@@ -25,6 +26,7 @@ pub(super) struct Hold {
     /// The session, in the transaction that holds the lock.
     pub(super) link: Link,
     pub(super) survey: Survey,
+    pub(super) branches: Branches,
 }
 
 /// Opens a session that looks names up as its user would.
@@ -37,10 +39,7 @@ pub(super) async fn open(target: &Target, control: &Control) -> Result<Link> {
 impl Hold {
     /// Locks the table when all that write to it have ended, and looks at it. Refuses what is in the way before that.
     pub(super) fn take(it: &Move, runtime: &Runtime, control: &Control) -> Result<Self> {
-        watched(
-            || runtime.block_on(Self::lock(it, control)),
-            |over| lock_watch::watch(None, &it.target, control, over),
-        )
+        lock_watch::watched(&it.target, control, || runtime.block_on(Self::lock(it, control)))
     }
 
     async fn lock(it: &Move, control: &Control) -> Result<Self> {
@@ -66,13 +65,14 @@ impl Hold {
                     .with_sqlstate("55000")
                     .with_hint("Run the command again."));
             }
-            let survey = Survey::make(client, table, shape, *widens_keys).await?;
+            let mut survey = Survey::make(client, table, shape, *widens_keys).await?;
             survey.check()?;
             survey.check_generated(client).await?;
-            Ok(survey)
+            let branches = survey.branches(shape, client).await?;
+            Ok((survey, branches))
         };
-        let survey = link.canceller.unless_stopped(control, locking).await?;
-        Ok(Self { link, survey })
+        let (survey, branches) = link.canceller.unless_stopped(control, locking).await?;
+        Ok(Self { link, survey, branches })
     }
 
     /// Does `work`, and stops it if the session has ended: the rows that it copies are of no use without the lock.
@@ -100,6 +100,7 @@ impl Hold {
         let label = self.survey.table.relation.label();
         let message = format!("the session that kept others from writing to {label} has ended");
         let error = Error::new(Kind::Server, message).with_sqlstate("08006").permanent();
+        let error = error.only_hint("Run the command again.");
         let why = self.link.ending().map(|why| format!("The server reported: {why}."));
         why.into_iter().fold(error, Error::with_detail)
     }

@@ -41,7 +41,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::job::{DEFAULT_LEDGER, InputOptions, Job, SpeedOptions};
 pub use crate::ledger::sql::moves::MoveEntry;
-use crate::load::Load;
+use crate::load::{Load, lock_watch};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::source::Relation;
@@ -99,13 +99,13 @@ pub struct MovePlan {
     pub bytes: u64,
     /// Bytes of its indexes, which the tree needs as well.
     pub index_bytes: u64,
-    /// The number of leaves.
+    /// The number of leaves; 0 if something prevents the move.
     pub leaves: usize,
     /// What prevents the move, and what to do about it.
     pub obstacles: Vec<[String; 2]>,
     /// What will differ afterwards.
     pub changes: Vec<String>,
-    /// The statements that create the tree.
+    /// The statements that create the tree; none if something prevents the move.
     pub ddl: Vec<String>,
     /// The name that the table will have.
     pub old_table: String,
@@ -124,12 +124,10 @@ pub struct Moved {
     pub old_table: String,
     /// How long the whole took.
     pub seconds: f64,
-    /// How long the swap kept readers out.
+    /// How long readers waited at most in one attempt of the swap.
     pub locked_seconds: f64,
     /// What differs from the table as it was.
     pub changes: Vec<String>,
-    /// What was found out while rows were copied.
-    pub notes: Vec<String>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -159,10 +157,15 @@ impl Move {
         runtime()?.block_on(async {
             let link = hold::open(&self.target, control).await?;
             let looking = async {
-                let survey =
-                    Survey::make(&link.client, &self.table, &self.shape, self.widens_keys).await?;
-                let ddl = survey.ddl(&link.client).await?;
-                Ok(MovePlan::new(survey, ddl))
+                let Self { table, shape, widens_keys, .. } = self;
+                let mut survey = Survey::make(&link.client, table, shape, *widens_keys).await?;
+                let (mut leaves, mut ddl) = (0, Vec::new());
+                if survey.obstacles.is_empty() {
+                    let branches = survey.branches(shape, &link.client).await?;
+                    leaves = branches.leaves().len();
+                    ddl = survey.ddl(&branches, &link.client).await?;
+                }
+                Ok(MovePlan::new(survey, leaves, ddl))
             };
             link.canceller.unless_stopped(control, looking).await
         })
@@ -178,6 +181,7 @@ impl Move {
         let began = Instant::now();
         // Its sessions live as long as it does.
         let runtime = runtime()?;
+        runtime.block_on(record::clean(self, control))?;
         let hold = Hold::take(self, &runtime, control)?;
         let record = runtime.block_on(Record::create(self, &hold, control))?;
         match self.fill(&hold, &record, &runtime, control) {
@@ -201,29 +205,38 @@ impl Move {
         let load = Load::new(self.job(survey), self.target.clone());
         let summary = hold.watched(runtime, control, || load.run(control))?;
         failpoint("moving::copied");
-        runtime.block_on(async {
-            record.advance("index").await?;
-            build::build(survey, self.speed.jobs, &self.target, control).await?;
-            failpoint("moving::built");
-            if self.verifies {
-                record.advance("verify").await?;
-                verify::verify(survey, &self.target, control).await?;
-            }
-            record.advance("swap").await?;
-            let swap = Swap::prepare(survey, &hold.link, self.max_lock).await?;
-            let locked = swap.run(control, &record.forget()).await?;
-            Ok(Moved {
-                table: survey.table.relation.label(),
-                rows: summary.rows_loaded,
-                leaves: survey.branches.leaves().len(),
-                old_table: survey.old.label(),
-                seconds: 0.0,
-                locked_seconds: locked.as_secs_f64(),
-                changes: survey.changes.clone(),
-                notes: summary.notes,
-                warnings: summary.warnings,
-            })
+        let finishing = self.finish(hold, record, control);
+        let locked = lock_watch::watched(&self.target, control, || runtime.block_on(finishing))?;
+        Ok(Moved {
+            table: survey.table.relation.label(),
+            rows: summary.rows_loaded,
+            leaves: hold.branches.leaves().len(),
+            old_table: survey.old.label(),
+            seconds: 0.0,
+            locked_seconds: locked.as_secs_f64(),
+            changes: survey.changes.clone(),
+            warnings: summary.warnings,
         })
+    }
+
+    /// Completes the tree, which has all rows, and swaps it in. Returns how long readers waited at most.
+    async fn finish(
+        &self,
+        hold: &Hold,
+        record: &Record<'_>,
+        control: &Control,
+    ) -> Result<Duration> {
+        let survey = &hold.survey;
+        record.advance("index").await?;
+        build::build(survey, &hold.branches, self.speed.jobs, &self.target, control).await?;
+        failpoint("moving::built");
+        if self.verifies {
+            record.advance("verify").await?;
+            verify::verify(survey, &hold.link, &self.target, control).await?;
+        }
+        record.advance("swap").await?;
+        let swap = Swap::prepare(survey, &hold.link, self.max_lock).await?;
+        swap.run(control, &record.forget()).await
     }
 
     /// Returns the load that copies the rows.
@@ -231,20 +244,22 @@ impl Move {
         let mut job = Job::new(survey.root.to_string());
         job.input = InputOptions::of_relation(Relation::new(survey.table.relation.to_string()));
         job.speed = self.speed.clone();
-        job.safety.ledger = Some(self.ledger.clone());
+        job.target.is_scratch = true;
+        // Without the lock the rows are of no use, so there is nothing to resume.
+        job.safety.ledger = None;
         job
     }
 }
 
 impl MovePlan {
-    fn new(survey: Survey, ddl: Vec<String>) -> Self {
-        let Survey { table, branches, obstacles, changes, old, .. } = survey;
+    fn new(survey: Survey, leaves: usize, ddl: Vec<String>) -> Self {
+        let Survey { table, obstacles, changes, old, .. } = survey;
         Self {
             table: table.relation.label(),
             rows_estimated: (table.rows >= 0.0).then_some(table.rows as u64),
             bytes: table.bytes,
             index_bytes: table.index_bytes,
-            leaves: branches.leaves().len(),
+            leaves,
             obstacles: obstacles
                 .into_iter()
                 .map(|it| [it.why, it.next.spelled(ToString::to_string)])

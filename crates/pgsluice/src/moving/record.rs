@@ -33,25 +33,16 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Drops what an earlier move of the table has left. Then creates the tree and the record, in one transaction.
+    /// Creates the tree and the record, in one transaction.
     pub(super) async fn create(it: &'a Move, hold: &Hold, control: &Control) -> Result<Self> {
         let survey = &hold.survey;
         let schema = Schema::new(&it.ledger);
         let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
-        let ddl = survey.ddl(&hold.link.client).await?;
+        let ddl = survey.ddl(&hold.branches, &hold.link.client).await?;
         let creating = async {
             let client = &link.client;
             client.batch_execute(DEPARSE_SETTINGS).await?;
             schema.make(client, Access::Write).await?;
-            let relation = survey.table.oid;
-            let left =
-                schema.moves(client).await?.into_iter().find(|left| left.relation == relation);
-            if let Some(left) = left {
-                remove(&schema, client, &left).await?;
-                control
-                    .progress
-                    .notice(format!("dropped what an earlier move of {} left", left.table));
-            }
             let own = survey.table.relation.to_string();
             let label = survey.table.relation.label();
             let record = schema.record_move(&own, &label, &survey.root.to_string(), &Run::new());
@@ -64,9 +55,10 @@ impl<'a> Record<'a> {
             )?;
             client.batch_execute(COMMIT_DURABLY).await?;
             failpoint("moving::created");
-            Ok(relation)
+            Ok(())
         };
-        let relation = link.canceller.unless_stopped(control, creating).await?;
+        link.canceller.unless_stopped(control, creating).await?;
+        let relation = survey.table.oid;
         Ok(Self { target: &it.target, schema, relation, client: link.client })
     }
 
@@ -97,6 +89,26 @@ impl<'a> Record<'a> {
                 .with_hint("To drop them, use " + command("partition abort") + "."),
         }
     }
+}
+
+/// Drops what an earlier move of the table has left.
+pub(super) async fn clean(it: &Move, control: &Control) -> Result<()> {
+    let cleaning = async {
+        let client = connect::connect(&it.target).await?;
+        let (oid, _) = super::table::find(&client, &it.table).await?;
+        let schema = Schema::new(&it.ledger);
+        client.batch_execute(&[DEPARSE_SETTINGS, BEGIN].join(";")).await?;
+        let moves = schema.moves(&client).await?;
+        if let Some(left) = moves.iter().find(|left| left.relation == oid)
+            && lock(&client, oid).await?
+        {
+            remove(&schema, &client, left).await?;
+            let table = &left.table;
+            control.progress.notice(format!("dropped what an earlier move of {table} has left"));
+        }
+        Ok(())
+    };
+    control.stop.unless_stopped(cleaning).await
 }
 
 /// Returns the moves in the ledger, the earliest first.

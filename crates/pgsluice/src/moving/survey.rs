@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 
-use super::branches::Branches;
+use super::branches::{Branches, key_columns};
 use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
@@ -13,13 +13,12 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::partitions::names::TakenNames;
 use crate::partitions::sql::steps;
-use crate::pg::sql::{DEPARSE_SETTINGS, alter_column};
+use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 
-/// What a move finds and will do.
+/// What a move finds.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub(super) table: Table,
-    pub(super) branches: Branches,
     pub(super) indexes: Vec<NewIndex>,
     /// Each with its name and its definition.
     pub(super) foreign_keys: Vec<(String, String)>,
@@ -31,6 +30,7 @@ pub(super) struct Survey {
     pub(super) obstacles: Vec<Obstacle>,
     /// What will differ, in words.
     pub(super) changes: Vec<String>,
+    names: TakenNames,
 }
 
 /// An index, and what it and its successor are called meanwhile.
@@ -53,7 +53,7 @@ pub(super) struct Obstacle {
 }
 
 impl Survey {
-    /// Looks at table `name`, in a transaction of the session's own, which then reads names in `pg_catalog` only.
+    /// Looks at table `name`, but not at its rows. From then on the session reads names in `pg_catalog` only.
     pub(super) async fn make(
         client: &Client,
         name: &str,
@@ -61,8 +61,8 @@ impl Survey {
         widens: bool,
     ) -> Result<Self> {
         let (oid, relation) = find(client, name).await?;
-        // Bounds are computed in the session's own time zone, everything else is deparsed.
-        client.batch_execute(steps::SESSION).await?;
+        let key = key_columns(shape, client).await?;
+        client.batch_execute(DEPARSE_SETTINGS).await?;
         let table = Table::read(client, oid, relation).await?;
         let rows = client.query(OBSTACLES, &[&oid]).await?;
         let obstacle = |row: &tokio_postgres::Row| Obstacle {
@@ -70,26 +70,17 @@ impl Survey {
             next: row.get::<_, String>(1).into(),
         };
         let mut obstacles: Vec<Obstacle> = rows.iter().map(obstacle).collect();
-        let branches = match Branches::of(shape, &table, client).await {
-            // What is in the way may be why there are none.
-            Err(_) if !obstacles.is_empty() => return Err(refused(&table, &obstacles)),
-            branches => branches?,
-        };
-        client.batch_execute(DEPARSE_SETTINGS).await?;
 
         let schema = table.relation.schema.clone();
         let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
-        branches.tables().iter().for_each(|branch| _ = names.free(&schema, &branch.name));
         let mut free = |name: &str, suffix| names.free(&schema, &format!("{name}{suffix}"));
         let root = free(&table.relation.name, "_new");
         let old = free(&table.relation.name, "_old");
         let mut changes = Vec::new();
         let mut indexes = Vec::new();
-        for mut index in
-            table.indexes(client, branches.key_columns.as_deref().unwrap_or_default()).await?
-        {
+        for mut index in table.indexes(client, key.as_deref().unwrap_or_default()).await? {
             let was = index.definition.clone();
-            let obstacle = key_obstacle(&table, &index, &branches, widens);
+            let obstacle = key_obstacle(&table, &index, key.is_some(), widens);
             let widened = if obstacle.is_some() { None } else { index.widen() };
             obstacles.extend(obstacle);
             if widened.is_some() {
@@ -108,17 +99,16 @@ impl Survey {
         };
         let identities = identities.into_iter().map(renamed).collect();
         let foreign_keys = table.foreign_keys(client).await?;
-        Ok(Self {
-            table,
-            branches,
-            indexes,
-            foreign_keys,
-            identities,
-            root,
-            old,
-            obstacles,
-            changes,
-        })
+        Ok(Self { table, indexes, foreign_keys, identities, root, old, obstacles, changes, names })
+    }
+
+    /// Returns the partitions that the rows of the table need.
+    pub(super) async fn branches(&mut self, shape: &Shape, client: &Client) -> Result<Branches> {
+        // Bounds are computed in the session's own time zone, everything else is deparsed in UTC.
+        client.batch_execute(&[RESET_SETTINGS, steps::SESSION].join(";")).await?;
+        let branches = Branches::of(shape, &self.table, client, &mut self.names).await?;
+        client.batch_execute(DEPARSE_SETTINGS).await?;
+        Ok(branches)
     }
 
     /// Refuses a move that something is in the way of.
@@ -152,8 +142,8 @@ impl Survey {
     }
 
     /// Returns the statements that create the partitioned table and its partitions, without indexes.
-    pub(super) async fn ddl(&self, client: &Client) -> Result<Vec<String>> {
-        let Self { table, branches, root, .. } = self;
+    pub(super) async fn ddl(&self, branches: &Branches, client: &Client) -> Result<Vec<String>> {
+        let Self { table, root, .. } = self;
         let own = &table.relation;
         let mut ddl = Vec::from(ddl::create_root(root, own, &branches.key, &table.tablespace));
         ddl.extend(branches.create(root, &table.options));
@@ -183,14 +173,9 @@ fn refused(table: &Table, obstacles: &[Obstacle]) -> Error {
 }
 
 /// Returns what prevents a unique index from being one of the partitioned table.
-fn key_obstacle(
-    table: &Table,
-    index: &Index,
-    branches: &Branches,
-    widens: bool,
-) -> Option<Obstacle> {
+fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -> Option<Obstacle> {
     let name = &index.name;
-    if index.is_unique && branches.key_columns.is_none() {
+    if index.is_unique && !has_columns {
         let why = format!("unique key {name} cannot contain the expression of the partition key");
         let next = format!("Drop {name}, or partition by columns.").into();
         return Some(Obstacle { why, next });
@@ -210,7 +195,7 @@ fn key_obstacle(
     let column =
         index.nullable.first().filter(|_| index.constraint == Some(Constraint::Primary))?;
     let why = format!("column {column} accepts NULL, which a primary key does not");
-    let next = alter_column(&table.relation.label(), column, "SET NOT NULL") + ";";
+    let next = ddl::refuse_null(&table.relation.label(), column) + ";";
     Some(Obstacle { why, next: next.into() })
 }
 

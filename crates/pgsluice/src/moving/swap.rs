@@ -63,16 +63,16 @@ impl<'a> Swap<'a> {
         Ok(Self { survey, link, max_lock, late, described, sequences })
     }
 
-    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement. Returns for how long
-    /// the table was locked.
+    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement. Returns how long
+    /// one attempt made readers wait at most.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Duration> {
         let mut noticed: Option<Instant> = None;
+        let mut longest = Duration::ZERO;
         loop {
             let began = Instant::now();
-            let error = match self.attempt(control, last).await {
-                Ok(()) => return Ok(began.elapsed()),
-                Err(error) => error,
-            };
+            let attempt = self.attempt(control, last).await;
+            longest = longest.max(began.elapsed());
+            let Err(error) = attempt else { return Ok(longest) };
             if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
                 return Err(error);
             }

@@ -1,26 +1,36 @@
 //! The proof before the swap: the tree has as many rows as the table, and the same sum over the text of all of them.
+//!
+//! The session that holds the lock reads the table. Another one would wait behind a session that waits for the lock.
+
+use futures_util::future::try_join;
 
 use super::sql::values::fingerprint;
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::pg::connect;
+use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql::DEPARSE_SETTINGS;
 
 /// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well.
-pub(super) async fn verify(survey: &Survey, target: &Target, control: &Control) -> Result<()> {
+pub(super) async fn verify(
+    survey: &Survey,
+    hold: &Link,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
     let Survey { table, root, .. } = survey;
     let label = table.relation.label();
     control.progress.wait_for(Some(format!("comparing the new table with {label}")));
-    let columns = &table.columns;
-    let [table, tree] = [format!("ONLY {}", table.relation), root.to_string()];
-    let both = futures_util::future::try_join(
-        sums(fingerprint(&table, columns), target, control),
-        sums(fingerprint(&tree, columns), target, control),
-    );
-    let ((table_rows, table_sum), (tree_rows, tree_sum)) = both.await?;
+    let link = control.stop.unless_stopped(connect::open(target)).await?;
+    link.client.batch_execute(DEPARSE_SETTINGS).await?;
+    let own = format!("ONLY {}", table.relation);
+    let ((table_rows, table_sum), (tree_rows, tree_sum)) = try_join(
+        sums(hold, fingerprint(&own, &table.columns), control),
+        sums(&link, fingerprint(&root.to_string(), &table.columns), control),
+    )
+    .await?;
     control.progress.wait_for(None);
     if (table_rows, &table_sum) == (tree_rows, &tree_sum) {
         return Ok(());
@@ -35,10 +45,8 @@ pub(super) async fn verify(survey: &Survey, target: &Target, control: &Control) 
     Err(error.with_detail(detail))
 }
 
-async fn sums(sql: String, target: &Target, control: &Control) -> Result<(i64, String)> {
-    let link = control.stop.unless_stopped(connect::open(target)).await?;
+async fn sums(link: &Link, sql: String, control: &Control) -> Result<(i64, String)> {
     let asking = async {
-        link.client.batch_execute(DEPARSE_SETTINGS).await?;
         let row = link.client.query_one(&sql, &[]).await?;
         Ok((row.get(0), row.get(1)))
     };

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{Relation, quoted};
 
 use crate::ledger::sql::moves::MARK;
-use crate::pg::sql::literal;
+use crate::pg::sql::{alter_column, literal};
 
 /// Creates the partitioned table `root` like the table `own`, without indexes.
 pub(in crate::moving) fn create_root(
@@ -73,6 +73,11 @@ pub(in crate::moving) fn add_foreign_key(
 /// Puts indexes into a tablespace; an empty name is the database's own.
 pub(in crate::moving) fn in_tablespace(name: &str, statement: &str) -> String {
     format!("SET default_tablespace TO {}; {statement}", literal(name.as_bytes()))
+}
+
+/// Returns the statement by which a user lets a column refuse NULL; the names are quoted where they must be.
+pub(in crate::moving) fn refuse_null(table: &str, column: &str) -> String {
+    alter_column(table, column, "SET NOT NULL")
 }
 
 /// Gathers the statistics of a table and its partitions.

@@ -192,6 +192,25 @@ SELECT sql FROM (
     JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
     JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
     UNION ALL
+    -- The sequence of an identity column is a new one.
+    SELECT 11, nth, s.relname, sql
+    FROM t
+    JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype = 'i'
+                        AND d.classid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S',
+    LATERAL (
+        SELECT 1, format('REVOKE ALL ON SEQUENCE %I.%I FROM PUBLIC, %s', s.relnamespace::regnamespace::text, s.relname,
+                         s.relowner::regrole)
+        UNION ALL
+        SELECT 1 + nth, format('GRANT %s ON SEQUENCE %I.%I TO %s%s', privilege_type, s.relnamespace::regnamespace::text,
+                               s.relname, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+                               CASE WHEN is_grantable AND grantee <> s.relowner THEN ' WITH GRANT OPTION' END)
+        FROM aclexplode(COALESCE(s.relacl, acldefault('s', s.relowner)))
+             WITH ORDINALITY AS acl (grantor, grantee, privilege_type, is_grantable, nth)
+        UNION ALL
+        SELECT 100, format('COMMENT ON SEQUENCE %I.%I IS %L', s.relnamespace::regnamespace::text, s.relname,
+                           obj_description(s.oid, 'pg_class'))) AS of_sequence (nth, sql)
+    UNION ALL
     SELECT 12, oid::int8, '', format('CREATE OR REPLACE VIEW %s%s AS %s', format('%I.%I', c.nspname, c.relname),
            ' WITH (' || (SELECT string_agg(format('%I = %L', option_name, option_value), ', ')
                          FROM pg_options_to_table(view_.reloptions)) || ')',
@@ -259,7 +278,11 @@ SELECT kind, name, concat_ws(', ', VARIADIC parts) FROM (
     FROM t JOIN pg_statistic_ext s ON s.stxrelid = t.oid
     UNION ALL
     SELECT 'sequence', s.relname, ARRAY[d.deptype::text, (SELECT attname FROM pg_attribute a
-                                         WHERE a.attrelid = t.oid AND a.attnum = d.refobjsubid)::text]
+                                         WHERE a.attrelid = t.oid AND a.attnum = d.refobjsubid)::text,
+                 'comment ' || obj_description(s.oid, 'pg_class'),
+                 (SELECT string_agg(concat_ws(' ', grantee, privilege_type, is_grantable), ', '
+                                    ORDER BY grantee, privilege_type)
+                  FROM aclexplode(COALESCE(s.relacl, acldefault('s', s.relowner))))]
     FROM t
     JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype IN ('a', 'i')
                         AND d.classid = 'pg_class'::regclass
@@ -272,15 +295,21 @@ SELECT kind, name, concat_ws(', ', VARIADIC parts) FROM (
 ) AS described (kind, name, parts)
 ORDER BY kind, name, parts";
 
-/// Lists the tables of tree `$1`, parents first: oid, parent, name, bound, key, whether the key has an expression, and
-/// its columns.
+/// Lists the tables of tree `$1`, parents first: oid, parent, name, bound, and key.
 pub(in crate::moving) const TREE: &str = "
-SELECT c.oid, i.inhparent, c.relname::text, pg_get_expr(c.relpartbound, 0), pg_get_partkeydef(c.oid),
-       COALESCE(0 = ANY (p.partattrs::int2[]), false),
-       ARRAY(SELECT a.attname::text FROM pg_attribute a
-             WHERE a.attrelid = c.oid AND a.attnum = ANY (p.partattrs::int2[]))
+SELECT c.oid, i.inhparent, c.relname::text, pg_get_expr(c.relpartbound, 0), pg_get_partkeydef(c.oid)
 FROM pg_partition_tree($1::oid::regclass) t
 JOIN pg_class c ON c.oid = t.relid
 LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
-LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
 ORDER BY t.level, c.relname";
+
+/// Returns, of each partition key in tree `$1`, whether it has an expression, and its columns. Names are qualified:
+/// the session's search_path is the user's.
+pub(in crate::moving) const KEYS: &str = "
+SELECT 0 OPERATOR(pg_catalog.=) ANY (p.partattrs::pg_catalog.int2[]),
+       ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
+             WHERE a.attrelid OPERATOR(pg_catalog.=) p.partrelid
+               AND a.attnum OPERATOR(pg_catalog.=) ANY (p.partattrs::pg_catalog.int2[]))
+FROM pg_catalog.pg_partition_tree($1::pg_catalog.oid::pg_catalog.regclass) t
+JOIN pg_catalog.pg_partitioned_table p
+    ON p.partrelid OPERATOR(pg_catalog.=) t.relid::pg_catalog.oid";

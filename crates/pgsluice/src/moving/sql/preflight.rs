@@ -85,6 +85,12 @@ SELECT why, next FROM (
            format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname)
     FROM t JOIN pg_constraint con ON con.confrelid = t.oid AND con.contype = 'f'
     UNION ALL
+    SELECT format('role %s may not refer to %s, as foreign key %I does', role, confrelid::regclass, conname),
+           format('GRANT REFERENCES ON %s TO %s;', confrelid::regclass, role)
+    FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND con.contype = 'f',
+         LATERAL (VALUES (relowner::regrole), (current_user::regrole)) AS r (role)
+    WHERE NOT has_table_privilege(role, confrelid, 'REFERENCES')
+    UNION ALL
     SELECT format('constraint %I is not valid, so that rows may violate it', conname),
            format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', own, conname)
     FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND NOT convalidated
@@ -148,7 +154,7 @@ SELECT why, next FROM (
     WHERE NOT pg_has_role(v.relowner, 'USAGE')
     UNION ALL
     SELECT format('%s depends on it', what),
-           'Drop it, and create it again afterwards.'
+           format('Drop %s, and create it again afterwards.', what)
     FROM other
     UNION ALL
     SELECT format('it belongs to extension %s', extname), 'Tables of extensions cannot be moved.'
