@@ -1,5 +1,5 @@
-//! A plain table becomes a partitioned one: same rows, same constraints, indexes, privileges and all else that its users
-//! see, whatever happens meanwhile; or it stays exactly what it was.
+//! Moves of plain tables: a table becomes partitioned with the same rows, constraints, indexes and privileges, or it does
+//! not change at all.
 
 mod carried;
 mod case;

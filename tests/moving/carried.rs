@@ -1,4 +1,4 @@
-//! What belongs to a table: after the move its users see the same.
+//! Everything that belongs to a table is the same after the move.
 
 use super::case::{Case, MONTHS};
 use crate::harness::{Role, Server, on_each_server};

@@ -1,4 +1,4 @@
-//! A table to move, and what its users see of it.
+//! A table to move, and its description from the catalog.
 
 use std::process::Stdio;
 
@@ -111,13 +111,13 @@ impl Case {
         assert_eq!(self.bench.value(&differ), "0", "{what}");
     }
 
-    /// Returns what the users of table `events` see of it, a line each.
+    /// Describes table `events` and everything that belongs to it.
     pub(super) fn seen(&self) -> Vec<Vec<Option<String>>> {
         self.bench.session.rows(SEEN)
     }
 }
 
-/// What the system's views and functions say of a table and of what belongs to it.
+/// Describes a table by the system's views and functions.
 const SEEN: &str = "
 SELECT 'column', a.attname, format_type(atttypid, atttypmod),
        concat_ws(' ', attnotnull, attidentity, attgenerated, attstorage, attcollation::regcollation, attoptions,

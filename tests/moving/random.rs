@@ -37,7 +37,7 @@ const KEYS: &[(&str, &str, &[&str])] = &[
     ("smallint", "h % 7", &["--by=LIST (k)", "--default-partition"]),
 ];
 
-/// Types of other columns, and an expression with values of them.
+/// Types of other columns, each with an expression for its values.
 const OTHERS: &[(&str, &str)] = &[
     ("text", "repeat(md5(h::text), h % 100)"),
     ("numeric(20,5)", "CASE h % 5 WHEN 0 THEN 'NaN'::numeric ELSE h / 3.0 END"),
@@ -61,7 +61,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("small", "h % 10"),
 ];
 
-/// What a table may have.
+/// Optional parts of a table.
 const BELONGINGS: &[&str] = &[
     "ALTER TABLE events ADD PRIMARY KEY (id, k)",
     "ALTER TABLE events ADD CONSTRAINT odd UNIQUE (id, k) DEFERRABLE",

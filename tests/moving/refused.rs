@@ -1,4 +1,4 @@
-//! What is in the way of a move is named before a lock is taken, with a next step that works; the table is untouched.
+//! Obstacles are reported before the table is locked, with a next step that works. The table does not change.
 
 use super::case::{Case, MONTHS};
 use crate::harness::{Role, Server, on_each_server};
@@ -12,7 +12,7 @@ on_each_server!([
     arguments_that_make_no_sense,
 ]);
 
-/// What prevents a move, and a part of the message; without a next step that is SQL.
+/// Obstacles whose next step is not SQL, each with a part of the message.
 const OTHERS: &[(&str, &str)] = &[
     (
         "CREATE MATERIALIZED VIEW m AS SELECT id FROM events",
@@ -30,7 +30,7 @@ const OTHERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What prevents a move, and the next step of the message, which clears the way.
+/// Obstacles, each with the statement that removes it, as the message has it.
 const STEPS: &[(&str, &str)] = &[
     (
         "CREATE TABLE other (id bigint, placed date, FOREIGN KEY (id, placed) REFERENCES events)",

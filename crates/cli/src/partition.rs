@@ -77,7 +77,7 @@ struct MoveArgs {
     /// Add the partition key to unique keys that lack it, which PostgreSQL requires
     #[arg(long)]
     widen_keys: bool,
-    /// Do not compare the rows of the new table with those of the old one before the swap
+    /// Skip the comparison of old and new rows before the swap
     #[arg(long)]
     no_verify: bool,
     /// Longest wait of one attempt to lock the table for the swap: 500ms, 2s [default: 500ms]
@@ -116,7 +116,7 @@ enum PartitionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Drop what an unfinished run has created beside a table; the table stays as it is
+    /// Drop the new partitions of an unfinished run; the table itself does not change
     Abort {
         /// The table, written as in SQL
         #[arg(add = complete::table())]

@@ -54,7 +54,7 @@ impl Branches {
         Ok(branches)
     }
 
-    /// Returns the statements that create the partitions of `root`; `options` ends those of leaves.
+    /// Returns the statements to create the partitions of `root`. Leaves get the clauses `options`.
     pub(super) fn create(&self, root: &Relation, options: &str) -> Vec<String> {
         let mut statements = Vec::new();
         for branch in &self.below {
@@ -121,7 +121,7 @@ async fn by_levels(
     Ok(Branches { key: keys[0].clone(), below })
 }
 
-/// Returns the partitions of the first of `bounds`, each with those of the next ones below it.
+/// Creates a level of partitions for each element of `bounds`, from the top.
 fn branches(
     schema: &str,
     parent: &str,
@@ -323,7 +323,7 @@ async fn like(
     Ok(Branches { key, below })
 }
 
-/// Returns partitions like those of `parent`, named after their own parent `name`.
+/// Copies the partitions of `parent`, with names that begin with `name`.
 fn copy(
     tables: &[Copied],
     parent: &Copied,

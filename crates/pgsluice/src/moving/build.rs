@@ -1,5 +1,5 @@
-//! What the leaves lack when their rows are in: indexes and foreign keys, over several connections at once. The
-//! partitioned table then takes over those of its leaves.
+//! Indexes and foreign keys, created after the rows are copied: first on the leaves, over several connections at once,
+//! then on the partitioned table, which adopts them.
 
 use std::sync::atomic::Ordering::Relaxed;
 

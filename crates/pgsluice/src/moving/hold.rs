@@ -21,7 +21,7 @@ use crate::pg::sql::{BEGIN, NO_LOCK_TIMEOUT, lock_shared};
 /// Between two looks whether the session is there.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A table that nobody else can write to.
+/// A table that other sessions can read but not write.
 pub(super) struct Hold {
     /// The session, in the transaction that holds the lock.
     pub(super) link: Link,
@@ -54,7 +54,7 @@ impl Hold {
                     format!("table {} is being partitioned by another process", relation.label());
                 return Err(Error::new(Kind::Server, message).with_sqlstate("55006"));
             }
-            // What is in the way is found before anybody waits for the lock.
+            // Obstacles are found before other sessions have to wait.
             client.batch_execute(LOOK).await?;
             Survey::make(client, table, shape, *widens_keys).await?.check()?;
             client.batch_execute(END_LOOK).await?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!     survey    what the table is, its leaves to be, what is in the way
-//!     lock      SHARE: others read, nobody writes
+//!     lock      SHARE: other sessions can read, but not write
 //!     create    the tree, without indexes, and the record of the move
 //!     copy      a load from the table into the tree
 //!     build     indexes and foreign keys of the leaves, then of the tree
@@ -70,11 +70,11 @@ pub const DEFAULT_MAX_LOCK: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Move {
-    /// The table's name as SQL takes it.
+    /// The table's name, written as in SQL.
     pub table: String,
-    /// What it is to become.
+    /// The partitions that it gets.
     pub shape: Shape,
-    /// The server.
+    /// The server that contains it.
     pub target: Target,
     /// How fast rows are copied and indexes are built.
     pub speed: SpeedOptions,
@@ -82,13 +82,13 @@ pub struct Move {
     pub ledger: String,
     /// Whether unique keys that lack the partition key get it.
     pub widens_keys: bool,
-    /// Whether the rows of the tree are compared with those of the table before the swap.
+    /// Whether old and new rows are compared before the swap.
     pub verifies: bool,
-    /// How long one attempt of the swap waits for locks.
+    /// The longest wait for locks in one attempt of the swap.
     pub max_lock: Duration,
 }
 
-/// What a move would do.
+/// The plan of a move.
 #[derive(Debug, Serialize)]
 pub struct MovePlan {
     /// The table.
@@ -99,19 +99,19 @@ pub struct MovePlan {
     pub bytes: u64,
     /// Bytes of its indexes, which the tree needs as well.
     pub index_bytes: u64,
-    /// The number of leaves; 0 if something prevents the move.
+    /// The number of leaves, or 0 if there are obstacles.
     pub leaves: usize,
-    /// What prevents the move, and what to do about it.
+    /// The obstacles, each with the next step.
     pub obstacles: Vec<[String; 2]>,
-    /// What will differ afterwards.
+    /// Differences between the table and the partitioned one.
     pub changes: Vec<String>,
-    /// The statements that create the tree; none if something prevents the move.
+    /// The statements that create the tree; empty if there are obstacles.
     pub ddl: Vec<String>,
-    /// The name that the table will have.
+    /// The future name of the original table.
     pub old_table: String,
 }
 
-/// What a move has done.
+/// The outcome of a move.
 #[derive(Debug, Serialize)]
 pub struct Moved {
     /// The table, which is partitioned now.
@@ -120,15 +120,15 @@ pub struct Moved {
     pub rows: u64,
     /// The number of leaves.
     pub leaves: usize,
-    /// The name of the table as it was.
+    /// The new name of the original table.
     pub old_table: String,
-    /// How long the whole took.
+    /// The duration of the move.
     pub seconds: f64,
-    /// How long readers waited at most in one attempt of the swap.
+    /// The longest wait of readers in one attempt of the swap.
     pub locked_seconds: f64,
-    /// What differs from the table as it was.
+    /// Differences from the original table.
     pub changes: Vec<String>,
-    /// What the user should know.
+    /// Warnings of the load.
     pub warnings: Vec<String>,
 }
 
@@ -151,7 +151,7 @@ impl Move {
     ///
     /// # Errors
     ///
-    /// Fails if the table or its rows do not fit the shape; obstacles are no error.
+    /// Fails if the table or its rows do not fit the shape. Obstacles do not cause an error.
     pub fn plan(&self, control: &Control) -> Result<MovePlan> {
         self.shape.check()?;
         runtime()?.block_on(async {
@@ -171,7 +171,7 @@ impl Move {
         })
     }
 
-    /// Blocks until the table is partitioned, or the move has failed and the table is as it was.
+    /// Blocks until the table is partitioned. If the move fails, the table is unchanged.
     ///
     /// # Errors
     ///

@@ -154,7 +154,7 @@ pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
     Ok(client.query_one(TRY_LOCK, &[&LOCK, &table.cast_signed()]).await?.get(0))
 }
 
-/// Drops the tree of a move that is not running, and removes its record; commits.
+/// Drops the tree of an unfinished move, removes its record, and commits.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
     let drop = left.tree.iter().map(|tree| drop_table(tree));
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();

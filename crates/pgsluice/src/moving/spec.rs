@@ -1,4 +1,4 @@
-//! What a table is to become: its levels of partitions.
+//! The levels of partitions that a table gets.
 
 use pgsluice_core::catalog::Strategy;
 
@@ -11,10 +11,10 @@ const MOST_LEVELS: usize = 2;
 /// The number of ranges that are created after the last one that has rows, unless told otherwise.
 pub const DEFAULT_AHEAD: usize = 3;
 
-/// The most leaves that a move creates.
+/// The largest number of leaves of a move.
 pub(super) const MOST_LEAVES: usize = 10_000;
 
-/// What a table is to become.
+/// The partitions that a table gets.
 ///
 /// ```
 /// use pgsluice::core::catalog::Strategy;

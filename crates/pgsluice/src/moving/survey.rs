@@ -1,4 +1,4 @@
-//! What a move finds and will do: the table, its partitions to be, and what is in the way.
+//! The survey of a table: its indexes and constraints, and the obstacles to a move.
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
@@ -15,7 +15,7 @@ use crate::partitions::names::TakenNames;
 use crate::partitions::sql::steps;
 use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 
-/// What a move finds.
+/// The survey of a table.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub(super) table: Table,
@@ -25,27 +25,27 @@ pub(super) struct Survey {
     pub(super) identities: Vec<(Identity, String)>,
     /// The partitioned table, until it gets the name of the table.
     pub(super) root: Relation,
-    /// The name that the table has afterwards.
+    /// The name of the original table after the swap.
     pub(super) old: Relation,
     pub(super) obstacles: Vec<Obstacle>,
-    /// What will differ, in words.
+    /// Differences between the table and the partitioned one, in words.
     pub(super) changes: Vec<String>,
     names: TakenNames,
 }
 
-/// An index, and what it and its successor are called meanwhile.
+/// An index, and the temporary names of it and of its successor.
 #[derive(Debug)]
 pub(super) struct NewIndex {
     pub(super) index: Index,
     /// The columns that were added to its key.
     pub(super) widened: Option<String>,
-    /// The name of the new one until the swap.
+    /// The name of the new one before the swap.
     pub(super) new: String,
-    /// The name of the old one from then on.
+    /// The name of the original one after the swap.
     pub(super) old: String,
 }
 
-/// What is in the way, and what to do about it.
+/// A reason why a table cannot be moved, and the next step.
 #[derive(Clone, Debug)]
 pub(super) struct Obstacle {
     pub(super) why: String,
@@ -116,7 +116,7 @@ impl Survey {
         if self.obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &self.obstacles)) }
     }
 
-    /// Refuses rows whose generated columns would change: the new leaves compute them anew.
+    /// Refuses rows whose generated columns would change, because the new leaves recompute them.
     pub(super) async fn check_generated(&self, client: &Client) -> Result<()> {
         let columns = self.table.generated(client).await?;
         if columns.is_empty() {

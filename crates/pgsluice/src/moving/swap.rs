@@ -22,10 +22,10 @@ use crate::testing::failpoint::failpoint;
 /// A pause between two attempts, in terms of how long one waits: others wait behind it.
 const REST: u32 = 10;
 
-/// Between two notices about who is in the way.
+/// The interval between two notices about lock holders.
 const NOTICE: Duration = Duration::from_secs(10);
 
-/// What the swap needs to know, read before it.
+/// The facts that the swap needs, read in advance.
 pub(super) struct Swap<'a> {
     survey: &'a Survey,
     /// Holds the lock on the table.

@@ -36,10 +36,10 @@ pub(super) struct Table {
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     pub(super) name: String,
-    /// Whether a primary key or unique constraint has it.
+    /// The constraint that uses it.
     pub(super) constraint: Option<Constraint>,
     pub(super) is_unique: bool,
-    /// What follows `USING`, or the definition of the constraint.
+    /// The text behind `USING`, or the definition of the constraint.
     pub(super) definition: String,
     pub(super) tablespace: String,
     /// Columns of the partition key that a unique index must contain and does not, quoted where they must be.
@@ -167,7 +167,7 @@ impl Index {
         Some(columns)
     }
 
-    /// Returns the statement that creates it on `table`, with the name `name` if there is one.
+    /// Returns the statement to create it on `table`, optionally with a name.
     pub(super) fn create(&self, table: &Relation, name: Option<&str>) -> String {
         let statement = match self.constraint {
             Some(_) => ddl::add_constraint(table, name, &self.definition),

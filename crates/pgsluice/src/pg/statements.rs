@@ -11,10 +11,10 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, sqlstate};
 
-/// A statement that the server deparsed, or a part of it.
+/// A deparsed statement.
 pub(crate) struct Statement {
     pub(crate) sql: String,
-    /// What it makes, for an error: "index a of public.b".
+    /// The object to create, for errors: "index a of public.b".
     pub(crate) what: String,
     /// Whether it builds an index, for the progress.
     pub(crate) is_index: bool,

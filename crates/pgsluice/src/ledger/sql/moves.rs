@@ -41,9 +41,9 @@ pub struct MoveEntry {
     pub(crate) relation: Oid,
     /// The table.
     pub table: String,
-    /// The partitioned table that is being built, if it is there; qualified and quoted.
+    /// The partitioned table under construction, qualified and quoted; `None` if it no longer exists.
     pub tree: Option<String>,
-    /// What is being done: copy, index, verify or swap.
+    /// The phase: copy, index, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
     pub begun: String,

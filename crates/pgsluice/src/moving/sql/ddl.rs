@@ -100,7 +100,7 @@ pub(in crate::moving) fn rename_sequence(sequence: &str, to: &str) -> String {
     format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(to))
 }
 
-/// Lets the sequence `new` go on where the sequence `old` is.
+/// Sets the sequence `new` to the position of the sequence `old`.
 pub(in crate::moving) fn go_on(new: &str, old: &str) -> String {
     format!("SELECT setval({}, last_value, is_called) FROM {old}", literal(new.as_bytes()))
 }

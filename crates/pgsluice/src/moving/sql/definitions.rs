@@ -1,4 +1,4 @@
-//! What a table is, by the statements that make another table like it. To be run under
+//! Descriptions of a table, and statements that make another table like it. To be run under
 //! [`crate::pg::sql::DEPARSE_SETTINGS`].
 
 /// Finds the table that the name `$1` stands for in the session's own search_path: oid, schema and name.
@@ -51,8 +51,8 @@ FROM (SELECT DISTINCT (aclexplode(defaclacl)).grantee FROM pg_default_acl
 WHERE grantee <> current_user::regrole";
 
 /// Returns the indexes of table `$1`: the name, the kind of its constraint, whether it is unique, the definition behind
-/// `USING` or of the constraint, the tablespace, those of the columns `$2` that its key lacks, and those of them
-/// that accept NULL.
+/// `USING` or of the constraint, the tablespace, the columns of `$2` that its key lacks, and the ones among them that
+/// accept NULL.
 pub(in crate::moving) const INDEXES: &str = "
 SELECT x.relname::text, con.contype::text, i.indisunique,
        CASE WHEN con.oid IS NULL

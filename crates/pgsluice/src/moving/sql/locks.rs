@@ -1,6 +1,6 @@
 //! The locks of a move, and who is in their way.
 
-/// Begins a look at the table before its lock is waited for.
+/// Begins a look at the table before it is locked.
 pub(in crate::moving) const LOOK: &str = "SAVEPOINT pgsluice_look";
 
 /// Ends the look, and gives the session its search_path back.
@@ -18,7 +18,7 @@ pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
 /// Takes the lock of a move until the end of the transaction, unless another session has it.
 pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
 
-/// Names those who hold a lock on table `$1`, but for this session.
+/// Lists the other sessions that hold a lock on table `$1`.
 pub(in crate::moving) const IN_THE_WAY: &str = "
 SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)

@@ -1,4 +1,4 @@
-//! The statements of a move.
+//! SQL of the moves.
 
 pub(super) mod ddl;
 pub(super) mod definitions;

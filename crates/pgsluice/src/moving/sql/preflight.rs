@@ -1,4 +1,4 @@
-//! What a partitioned table could not be, or what would be lost with the plain one.
+//! Obstacles: properties that a partitioned table cannot have, or that a move would lose.
 //!
 //! Whatever depends on the table and is not known to be carried over is refused.
 
