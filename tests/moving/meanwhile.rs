@@ -10,6 +10,7 @@ on_each_server!([
     readers_go_on,
     a_reader_delays_the_swap,
     other_work_is_not_swapped_away,
+    statistics_lock_one_leaf_at_a_time,
 ]);
 
 /// Returns how many sessions wait for a lock on a table.
@@ -120,4 +121,23 @@ fn other_work_is_not_swapped_away(server: Server) {
     let ended = running.ended();
     assert!(ended.status.success(), "{ended:?}");
     case.is_moved("a transaction that ends as the move begins");
+}
+
+/// While ANALYZE waits for a leaf, it holds no lock on another one, which autovacuum may want.
+fn statistics_lock_one_leaf_at_a_time(server: Server) {
+    let case = Case::with_events(server, 2000);
+    case.bench.session.run("ALTER TABLE events DROP CONSTRAINT events_pkey; DROP INDEX events_v");
+    let hold = case.bench.hold("moving::copied");
+    let running = case.start(&[&["events", "-q"], &MONTHS[..]].concat(), &hold.environment());
+    hold.wait();
+    let vacuum = case.bench.other();
+    vacuum.run("BEGIN; LOCK TABLE events_2026_02 IN SHARE UPDATE EXCLUSIVE MODE");
+    hold.let_go();
+    wait_until("ANALYZE", || waiting(&case, "events_2026_02") == 1);
+    let others =
+        "pg_locks WHERE relation IN ('events_2026_01'::regclass, 'events_2026_03'::regclass)";
+    assert_eq!(case.bench.count(others), 0);
+    vacuum.run("COMMIT");
+    assert!(running.ended().status.success());
+    case.is_moved("statistics");
 }

@@ -63,6 +63,7 @@ fn of_root(survey: &Survey) -> Vec<Statement> {
         what: format!("foreign key {name} on {label}"),
         is_index: false,
     });
+    // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
     let analyze = Statement {
         sql: ddl::analyze(root),
         what: format!("statistics of {label}"),

@@ -127,6 +127,11 @@ fn definitions() {
 }
 
 #[test]
+fn analyze_stays_a_statement_of_its_own() {
+    becomes("ANALYZE \"s\".\"t\"", "ANALYZE \"s\".\"t\"");
+}
+
+#[test]
 fn what_cannot_be_qualified_is_left_alone() {
     for deparsed in [
         "(a IS DISTINCT FROM b)",
