@@ -11,6 +11,7 @@ on_each_server!([
     a_table_of_another_role,
     storage_of_the_leaves,
     awkward_names,
+    indexes_and_keys_of_all_kinds,
 ]);
 
 /// A table with one of each thing.
@@ -218,4 +219,25 @@ fn awkward_names(server: Server) {
     let names =
         "SELECT string_agg(indexname, ' ' ORDER BY 1) FROM pg_indexes WHERE tablename = 'T 1'";
     assert_eq!(case.bench.value(names), format!("K\"1 {long}"));
+}
+
+fn indexes_and_keys_of_all_kinds(server: Server) {
+    let case = Case::new(server);
+    case.bench.session.run(
+        "CREATE TABLE p (k int PRIMARY KEY) PARTITION BY RANGE (k);
+         CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (50);
+         CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (50) TO (1000);
+         INSERT INTO p SELECT generate_series(1, 100);
+         CREATE TABLE events (id int, placed date, k int REFERENCES p, account_reference_number_of_customer int,
+             PRIMARY KEY (id, placed) WITH (fillfactor = 70),
+             CONSTRAINT twins UNIQUE (placed, id) WITH (fillfactor = 60) DEFERRABLE INITIALLY DEFERRED);
+         INSERT INTO events SELECT i, date '2026-01-01' + i % 60, 1 + i % 100, i FROM generate_series(1, 2000) AS i;
+         CREATE INDEX ON events (account_reference_number_of_customer, k);
+         CREATE INDEX ON events (account_reference_number_of_customer, id);
+         CREATE TABLE before AS SELECT * FROM events",
+    );
+    let seen = case.seen();
+    case.moves("events", &[&MONTHS[..], &["-j4"]].concat());
+    case.is_moved("indexes and keys of all kinds");
+    assert_eq!(case.seen(), seen);
 }

@@ -9,6 +9,7 @@ on_each_server!([
     writers_wait_and_lose_nothing,
     readers_go_on,
     a_reader_delays_the_swap,
+    changes_while_the_swap_waits,
     other_work_is_not_swapped_away,
     statistics_lock_one_leaf_at_a_time,
 ]);
@@ -105,6 +106,35 @@ fn a_reader_delays_the_swap(server: Server) {
         "{ended:?}"
     );
     case.is_moved("a reader that delays the swap");
+}
+
+/// What the lock of the move does not prevent is carried over as well, or refused.
+fn changes_while_the_swap_waits(server: Server) {
+    for (change, is_moved) in [
+        ("REVOKE ALL ON events FROM PUBLIC; GRANT DELETE ON events TO PUBLIC", true),
+        ("CREATE VIEW later AS SELECT count(*) AS rows FROM events", true),
+        ("DROP VIEW sooner", true),
+        ("CREATE OR REPLACE VIEW sooner AS SELECT id, v FROM events", true),
+        ("CREATE MATERIALIZED VIEW later AS SELECT id FROM events", false),
+    ] {
+        let case = Case::with_events(server, 2000);
+        case.bench
+            .session
+            .run("GRANT INSERT ON events TO PUBLIC; CREATE VIEW sooner AS SELECT id FROM events");
+        let reader = case.bench.other();
+        reader.run("BEGIN; SELECT FROM events LIMIT 1");
+        let arguments = [&["events", "-q", "--max-lock=50ms"], &MONTHS[..]].concat();
+        let running = case.start(&arguments, &[]);
+        let swaps = "pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'";
+        wait_until("the swap", || case.bench.count(swaps) > 0);
+        case.bench.session.run(change);
+        let seen = case.seen();
+        reader.run("COMMIT");
+        let ended = running.ended();
+        assert_eq!(ended.status.success(), is_moved, "{change}: {ended:?}");
+        assert_eq!(case.seen(), seen, "{change}");
+        assert_eq!(case.kind("events") == "p", is_moved, "{change}");
+    }
 }
 
 /// A column that is added between the survey and the lock is in the new table.

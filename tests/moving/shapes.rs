@@ -10,6 +10,7 @@ on_each_server!([
     too_many_partitions,
     the_shape_of_another_tree,
     names_that_are_taken,
+    casts_of_others_are_not_run,
 ]);
 
 /// The type of the key, values, arguments, and the names of the leaves.
@@ -204,4 +205,27 @@ fn names_that_are_taken(server: Server) {
     assert_eq!(moved["old_table"], "public.events_old_1", "{moved}");
     case.is_moved("names that are taken");
     assert_eq!(leaves(&case), "events_2026_01_1 events_2026_02");
+}
+
+/// A cast runs its owner's code with the rights of the role that reads the values.
+fn casts_of_others_are_not_run(server: Server) {
+    let case = Case::new(server);
+    case.bench.session.run(
+        "CREATE TYPE mood AS ENUM ('it''s', 'a \"b\\', 'NULL'); CREATE TABLE ran ();
+         CREATE FUNCTION shown(mood) RETURNS text LANGUAGE plpgsql AS
+             $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'x'; END $$;
+         CREATE FUNCTION read(text) RETURNS mood LANGUAGE plpgsql AS
+             $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'NULL'; END $$;
+         CREATE CAST (mood AS text) WITH FUNCTION shown(mood);
+         CREATE CAST (text AS mood) WITH FUNCTION read(text);
+         CREATE TABLE events (id int, k mood);
+         INSERT INTO events SELECT i, (enum_range(NULL::mood) || NULL::mood)[1 + i % 4] FROM generate_series(1, 20) AS i;
+         CREATE TABLE before AS SELECT * FROM events",
+    );
+    let by = ["--by=LIST (k)", "--offline"];
+    assert!(case.run(&[&["events", "--plan"], &by[..]].concat()).status.success());
+    case.moves("events", &by);
+    case.is_moved("a type with casts");
+    assert_eq!(leaves(&case), "events_a__b_ events_it_s events_null events_null_1");
+    assert_eq!(case.bench.count("ran"), 0);
 }

@@ -22,8 +22,12 @@ pub(super) async fn build(
     control: &Control,
 ) -> Result<()> {
     let leaves = branches.leaves();
-    let of_leaves: Vec<Vec<Statement>> =
-        leaves.iter().map(|leaf| of_leaf(survey, leaf)).filter(|task| !task.is_empty()).collect();
+    let of_leaves: Vec<Vec<Statement>> = leaves
+        .iter()
+        .zip(&survey.leaf_indexes)
+        .map(|(leaf, names)| of_leaf(survey, leaf, names))
+        .filter(|task| !task.is_empty())
+        .collect();
     control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
     statements::run(&of_leaves, jobs, target, control).await?;
     let label = survey.table.relation.label();
@@ -33,10 +37,10 @@ pub(super) async fn build(
     completed
 }
 
-fn of_leaf(survey: &Survey, leaf: &Relation) -> Vec<Statement> {
+fn of_leaf(survey: &Survey, leaf: &Relation, names: &[String]) -> Vec<Statement> {
     let label = leaf.label();
-    let indexes = survey.indexes.iter().map(|new| Statement {
-        sql: new.index.create(leaf, None),
+    let indexes = survey.indexes.iter().zip(names).map(|(new, name)| Statement {
+        sql: new.index.create(leaf, name),
         what: format!("index {} on {label}", new.index.name),
         is_index: true,
     });
@@ -54,12 +58,12 @@ fn of_root(survey: &Survey) -> Vec<Statement> {
     let root = &survey.root;
     let label = root.label();
     let indexes = survey.indexes.iter().map(|new| Statement {
-        sql: new.index.create(root, Some(&new.new)),
+        sql: new.index.create(root, &new.new),
         what: format!("index {} on {label}", new.index.name),
         is_index: false,
     });
     let foreign_keys = survey.foreign_keys.iter().map(|(name, definition)| Statement {
-        sql: ddl::add_constraint(root, Some(name), definition),
+        sql: ddl::add_constraint(root, name, definition),
         what: format!("foreign key {name} on {label}"),
         is_index: false,
     });

@@ -7,7 +7,7 @@ use tokio_postgres::types::Oid;
 
 use super::Move;
 use super::hold::Hold;
-use super::sql::ddl::drop_table;
+use super::sql::ddl::{OWN_TABLESPACE, drop_table};
 use super::sql::locks::{DROPPING, TRY_LOCK};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -46,7 +46,8 @@ impl<'a> Record<'a> {
             let own = survey.table.relation.to_string();
             let label = survey.table.relation.label();
             let record = schema.record_move(&own, &label, &survey.root.to_string(), &Run::new());
-            let statements = [BEGIN.to_owned()].into_iter().chain(ddl).chain([record]);
+            let begin = [BEGIN, OWN_TABLESPACE].map(str::to_owned);
+            let statements = begin.into_iter().chain(ddl).chain([record]);
             client.batch_execute(&statements.collect::<Vec<_>>().join(";\n")).await.map_err(
                 |error| {
                     Error::from(error)
@@ -128,16 +129,21 @@ pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
 /// Fails if the table is not being moved, or if the move is running.
 pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntry> {
     let client = connect::connect(target).await?;
-    let (oid, relation) = super::table::find(&client, name).await?;
-    let label = relation.label();
+    let found = super::table::find(&client, name).await;
     client.batch_execute(&[DEPARSE_SETTINGS, BEGIN].join(";")).await?;
     let schema = Schema::new(ledger);
     let moves = schema.moves(&client).await?;
-    let Some(left) = moves.into_iter().find(|left| left.relation == oid) else {
-        let message = format!("table {label} is not being partitioned");
+    // The table may be gone, and what was created beside it not.
+    let is_it = |left: &MoveEntry| match &found {
+        Ok((oid, _)) => left.relation == *oid,
+        Err(_) => left.table == name,
+    };
+    let Some(left) = moves.into_iter().find(is_it) else {
+        let message = format!("table {} is not being partitioned", found?.1.label());
         return Err(Error::new(Kind::Usage, message).with_sqlstate("55000"));
     };
-    if !lock(&client, oid).await? {
+    let label = &left.table;
+    if !lock(&client, left.relation).await? {
         let Run { host, pid, user, .. } = &left.run;
         let error = Error::new(Kind::Server, format!("table {label} is being partitioned"));
         return Err(error

@@ -30,6 +30,8 @@ pub(super) struct Survey {
     pub(super) obstacles: Vec<Obstacle>,
     /// Differences between the table and the partitioned one, in words.
     pub(super) changes: Vec<String>,
+    /// The names of the indexes of each leaf.
+    pub(super) leaf_indexes: Vec<Vec<String>>,
     names: TakenNames,
 }
 
@@ -64,12 +66,7 @@ impl Survey {
         let key = key_columns(shape, client).await?;
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let table = Table::read(client, oid, relation).await?;
-        let rows = client.query(OBSTACLES, &[&oid]).await?;
-        let obstacle = |row: &tokio_postgres::Row| Obstacle {
-            why: row.get(0),
-            next: row.get::<_, String>(1).into(),
-        };
-        let mut obstacles: Vec<Obstacle> = rows.iter().map(obstacle).collect();
+        let mut obstacles = obstacles_of(&table, client).await?;
 
         let schema = table.relation.schema.clone();
         let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
@@ -99,7 +96,22 @@ impl Survey {
         };
         let identities = identities.into_iter().map(renamed).collect();
         let foreign_keys = table.foreign_keys(client).await?;
-        Ok(Self { table, indexes, foreign_keys, identities, root, old, obstacles, changes, names })
+        changes.extend(foreign_keys.iter().map(|(name, _)| {
+            let old = &old.name;
+            format!("{old} keeps foreign key {name}: rows that it refers to can be deleted after {old} is dropped")
+        }));
+        Ok(Self {
+            table,
+            indexes,
+            foreign_keys,
+            identities,
+            root,
+            old,
+            obstacles,
+            changes,
+            leaf_indexes: Vec::new(),
+            names,
+        })
     }
 
     /// Returns the partitions that the rows of the table need.
@@ -108,12 +120,25 @@ impl Survey {
         client.batch_execute(&[RESET_SETTINGS, steps::SESSION].join(";")).await?;
         let branches = Branches::of(shape, &self.table, client, &mut self.names).await?;
         client.batch_execute(DEPARSE_SETTINGS).await?;
+        // Names that the server chooses for several connections at once can be the same.
+        let schema = &self.table.relation.schema;
+        for leaf in branches.leaves() {
+            let name = |new: &NewIndex| format!("{}_{}", leaf.name, new.index.name);
+            let names = self.indexes.iter().map(name);
+            self.leaf_indexes.push(names.map(|name| self.names.free(schema, &name).name).collect());
+        }
         Ok(branches)
     }
 
     /// Refuses a move that something is in the way of.
     pub(super) fn check(&self) -> Result<()> {
         if self.obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &self.obstacles)) }
+    }
+
+    /// Refuses the swap if something has come in the way since the survey.
+    pub(super) async fn check_again(&self, client: &Client) -> Result<()> {
+        let obstacles = obstacles_of(&self.table, client).await?;
+        if obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &obstacles)) }
     }
 
     /// Refuses rows whose generated columns would change, because the new leaves recompute them.
@@ -160,6 +185,15 @@ impl Survey {
         }
         Ok(ddl)
     }
+}
+
+async fn obstacles_of(table: &Table, client: &Client) -> Result<Vec<Obstacle>> {
+    let rows = client.query(OBSTACLES, &[&table.oid]).await?;
+    let obstacle = |row: &tokio_postgres::Row| Obstacle {
+        why: row.get(0),
+        next: row.get::<_, String>(1).into(),
+    };
+    Ok(rows.iter().map(obstacle).collect())
 }
 
 /// Returns the error about what is in the way.

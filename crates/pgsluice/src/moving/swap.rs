@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
-use super::sql::locks::{ATTEMPT, GIVE_UP, IN_THE_WAY};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY};
 use super::survey::{NewIndex, Survey};
 use super::table::widened;
 use crate::control::Control;
@@ -31,8 +31,6 @@ pub(super) struct Swap<'a> {
     /// Holds the lock on the table.
     link: &'a Link,
     max_lock: Duration,
-    late: Vec<String>,
-    described: Vec<Thing>,
     /// Sequences of identity columns: the new one, qualified and quoted, the old one, and the old one's name and the
     /// name that it gets.
     sequences: Vec<(String, String, String, String)>,
@@ -42,14 +40,13 @@ pub(super) struct Swap<'a> {
 type Thing = (String, String, String);
 
 impl<'a> Swap<'a> {
-    /// Reads what the table is, in the transaction that holds its lock.
+    /// Finds the new sequences.
     pub(super) async fn prepare(
         survey: &'a Survey,
         link: &'a Link,
         max_lock: Duration,
     ) -> Result<Self> {
         let client = &link.client;
-        let late = client.query(LATE, &[&survey.table.oid]).await?;
         let mut sequences = Vec::new();
         for (identity, old) in &survey.identities {
             let new =
@@ -58,9 +55,7 @@ impl<'a> Swap<'a> {
             let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
             sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
         }
-        let described = expected(survey, described(client, survey.table.oid).await?);
-        let late = late.iter().map(|row| row.get(0)).collect();
-        Ok(Self { survey, link, max_lock, late, described, sequences })
+        Ok(Self { survey, link, max_lock, sequences })
     }
 
     /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement. Returns how long
@@ -92,6 +87,7 @@ impl<'a> Swap<'a> {
     }
 
     async fn notice(&self, control: &Control) -> Result<()> {
+        self.link.client.batch_execute(FRESH).await?;
         let row = self.link.client.query_one(IN_THE_WAY, &[&self.survey.table.oid]).await?;
         let label = self.survey.table.relation.label();
         let who = row.get::<_, Option<String>>(0).unwrap_or_else(|| "nobody any more".to_owned());
@@ -107,8 +103,15 @@ impl<'a> Swap<'a> {
             Ok(client.batch_execute(&[ATTEMPT, &timeout, &lock].join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
-        client.batch_execute(&self.statements().join(";\n")).await?;
-        self.check_carried().await?;
+        // Privileges, views and what depends on the table may have changed until now.
+        let oid = self.survey.table.oid;
+        self.survey.check_again(client).await?;
+        let late = client.query(LATE, &[&oid]).await?;
+        let before = expected(self.survey, described(client, oid).await?);
+        let late = late.iter().map(|row| row.get(0));
+        let statements: Vec<String> = self.renames().into_iter().chain(late).collect();
+        client.batch_execute(&statements.join(";\n")).await?;
+        self.check_carried(&before).await?;
         client.batch_execute(last).await?;
         failpoint("moving::committing");
         client.batch_execute(COMMIT_DURABLY).await?;
@@ -116,7 +119,7 @@ impl<'a> Swap<'a> {
         Ok(())
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn renames(&self) -> Vec<String> {
         let Survey { table, root, old, indexes, .. } = self.survey;
         let Relation { schema, name: own } = &table.relation;
         let mut statements = Vec::new();
@@ -135,18 +138,17 @@ impl<'a> Swap<'a> {
         for NewIndex { index, new, .. } in indexes {
             statements.push(ddl::rename("INDEX", schema, new, &index.name));
         }
-        statements.extend(self.late.iter().cloned());
         statements
     }
 
     /// Refuses a table that is not what the old one was.
-    async fn check_carried(&self) -> Result<()> {
+    async fn check_carried(&self, before: &[Thing]) -> Result<()> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
         let oid: u32 = client.query_one(OID, &[schema, name]).await?.get(0);
         let now = described(client, oid).await?;
-        let lost = self.described.iter().find(|thing| !now.contains(thing));
-        let gained = now.iter().find(|thing| !self.described.contains(thing));
+        let lost = before.iter().find(|thing| !now.contains(thing));
+        let gained = now.iter().find(|thing| !before.contains(thing));
         let Some((kind, what, _)) = lost.or(gained) else { return Ok(()) };
         let text = |things: &[Thing]| {
             let thing = things.iter().find(|thing| (&thing.0, &thing.1) == (kind, what));
@@ -156,7 +158,7 @@ impl<'a> Swap<'a> {
         let message = format!("cannot partition table {label}: its {kind} {what} would differ");
         Err(Error::new(Kind::Server, message).with_sqlstate("0A000").with_detail(format!(
             "The table has {}; the new one has {}.",
-            text(&self.described),
+            text(before),
             text(&now)
         )))
     }

@@ -167,8 +167,8 @@ impl Index {
         Some(columns)
     }
 
-    /// Returns the statement to create it on `table`, optionally with a name.
-    pub(super) fn create(&self, table: &Relation, name: Option<&str>) -> String {
+    /// Returns the statement to create it on `table`.
+    pub(super) fn create(&self, table: &Relation, name: &str) -> String {
         let statement = match self.constraint {
             Some(_) => ddl::add_constraint(table, name, &self.definition),
             None => ddl::create_index(table, name, self.is_unique, &self.definition),

@@ -5,6 +5,9 @@ use pgsluice_core::catalog::{Relation, quoted};
 use crate::ledger::sql::moves::MARK;
 use crate::pg::sql::{alter_column, literal};
 
+/// Lets tables without a tablespace be in that of the database.
+pub(in crate::moving) const OWN_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
+
 /// Creates the partitioned table `root` like the table `own`, without indexes.
 pub(in crate::moving) fn create_root(
     root: &Relation,
@@ -39,23 +42,17 @@ pub(in crate::moving) fn give(table: &Relation, role: &str) -> String {
 /// Creates an index of the definition that follows `USING`.
 pub(in crate::moving) fn create_index(
     table: &Relation,
-    name: Option<&str>,
+    name: &str,
     is_unique: bool,
     definition: &str,
 ) -> String {
     let unique = if is_unique { "UNIQUE " } else { "" };
-    let name = name.map(|name| quoted(name) + " ").unwrap_or_default();
-    format!("CREATE {unique}INDEX {name}ON {table} USING {definition}")
+    format!("CREATE {unique}INDEX {} ON {table} USING {definition}", quoted(name))
 }
 
 /// Adds a constraint of this definition.
-pub(in crate::moving) fn add_constraint(
-    table: &Relation,
-    name: Option<&str>,
-    definition: &str,
-) -> String {
-    let name = name.map(|name| format!("CONSTRAINT {} ", quoted(name))).unwrap_or_default();
-    format!("ALTER TABLE {table} ADD {name}{definition}")
+pub(in crate::moving) fn add_constraint(table: &Relation, name: &str, definition: &str) -> String {
+    format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quoted(name))
 }
 
 /// Adds a foreign key whose rows are checked by a statement of their own, which lets others write to the other table.
@@ -65,7 +62,7 @@ pub(in crate::moving) fn add_foreign_key(
     definition: &str,
 ) -> [String; 2] {
     [
-        add_constraint(table, Some(name), definition) + " NOT VALID",
+        add_constraint(table, name, definition) + " NOT VALID",
         format!("ALTER TABLE {table} VALIDATE CONSTRAINT {}", quoted(name)),
     ]
 }

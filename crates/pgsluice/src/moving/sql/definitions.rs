@@ -60,7 +60,9 @@ SELECT x.relname::text, con.contype::text, i.indisunique,
                  -- What pg_get_indexdef begins with: ruleutils.c, pg_get_indexdef_worker, 13 to 18.
                  format('CREATE %sINDEX %I ON %I.%I USING ', CASE WHEN i.indisunique THEN 'UNIQUE ' ELSE '' END,
                         x.relname, n.nspname, c.relname)) + 1)
-            ELSE pg_get_constraintdef(con.oid) END,
+            -- Storage parameters are not a part of it.
+            ELSE regexp_replace(pg_get_constraintdef(con.oid), '(( DEFERRABLE)?( INITIALLY DEFERRED)?)$',
+                                COALESCE(' WITH (' || array_to_string(x.reloptions, ', ') || ')', '') || '\\1') END,
        COALESCE((SELECT spcname FROM pg_tablespace s WHERE s.oid = x.reltablespace)::text, ''),
        COALESCE(lacks.all_, '{}'), COALESCE(lacks.nullable, '{}')
 FROM pg_class c
@@ -80,7 +82,7 @@ ORDER BY con.contype = 'p' DESC NULLS LAST, x.relname";
 /// Returns the foreign keys of table `$1`: the name, and the definition.
 pub(in crate::moving) const FOREIGN_KEYS: &str = "
 SELECT conname::text, pg_get_constraintdef(oid)
-FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' ORDER BY conname";
+FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
 
 /// Returns the stored generated columns of table `$1`, quoted, and their expressions.
 pub(in crate::moving) const GENERATED: &str = "

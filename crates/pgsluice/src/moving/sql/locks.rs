@@ -18,6 +18,9 @@ pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
 /// Takes the lock of a move until the end of the transaction, unless another session has it.
 pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
 
+/// Makes the transaction see the sessions of this moment.
+pub(in crate::moving) const FRESH: &str = "SELECT pg_stat_clear_snapshot()";
+
 /// Lists the other sessions that hold a lock on table `$1`.
 pub(in crate::moving) const IN_THE_WAY: &str = "
 SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')

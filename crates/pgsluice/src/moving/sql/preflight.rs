@@ -19,6 +19,10 @@ part (classid, objid) AS (
     UNION SELECT 'pg_class'::regclass::oid, indexrelid FROM t JOIN pg_index ON indrelid = t.oid
     UNION SELECT 'pg_type'::regclass::oid, y.oid FROM t JOIN pg_type y ON y.oid = t.reltype
     UNION SELECT 'pg_type'::regclass::oid, y.typarray FROM t JOIN pg_type y ON y.oid = t.reltype
+    -- A new sequence takes the place of this one.
+    UNION SELECT 'pg_class'::regclass::oid, d.objid FROM t
+          JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype = 'i'
+          JOIN pg_class s ON d.classid = 'pg_class'::regclass AND s.oid = d.objid AND s.relkind = 'S'
     UNION SELECT 'pg_constraint'::regclass::oid, con.oid FROM t JOIN pg_constraint con ON con.conrelid = t.oid
 ),
 other AS (
@@ -35,6 +39,7 @@ other AS (
       -- Carried over, or reported by itself below.
       AND (c.relnamespace = 'pg_toast'::regnamespace OR c.relkind = 'S' AND d.deptype IN ('a', 'i')
            OR g.tgrelid = t.oid OR g.tgisinternal OR v.relkind = 'v' AND r.rulename = '_RETURN'
+              AND p.classid <> 'pg_constraint'::regclass AND pg_get_viewdef(v.oid) !~ '\\mONLY\\M'
            OR r.ev_class = t.oid
            OR d.classid = 'pg_attrdef'::regclass
               AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid = t.oid)

@@ -18,10 +18,14 @@ pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float
     )
 }
 
-/// Returns the different values of a column as text, at most `most` of them.
+/// Returns the different values of a column as text, at most `most` of them. The text is that of the output function: a
+/// cast may be a user's code.
 pub(in crate::moving) fn distinct(own: &str, column: &str, most: usize) -> String {
     let column = quoted(column);
-    format!("SELECT DISTINCT {column}::text FROM ONLY {own} LIMIT {most}")
+    format!(
+        "SELECT DISTINCT CASE WHEN {column} IS NOT NULL THEN format('%s', {column}) END
+         FROM ONLY {own} LIMIT {most}"
+    )
 }
 
 /// Returns the number of rows of a table and a sum over the text of each, under settings that make it exact.

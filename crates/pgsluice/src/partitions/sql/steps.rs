@@ -7,6 +7,7 @@
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, ToSql};
 
+use crate::pg::sql::literal;
 use crate::{Error, Kind, Result};
 
 /// How a range key counts.
@@ -343,17 +344,29 @@ pub(crate) async fn values(
     ty: &str,
     keys: &[(Option<String>, u64)],
 ) -> Result<Vec<(Option<String>, String, u64)>> {
+    // The type's own input and output functions: a cast may be a user's code.
+    let texts = keys.iter().map(|(value, _)| value.as_deref());
     let sql = format!(
-        "SELECT min(key::text), pg_catalog.quote_nullable(min(key::text)), sum(n)::int8
-         FROM (SELECT v::{ty} AS key, n FROM unnest($1::text[], $2::int8[]) AS u (v, n)) AS v
-         GROUP BY key ORDER BY 1"
+        "SELECT min(shown), pg_catalog.quote_nullable(min(shown)), sum(n)::int8
+         FROM (SELECT key, CASE WHEN key IS NOT NULL THEN format('%s', key) END AS shown, n
+               FROM unnest({}::{ty}[], $1::int8[]) AS u (key, n)) AS v
+         GROUP BY key ORDER BY 1",
+        literal(array(texts).as_bytes())
     );
-    let (values, rows): (Vec<_>, Vec<i64>) =
-        keys.iter().map(|(value, rows)| (value.clone(), rows.cast_signed())).unzip();
-    let rows = client.query(&sql, &[&values, &rows]).await?;
+    let rows: Vec<i64> = keys.iter().map(|(_, rows)| rows.cast_signed()).collect();
+    let rows = client.query(&sql, &[&rows]).await?;
     let value =
         |row: &tokio_postgres::Row| (row.get(0), row.get(1), row.get::<_, i64>(2).unsigned_abs());
     Ok(rows.iter().map(value).collect())
+}
+
+/// Returns the text of an array.
+fn array<'v>(values: impl Iterator<Item = Option<&'v str>>) -> String {
+    let element = |value: Option<&str>| match value {
+        Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        None => "NULL".to_owned(),
+    };
+    format!("{{{}}}", values.map(element).collect::<Vec<_>>().join(","))
 }
 
 /// The names that are taken in the schemas. It must be asked under [`SESSION`], as everything above.
