@@ -84,7 +84,7 @@ fn tables_say_what_they_are(bench: &Bench) {
                   AND relkind = 'r' AND obj_description(oid, 'pg_class') IS NULL";
     assert_eq!(bench.value(silent), "0");
     let comment = bench.value("SELECT obj_description('pgsluice.load'::regclass, 'pg_class')");
-    assert!(comment.starts_with("pgsluice ledger, format 4. "), "{comment}");
+    assert!(comment.starts_with("pgsluice ledger, format 5. "), "{comment}");
 }
 
 fn loads_are_chosen(bench: &Bench) {

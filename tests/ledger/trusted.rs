@@ -60,14 +60,14 @@ fn fault(name: &str) -> (&'static str, &'static str) {
         "views" => (
             "ALTER TABLE pgsluice.load RENAME TO loads; \
              CREATE VIEW pgsluice.load AS SELECT *, traced(id) AS x FROM pgsluice.loads; \
-             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 4.'",
+             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 5.'",
             "pgsluice.load is not a plain table",
         ),
         "views_that_look_like_tables" => (
             "ALTER TABLE pgsluice.load RENAME TO loads; \
              CREATE VIEW pgsluice.load AS \
                  SELECT traced(id) AS id, participant, state, terms, sources FROM pgsluice.loads; \
-             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 4.'",
+             COMMENT ON VIEW pgsluice.load IS 'pgsluice ledger, format 5.'",
             "pgsluice.load is not a plain table",
         ),
         "children" => {

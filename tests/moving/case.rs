@@ -136,7 +136,7 @@ SELECT 'index', indexname, replace(indexdef, ' ON ONLY ', ' ON '),
 FROM pg_indexes WHERE tablename = 'events'
 UNION ALL
 SELECT 'constraint', conname, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint')
-FROM pg_constraint WHERE conrelid = 'events'::regclass AND contype <> 't'
+FROM pg_constraint WHERE conrelid = 'events'::regclass AND contype <> 't' AND conparentid = 0
 UNION ALL
 SELECT 'trigger', tgname, pg_get_triggerdef(oid), tgenabled::text
 FROM pg_trigger WHERE tgrelid = 'events'::regclass AND NOT tgisinternal

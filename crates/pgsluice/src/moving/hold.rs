@@ -16,7 +16,7 @@ use crate::load::lock_watch;
 use crate::load::watched::watched;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{BEGIN, NO_LOCK_TIMEOUT, lock_shared};
+use crate::pg::sql::{BEGIN, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared};
 
 /// Between two looks whether the session is there.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -65,10 +65,13 @@ impl Hold {
                     .with_sqlstate("55000")
                     .with_hint("Run the command again."));
             }
+            // Others may replace a view that is looked at here while the rows are copied.
+            client.batch_execute(LOOK).await?;
             let mut survey = Survey::make(client, table, shape, *widens_keys).await?;
             survey.check()?;
             survey.check_generated(client).await?;
             let branches = survey.branches(shape, client).await?;
+            client.batch_execute(&[END_LOOK, DEPARSE_SETTINGS].join(";")).await?;
             Ok((survey, branches))
         };
         let (survey, branches) = link.canceller.unless_stopped(control, locking).await?;

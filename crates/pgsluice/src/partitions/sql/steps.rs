@@ -344,29 +344,27 @@ pub(crate) async fn values(
     ty: &str,
     keys: &[(Option<String>, u64)],
 ) -> Result<Vec<(Option<String>, String, u64)>> {
-    // The type's own input and output functions: a cast may be a user's code.
-    let texts = keys.iter().map(|(value, _)| value.as_deref());
+    // The input and output functions of a type of users: a cast may be their code. Types of the system have no schema in
+    // front under SESSION.
+    let shown = if ty.contains('.') { "format('%s', key)" } else { "key::text" };
+    let row = |(value, rows): &(Option<String>, u64)| {
+        let value = value.as_ref().map_or("NULL".to_owned(), |value| literal(value.as_bytes()));
+        format!("({value}::{ty}, {rows}::int8)")
+    };
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
     let sql = format!(
         "SELECT min(shown), pg_catalog.quote_nullable(min(shown)), sum(n)::int8
-         FROM (SELECT key, CASE WHEN key IS NOT NULL THEN format('%s', key) END AS shown, n
-               FROM unnest({}::{ty}[], $1::int8[]) AS u (key, n)) AS v
+         FROM (SELECT key, CASE WHEN key IS NOT NULL THEN {shown} END AS shown, n
+               FROM (VALUES {}) AS u (key, n)) AS v
          GROUP BY key ORDER BY 1",
-        literal(array(texts).as_bytes())
+        keys.iter().map(row).collect::<Vec<_>>().join(", ")
     );
-    let rows: Vec<i64> = keys.iter().map(|(_, rows)| rows.cast_signed()).collect();
-    let rows = client.query(&sql, &[&rows]).await?;
+    let rows = client.query(&sql, &[]).await?;
     let value =
         |row: &tokio_postgres::Row| (row.get(0), row.get(1), row.get::<_, i64>(2).unsigned_abs());
     Ok(rows.iter().map(value).collect())
-}
-
-/// Returns the text of an array.
-fn array<'v>(values: impl Iterator<Item = Option<&'v str>>) -> String {
-    let element = |value: Option<&str>| match value {
-        Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
-        None => "NULL".to_owned(),
-    };
-    format!("{{{}}}", values.map(element).collect::<Vec<_>>().join(","))
 }
 
 /// The names that are taken in the schemas. It must be asked under [`SESSION`], as everything above.
