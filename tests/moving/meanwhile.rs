@@ -108,7 +108,7 @@ fn a_reader_delays_the_swap(server: Server) {
     case.is_moved("a reader that delays the swap");
 }
 
-/// What the lock of the move does not prevent is carried over as well, or refused.
+/// Changes that the lock of the move allows are carried over, or refused.
 fn changes_while_the_swap_waits(server: Server) {
     for (change, is_moved) in [
         ("REVOKE ALL ON events FROM PUBLIC; GRANT DELETE ON events TO PUBLIC", true),
