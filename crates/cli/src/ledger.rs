@@ -23,7 +23,7 @@ pub(crate) struct LedgerArgs {
 /// Which ledger of the server.
 #[derive(Args, Debug, Default, Deserialize)]
 #[serde(default)]
-struct LedgerPlace {
+pub(crate) struct LedgerPlace {
     /// Schema of the ledger [default: pgsluice]
     #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
     #[serde(deserialize_with = "name")]
@@ -135,7 +135,8 @@ fn forget_all(
 }
 
 impl LedgerPlace {
-    fn schema(&self) -> &str {
+    /// Returns its schema.
+    pub(crate) fn schema(&self) -> &str {
         self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
     }
 }

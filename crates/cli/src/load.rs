@@ -162,10 +162,7 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let summary = watched(&control, quiet, id.as_deref(), || load.run(&control))?;
 
     if quiet {
-        summary
-            .warnings
-            .iter()
-            .for_each(|warning| say(&format!("warning: {}", on_one_line(warning))));
+        warn(&summary.warnings);
     }
     if !quiet {
         say(&summary::text(&summary, rejects.as_ref()));
@@ -175,6 +172,11 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     }
     let rejects = summary.rows_rejected > 0 && !summary.already_finished;
     Ok(if rejects { exit::REJECTED } else { exit::DONE })
+}
+
+/// Prints warnings that no progress has shown.
+pub(crate) fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| say(&format!("warning: {}", on_one_line(warning))));
 }
 
 /// Does `work` while its progress is shown, unless it is to be quiet. `id` is that of a load that can be resumed.

@@ -6,17 +6,19 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pgsluice::core::catalog::Strategy;
 use pgsluice::error::{on_one_line, option};
-use pgsluice::job::{DEFAULT_LEDGER, Job};
+use pgsluice::job::Job;
 use pgsluice::moving::{
     DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, abort, list,
 };
 use pgsluice::{Control, Error, Kind, Result, Target};
 
-use crate::load::watched;
-use crate::names::{parse_columns, parse_name};
+use crate::ledger::LedgerPlace;
+use crate::load::{warn, watched};
+use crate::names::parse_columns;
 use crate::output::{bytes, count, grouped, print, print_json, say};
 use crate::spec::Given;
 use crate::speed::SpeedArgs;
+use crate::summary::fallbacks;
 use crate::target::{TargetArgs, parse_time};
 use crate::{complete, exit, signals};
 
@@ -34,7 +36,7 @@ pub(crate) struct PartitionArgs {
     target: TargetArgs,
     #[command(flatten)]
     speed: SpeedArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Ledger")]
     place: LedgerPlace,
     #[command(flatten)]
     output: OutputArgs,
@@ -83,14 +85,6 @@ struct MoveArgs {
     /// Longest wait of one attempt to lock the table for the swap: 500ms, 2s [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     max_lock: Option<Duration>,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Ledger")]
-struct LedgerPlace {
-    /// Schema of the ledger [default: pgsluice]
-    #[arg(long, value_name = "SCHEMA", value_parser = parse_name)]
-    ledger: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -171,7 +165,7 @@ impl PartitionArgs {
         }
         let moved = watched(&control, quiet, None, || it.run(&control))?;
         if quiet {
-            moved.warnings.iter().for_each(|it| say(&format!("warning: {}", on_one_line(it))));
+            warn(&moved.warnings);
         } else {
             say(&summary(&moved));
         }
@@ -184,6 +178,7 @@ impl PartitionArgs {
         let mut job = Job::default();
         self.speed.set(&mut job);
         it.speed = job.speed;
+        it.self_test = job.safety.self_test;
         self.place.schema().clone_into(&mut it.ledger);
         it.widens_keys = self.moving.widen_keys;
         it.verifies = !self.moving.no_verify;
@@ -217,12 +212,6 @@ impl ShapeArgs {
     }
 }
 
-impl LedgerPlace {
-    fn schema(&self) -> &str {
-        self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
-    }
-}
-
 /// Reads a key as PARTITION BY has it.
 fn parse_key(key: &str) -> Result<Level> {
     let refused = || {
@@ -253,7 +242,8 @@ fn summary(moved: &Moved) -> String {
         "\n  the old table is {old_table}; drop it when it is no longer needed"
     ));
     changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));
-    text
+    moved.notes.iter().for_each(|note| text.push_str(&format!("\n  {}", on_one_line(note))));
+    text + &fallbacks(&moved.fallbacks)
 }
 
 fn planned(plan: &MovePlan) -> String {

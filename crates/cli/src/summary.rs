@@ -57,13 +57,20 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         let rows = count(summary.rows_dropped, "row", "rows");
         text.push_str(&format!("\n  {rows} not stored: a trigger of the table dropped them"));
     }
-    let fallbacks = summary.fallbacks.iter().filter(|_| !summary.is_small());
-    for Fallback { what, why, rows } in fallbacks {
-        let number =
-            if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };
-        text.push_str(&format!("\n  fallback: {what}: {why}{number}"));
+    if !summary.is_small() {
+        text.push_str(&fallbacks(&summary.fallbacks));
     }
     text
+}
+
+/// Returns a line for each fallback.
+pub(crate) fn fallbacks(fallbacks: &[Fallback]) -> String {
+    let line = |Fallback { what, why, rows }: &Fallback| {
+        let number =
+            if *rows > 0 { format!(": {}", count(*rows, "row", "rows")) } else { String::new() };
+        format!("\n  fallback: {what}: {why}{number}")
+    };
+    fallbacks.iter().map(line).collect()
 }
 
 /// What became of rows: the numbers that are not 0, with their names.

@@ -38,6 +38,7 @@ pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
 use self::swap::Swap;
 use crate::control::Control;
+use crate::counts::summary::Fallback;
 use crate::error::Result;
 use crate::job::{DEFAULT_LEDGER, InputOptions, Job, SpeedOptions};
 pub use crate::ledger::sql::moves::MoveEntry;
@@ -78,6 +79,8 @@ pub struct Move {
     pub target: Target,
     /// How fast rows are copied and indexes are built.
     pub speed: SpeedOptions,
+    /// Whether the server is asked about some keys before rows are copied.
+    pub self_test: bool,
     /// The schema in which the ledger is kept.
     pub ledger: String,
     /// Whether unique keys that lack the partition key get it.
@@ -128,6 +131,10 @@ pub struct Moved {
     pub locked_seconds: f64,
     /// Differences from the original table.
     pub changes: Vec<String>,
+    /// The rows that were not copied the fastest way, and why.
+    pub fallbacks: Vec<Fallback>,
+    /// Notes of the load that copied the rows.
+    pub notes: Vec<String>,
     /// Warnings of the load.
     pub warnings: Vec<String>,
 }
@@ -140,6 +147,7 @@ impl Move {
             shape,
             target,
             speed: SpeedOptions::default(),
+            self_test: true,
             ledger: DEFAULT_LEDGER.to_owned(),
             widens_keys: false,
             verifies: true,
@@ -184,13 +192,10 @@ impl Move {
         runtime.block_on(record::clean(self, control))?;
         let hold = Hold::take(self, &runtime, control)?;
         let record = runtime.block_on(Record::create(self, &hold, control))?;
-        match self.fill(&hold, &record, &runtime, control) {
-            Ok(moved) => Ok(Moved { seconds: began.elapsed().as_secs_f64(), ..moved }),
-            Err(error) => {
-                drop(hold);
-                Err(runtime.block_on(record.take_back(error)))
-            }
-        }
+        self.fill(&hold, &record, &runtime, control, began).or_else(|error| {
+            drop(hold);
+            Err(runtime.block_on(record.take_back(error)))
+        })
     }
 
     /// Fills the tree and swaps it in.
@@ -200,6 +205,7 @@ impl Move {
         record: &Record<'_>,
         runtime: &Runtime,
         control: &Arc<Control>,
+        began: Instant,
     ) -> Result<Moved> {
         let survey = &hold.survey;
         let load = Load::new(self.job(survey), self.target.clone());
@@ -212,9 +218,11 @@ impl Move {
             rows: summary.rows_loaded,
             leaves: hold.branches.leaves().len(),
             old_table: survey.old.label(),
-            seconds: 0.0,
+            seconds: began.elapsed().as_secs_f64(),
             locked_seconds: locked.as_secs_f64(),
             changes: survey.changes.clone(),
+            fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },
+            notes: summary.notes,
             warnings: summary.warnings,
         })
     }
@@ -244,6 +252,7 @@ impl Move {
         let mut job = Job::new(survey.root.to_string());
         job.input = InputOptions::of_relation(Relation::new(survey.table.relation.to_string()));
         job.speed = self.speed.clone();
+        job.safety.self_test = self.self_test;
         job.target.is_scratch = true;
         // Without the lock the rows are of no use, so there is nothing to resume.
         job.safety.ledger = None;

@@ -147,23 +147,19 @@ impl Survey {
         if columns.is_empty() {
             return Ok(());
         }
-        let sql = stale(&self.table.relation.to_string(), &columns);
-        if !client.query_one(&sql, &[]).await?.get::<_, bool>(0) {
+        let sql = stale(&self.table.relation.to_string(), &columns) + " LIMIT 1";
+        if client.query_opt(&sql, &[]).await?.is_none() {
             return Ok(());
         }
         let label = self.table.relation.label();
         let message = format!("generated columns of table {label} would get other values");
         Err(Error::new(Kind::Data, message)
             .with_sqlstate("55000")
-            .with_detail("The expression of a generated column yields another value now than the one that is stored.")
-            .with_hint(format!(
-                "Find the rows: SELECT * FROM {label} WHERE {};",
-                columns
-                    .iter()
-                    .map(|(column, expression)| format!("{column} IS DISTINCT FROM ({expression})"))
-                    .collect::<Vec<_>>()
-                    .join(" OR ")
-            )))
+            .with_detail(
+                "The expression of a generated column yields another value now than the one that \
+                 is stored.",
+            )
+            .with_hint(format!("Find the rows: {};", stale(&label, &columns))))
     }
 
     /// Returns the statements that create the partitioned table and its partitions, without indexes.

@@ -17,7 +17,8 @@ WHERE n.nspname = $1 AND c.relname = $2";
 pub(in crate::moving) const SEQUENCE: &str = "SELECT pg_get_serial_sequence($1, $2)";
 
 /// Returns facts about table `$1`: its kind, owner, size in bytes, estimated rows, the clauses that end the
-/// definition of a leaf, the tablespace of the whole, and whether its columns may be NULL.
+/// definition of a leaf, the tablespace of the whole, the replica identity, and the bytes of
+/// its indexes.
 pub(in crate::moving) const FACTS: &str = "
 SELECT c.relkind::text, c.relowner::regrole::text, c.relowner <> current_user::regrole,
        pg_table_size(c.oid), c.reltuples::float8,
@@ -27,8 +28,7 @@ SELECT c.relkind::text, c.relowner::regrole::text, c.relowner <> current_user::r
                        SELECT 'toast.', o.* FROM pg_class t, pg_options_to_table(t.reloptions) o
                        WHERE t.oid = c.reltoastrelid) AS options), ''),
        COALESCE((SELECT format(' TABLESPACE %I', spcname) FROM pg_tablespace s WHERE s.oid = c.reltablespace), ''),
-       c.relreplident::text, pg_indexes_size(c.oid),
-       current_setting('server_version_num')::int4
+       c.relreplident::text, pg_indexes_size(c.oid)
 FROM pg_class c WHERE c.oid = $1";
 
 /// Returns the statements behind the creation of the root `$2` of table `$1`, which its leaves inherit.

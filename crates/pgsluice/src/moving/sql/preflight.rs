@@ -168,11 +168,11 @@ SELECT why, next FROM (
 ) AS obstacle
 GROUP BY why, next ORDER BY why";
 
-/// Whether `own` has rows whose generated columns the server would compute differently now.
-pub(in crate::moving) fn stale(own: &str, columns: &[(String, String)]) -> String {
+/// Returns the query that finds the rows of `table` whose generated columns the server would compute differently now.
+pub(in crate::moving) fn stale(table: &str, columns: &[(String, String)]) -> String {
     let differs: Vec<String> = columns
         .iter()
         .map(|(column, expression)| format!("{column} IS DISTINCT FROM ({expression})"))
         .collect();
-    format!("SELECT EXISTS (SELECT FROM ONLY {own} WHERE {})", differs.join(" OR "))
+    format!("SELECT * FROM ONLY {table} WHERE {}", differs.join(" OR "))
 }

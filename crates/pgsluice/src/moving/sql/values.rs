@@ -2,8 +2,8 @@
 
 use pgsluice_core::catalog::quoted;
 
-/// Returns the least and the greatest finite value of a column as text, the latter also as the beginning of the last
-/// range, and the numbers of rows with NULL and with a value that no range contains.
+/// Returns the least and the greatest finite value of a column as text, and the numbers of rows with NULL and with a
+/// value that no range contains.
 pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float: bool) -> String {
     let column = quoted(column);
     let finite = match (is_time, is_float) {
