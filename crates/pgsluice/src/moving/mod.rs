@@ -192,9 +192,9 @@ impl Move {
         runtime.block_on(record::clean(self, control))?;
         let hold = Hold::take(self, &runtime, control)?;
         let record = runtime.block_on(Record::create(self, &hold, control))?;
-        self.fill(&hold, &record, &runtime, control, began).or_else(|error| {
+        self.fill(&hold, &record, &runtime, control, began).map_err(|error| {
             drop(hold);
-            Err(runtime.block_on(record.take_back(error)))
+            runtime.block_on(record.take_back(error))
         })
     }
 
