@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Scratch, Server, Session, on_each_server, run};
 
-on_each_server!([agrees, asks_about_keys_only, refuses,]);
+on_each_server!([agrees, asks_about_keys_only, refuses, runs_no_casts_of_others,]);
 
 const TREE: &str = "
 CREATE TABLE t (day date, id int, name text COLLATE \"C\") PARTITION BY RANGE (day);
@@ -101,4 +101,57 @@ fn asks_about_keys_only(server: Server) {
     assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
     case.session.run(LIE);
     assert_eq!(case.run("plan", &["--columns", "day,id,name"]).status, Some(1));
+}
+
+/// Casts run their owner's code with the loader's rights, and COPY runs none.
+const CASTS: &str = "
+CREATE TYPE mood AS ENUM ('low', 'high');
+CREATE TYPE pair AS (a int, b text);
+CREATE DOMAIN few AS pair CHECK ((VALUE).a < 100);
+CREATE TABLE ran ();
+CREATE FUNCTION to_mood(text) RETURNS mood LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'low'; END $$;
+CREATE FUNCTION of_mood(mood) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'low'; END $$;
+CREATE FUNCTION to_pair(text) RETURNS pair LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN '(0,x)'; END $$;
+CREATE FUNCTION of_pair(pair) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN '(0,x)'; END $$;
+CREATE CAST (text AS mood) WITH FUNCTION to_mood(text);
+CREATE CAST (mood AS text) WITH FUNCTION of_mood(mood);
+CREATE CAST (text AS pair) WITH FUNCTION to_pair(text);
+CREATE CAST (pair AS text) WITH FUNCTION of_pair(pair);
+CREATE TABLE u (m mood, p few, i interval(0)) PARTITION BY LIST (m);
+CREATE TABLE u_low PARTITION OF u FOR VALUES IN ('low') PARTITION BY RANGE (p, i);
+CREATE TABLE u_low_1 PARTITION OF u_low FOR VALUES FROM (MINVALUE, MINVALUE) TO ('(5,c)', '2 s');
+CREATE TABLE u_low_2 PARTITION OF u_low FOR VALUES FROM ('(5,c)', '2 s') TO (MAXVALUE, MAXVALUE);
+CREATE TABLE u_high PARTITION OF u FOR VALUES IN ('high', NULL)";
+
+fn runs_no_casts_of_others(server: Server) {
+    let case = Case::new(server);
+    case.session.run(CASTS);
+    let rows =
+        "low,\"(5,b)\",1\nlow,\"(5,c)\",1.4\nlow,\"(5,c)\",1.6\nlow,\"(99,)\",0\nhigh,,\n,,\n";
+    std::fs::write(&case.file, rows).unwrap();
+    let file = case.file.to_str().unwrap();
+    for arguments in [
+        &["plan", file, "-t", "u"][..],
+        &["load", file, "-t", "u", "--few-rows=0", "-q"],
+        &["verify", file, "-t", "u"],
+    ] {
+        let done = run(&[arguments, &["-d", case.scratch.url()]].concat(), None);
+        assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);
+        let ran = case.session.rows("SELECT FROM ran");
+        assert!(ran.is_empty(), "{arguments:?}");
+    }
+    let placed = case.session.rows(
+        "SELECT string_agg(concat_ws(' ', u.tableoid::regclass, m, p, i), ';' ORDER BY m, p, i) FROM u",
+    );
+    assert_eq!(
+        placed[0][0].as_deref(),
+        Some(
+            "u_low_1 low (5,b) 00:00:01;u_low_1 low (5,c) 00:00:01;u_low_2 low (5,c) 00:00:02;\
+         u_low_2 low (99,) 00:00:00;u_high high;u_high"
+        )
+    );
 }

@@ -215,6 +215,9 @@ fn casts_of_others_are_not_run(server: Server) {
          CREATE FUNCTION shown(mood) RETURNS text LANGUAGE plpgsql AS
              $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'x'; END $$;
          CREATE CAST (mood AS text) WITH FUNCTION shown(mood);
+         CREATE FUNCTION read(text) RETURNS mood LANGUAGE plpgsql AS
+             $$ BEGIN INSERT INTO public.ran DEFAULT VALUES; RETURN 'NULL'; END $$;
+         CREATE CAST (text AS mood) WITH FUNCTION read(text);
          CREATE TABLE events (id int, k mood);
          INSERT INTO events SELECT i, (enum_range(NULL::mood) || NULL::mood)[1 + i % 4] FROM generate_series(1, 20) AS i;
          CREATE TABLE before AS SELECT * FROM events",

@@ -37,16 +37,16 @@ pub(crate) struct ReadColumn {
     /// Its type, qualified; None if the server writes it in a way that is not understood.
     ty: Option<String>,
     collation: Option<String>,
-    /// The modifier of an interval, which decides what a bare number means: a cast reads the text
-    /// without it, and applies it afterwards.
-    interval: Option<i32>,
-    /// No cast reads its text as COPY does: an array of such intervals, or a type with a cast of
-    /// its own.
+    /// A record reads its text as COPY does, and a cast does not.
+    is_recorded: bool,
+    /// No query reads its text as COPY does: a domain over JSON, or a type of the system that a function casts text to.
     pub(crate) is_unread: bool,
     /// DateStyle decides how its values are written.
     pub(crate) is_date: bool,
 }
 
+/// A cast from text reads an interval without its modifier, which decides what a bare number means. To a type of users it
+/// can be a function of the type's owner, which COPY would never run. Casts to domains are ignored.
 const COLUMNS: &str = "
 WITH RECURSIVE base (attnum, type, modifier) AS (
     SELECT attnum, atttypid, atttypmod FROM pg_catalog.pg_attribute
@@ -58,16 +58,24 @@ WITH RECURSIVE base (attnum, type, modifier) AS (
 )
 SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
        pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.collname),
-       (SELECT modifier FROM base WHERE base.attnum = a.attnum AND modifier >= 0
-            AND type = 'pg_catalog.interval'::pg_catalog.regtype),
-       EXISTS (SELECT FROM base WHERE base.attnum = a.attnum AND modifier >= 0
-            AND type = 'pg_catalog.interval[]'::pg_catalog.regtype)
-           OR EXISTS (SELECT FROM base JOIN pg_catalog.pg_cast k ON k.casttarget = base.type
-                      WHERE base.attnum = a.attnum
-                        AND k.castsource = 'pg_catalog.text'::pg_catalog.regtype
-                        AND k.castmethod <> 'b'
-                        AND k.casttarget NOT IN ('pg_catalog.\"char\"'::pg_catalog.regtype,
-                                                 'pg_catalog.name'::pg_catalog.regtype)),
+       EXISTS (SELECT FROM base JOIN pg_catalog.pg_type t ON t.oid = base.type
+               WHERE base.attnum = a.attnum
+                 AND (t.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+                      OR base.modifier >= 0
+                         AND base.type IN ('pg_catalog.interval'::pg_catalog.regtype,
+                                           'pg_catalog.interval[]'::pg_catalog.regtype))),
+       EXISTS (SELECT FROM base JOIN pg_catalog.pg_type t ON t.oid = base.type
+               WHERE base.attnum = a.attnum
+                 AND (base.type <> a.atttypid
+                      AND base.type IN ('pg_catalog.json'::pg_catalog.regtype,
+                                        'pg_catalog.jsonb'::pg_catalog.regtype)
+                      OR t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+                         AND base.type NOT IN ('pg_catalog.\"char\"'::pg_catalog.regtype,
+                                               'pg_catalog.name'::pg_catalog.regtype)
+                         AND EXISTS (SELECT FROM pg_catalog.pg_cast k
+                                     WHERE k.casttarget = base.type
+                                       AND k.castsource = 'pg_catalog.text'::pg_catalog.regtype
+                                       AND k.castmethod <> 'b'))),
        EXISTS (SELECT FROM base WHERE base.attnum = a.attnum
                AND type IN ('pg_catalog.date'::pg_catalog.regtype,
                             'pg_catalog.timestamp'::pg_catalog.regtype,
@@ -86,7 +94,7 @@ impl ReadColumn {
             name: row.get(0),
             ty: qualified_type(row.get(1)),
             collation: row.get(2),
-            interval: row.get(3),
+            is_recorded: row.get(3),
             is_unread: row.get(4),
             is_date: row.get(5),
         };
@@ -95,23 +103,58 @@ impl ReadColumn {
 
     /// Whether its type or collation is not the system's, so that this user may lack the right to name it.
     pub(crate) fn is_own(&self) -> bool {
-        let is_own = |name: &String| name.contains('.') && !name.starts_with("pg_catalog.");
-        self.ty.as_ref().is_none_or(is_own) || self.collation.as_ref().is_some_and(is_own)
+        self.ty.as_deref().is_none_or(is_own) || self.collation.as_deref().is_some_and(is_own)
     }
 
     /// `value`, an expression of type text, read by the column's own input function.
     pub(crate) fn read(&self, value: &str) -> Option<String> {
         let ty = self.ty.as_ref()?;
-        let collation = self.collation.iter().map(|name| format!(" COLLATE {name}"));
-        let collation: String = collation.collect();
-        let value = match self.interval {
-            Some(modifier) => {
-                format!("pg_catalog.interval_in(pg_catalog.textout({value}), 0, {modifier})")
-            }
-            None => value.to_owned(),
+        let read = if self.is_recorded {
+            recorded(value, ty, self.collation.as_deref())
+        } else {
+            format!("{value}::{ty}{}", collate(self.collation.as_deref()))
         };
-        Some(format!("{value}::{ty}{collation} AS {}", quoted(&self.name)))
+        Some(format!("{read} AS {}", quoted(&self.name)))
     }
+
+    /// `value`, an expression of the column's type, written by its output function.
+    pub(crate) fn written(&self, value: &str) -> String {
+        if self.is_recorded {
+            format!(
+                "CASE WHEN {value} IS DISTINCT FROM NULL THEN pg_catalog.format('%s', {value}) END"
+            )
+        } else {
+            format!("{value}::pg_catalog.text")
+        }
+    }
+}
+
+/// `value`, an expression of type text, read by the input function of the type `ty`, with its modifier: as
+/// `populate_scalar` in `jsonfuncs.c` reads a JSON string. No cast takes part in that.
+fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
+    format!(
+        "(SELECT value FROM pg_catalog.json_to_record(pg_catalog.json_build_object('value', {value})) \
+         AS input (value {ty}{}))",
+        collate(collation)
+    )
+}
+
+/// `value`, an expression of type text, as the type `ty`, which has no modifier and is no domain.
+pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
+    if is_own(ty) {
+        recorded(value, ty, collation)
+    } else {
+        format!("{value}::{ty}{}", collate(collation))
+    }
+}
+
+/// Whether a qualified name is not the system's.
+fn is_own(name: &str) -> bool {
+    name.contains('.') && !name.starts_with("pg_catalog.")
+}
+
+pub(super) fn collate(collation: Option<&str>) -> String {
+    collation.map_or_else(String::new, |name| format!(" COLLATE {name}"))
 }
 
 /// Returns a query, for any session, whose parameters are the texts of the columns `given` of one row;
@@ -143,7 +186,7 @@ mod tests {
             name: name.to_owned(),
             ty: Some(ty.to_owned()),
             collation: collation.map(str::to_owned),
-            interval: None,
+            is_recorded: false,
             is_unread: false,
             is_date: false,
         };

@@ -8,7 +8,7 @@
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
 
-use super::constraint::{ReadColumn, everywhere};
+use super::constraint::{ReadColumn, collate, everywhere, typed};
 use super::raw::Raw;
 
 /// One query about keys; nodes whose questions are equal share it.
@@ -51,13 +51,9 @@ pub(crate) enum Answer {
 }
 
 impl Term {
-    /// An expression of type text read as the term's type.
-    fn read(&self, value: &str) -> String {
-        format!("{value}::{}{}", self.ty, self.collate())
-    }
-
-    fn collate(&self) -> String {
-        self.collation.iter().map(|name| format!(" COLLATE {name}")).collect()
+    /// The value of an expression as the type that is compared.
+    fn compared(&self, value: &str) -> String {
+        format!("{value}::{}{}", self.ty, collate(self.collation.as_deref()))
     }
 
     /// The query for all values of `$1`, literals of bounds, in their order, and for the place of
@@ -74,7 +70,7 @@ impl Term {
              SELECT ARRAY(SELECT DISTINCT value FROM value ORDER BY value),
                     ARRAY(SELECT literal FROM placed ORDER BY literal),
                     ARRAY(SELECT place FROM placed ORDER BY literal)",
-            self.read("literal")
+            typed("literal", &self.ty, self.collation.as_deref())
         )
     }
 }
@@ -89,17 +85,18 @@ pub(crate) fn spelling(
     let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
     let rows = rows(columns, fields, &keys.join(", "), keys.len())?;
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
-        let is_date = columns.iter().any(|column| column.name == *name && column.is_date);
-        let text = if is_date && !iso {
+        let column = columns.iter().find(|column| column.name == *name)?;
+        let text = if column.is_date && !iso {
             // JSON has one way to write dates.
             format!("pg_catalog.jsonb_build_array(k{place}) OPERATOR(pg_catalog.->>) 0")
         } else {
-            format!("k{place}::pg_catalog.text")
+            column.written(&format!("k{place}"))
         };
-        format!(", pg_catalog.array_agg({text})")
+        Some(format!(", pg_catalog.array_agg({text})"))
     });
+    let texts = texts.collect::<Option<String>>()?;
     Some(Question {
-        sql: format!("SELECT pg_catalog.array_agg(place){} FROM {rows}", texts.collect::<String>()),
+        sql: format!("SELECT pg_catalog.array_agg(place){texts} FROM {rows}"),
         fields: fields.iter().map(|(field, _)| *field).collect(),
         bounds: Vec::new(),
         width: keys.len(),
@@ -123,7 +120,7 @@ pub(crate) fn question(
     let mut answers = Vec::new();
     for (place, term) in terms {
         let key = format!("k{place}");
-        let value = term.read(&key);
+        let value = term.compared(&key);
         answers.push(match &term.answer {
             Answer::Hash(function) => {
                 let seed = PARTITION_SEED.cast_signed();
