@@ -94,6 +94,16 @@ impl Case {
         assert_eq!(self.moves_left(), 0, "{what}");
     }
 
+    /// Checks that nothing is left of a log.
+    #[track_caller]
+    pub(super) fn nothing_beside(&self, what: &str) {
+        let left = "SELECT count(*) FROM (SELECT relname FROM pg_class WHERE relname ~ '_log(_seq|_void)?$'
+                                          AND relnamespace = 'public'::regnamespace
+                    UNION ALL SELECT proname FROM pg_proc WHERE proname ~ '_log(_truncate)?$' AND pronamespace = 'public'::regnamespace
+                    UNION ALL SELECT tgname FROM pg_trigger WHERE tgname ~ '^pgsluice_') AS l";
+        assert_eq!(self.bench.value(left), "0", "{what}");
+    }
+
     /// Returns the kind of a table in pg_class.
     pub(super) fn kind(&self, table: &str) -> String {
         self.bench.value(&format!("SELECT relkind FROM pg_class WHERE oid = '{table}'::regclass"))

@@ -163,7 +163,10 @@ fn arguments_that_make_no_sense(server: Server) {
     let case = Case::with_events(server, 50);
     for (arguments, part) in [
         (&["events", "--offline"][..], "no partition key given"),
-        (&["events", "--by", "RANGE (placed)", "--step=month"], "add --offline"),
+        (
+            &["events", "--by", "RANGE (placed)", "--step=month", "--plan", "--no-verify"],
+            "cannot be used with",
+        ),
         (&["events", "--by", "RANGE (placed)", "--offline"], "--step is needed for a RANGE level"),
         (&["events", "--by", "HASH (id)", "--offline"], "--leaves is needed for a HASH level"),
         (&["events", "--by", "HASH (id)", "--leaves=0", "--offline"], "number of leaves must be"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use pgsluice::core::catalog::Strategy;
-use pgsluice::error::{on_one_line, option};
+use pgsluice::error::on_one_line;
 use pgsluice::job::Job;
 use pgsluice::moving::{
     DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, abort, list,
@@ -70,7 +70,7 @@ struct ShapeArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Move")]
 struct MoveArgs {
-    /// Block writes to the table until it is partitioned; reads go on
+    /// Block writes to the table until it is partitioned, which is faster; reads go on
     #[arg(long)]
     offline: bool,
     /// Print what would be done and what is in the way, and change nothing
@@ -82,7 +82,7 @@ struct MoveArgs {
     /// Skip the comparison of old and new rows before the swap
     #[arg(long)]
     no_verify: bool,
-    /// Longest wait of one attempt to lock the table for the swap: 500ms, 2s [default: 500ms]
+    /// Longest time for which one attempt to lock the table makes others wait: 500ms, 2s [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     max_lock: Option<Duration>,
 }
@@ -161,7 +161,11 @@ impl PartitionArgs {
         let it = self.describe(shape, target);
         if self.moving.plan {
             let plan = it.plan(&control)?;
-            return if json { print_json(&plan) } else { print(&planned(&plan)) };
+            return if json {
+                print_json(&plan)
+            } else {
+                print(&planned(&plan, self.moving.offline))
+            };
         }
         let moved = watched(&control, quiet, None, || it.run(&control))?;
         if quiet {
@@ -180,6 +184,7 @@ impl PartitionArgs {
         it.speed = job.speed;
         it.self_test = job.safety.self_test;
         self.place.schema().clone_into(&mut it.ledger);
+        it.is_offline = self.moving.offline;
         it.widens_keys = self.moving.widen_keys;
         it.verifies = !self.moving.no_verify;
         it.max_lock = self.moving.max_lock.unwrap_or(DEFAULT_MAX_LOCK);
@@ -189,12 +194,7 @@ impl PartitionArgs {
 
 impl MoveArgs {
     fn check(&self) -> Result<()> {
-        if self.offline || self.plan {
-            return Given("no-verify", self.no_verify).excludes(&Given("plan", self.plan));
-        }
-        let error =
-            Error::new(Kind::Usage, "a table is partitioned only while nobody writes to it");
-        Err(error.with_hint("To block writes until it is done, add " + option("offline") + "."))
+        Given("no-verify", self.no_verify).excludes(&Given("plan", self.plan))
     }
 }
 
@@ -233,11 +233,17 @@ fn parse_key(key: &str) -> Result<Level> {
 fn summary(moved: &Moved) -> String {
     let Moved { table, rows, leaves, old_table, seconds, locked_seconds, changes, .. } = moved;
     let mut text = format!(
-        "table {table} is partitioned: {} in {} in {seconds:.2} s, readers waited at most {:.0} ms",
+        "table {table} is partitioned: {} in {} in {seconds:.2} s, others waited at most {:.0} ms",
         count(*rows, "row", "rows"),
         count(*leaves as u64, "leaf", "leaves"),
         1000.0 * locked_seconds,
     );
+    if moved.rows_followed > 0 {
+        text.push_str(&format!(
+            "\n  {} meanwhile",
+            count(moved.rows_followed, "row was changed", "rows were changed")
+        ));
+    }
     text.push_str(&format!(
         "\n  the old table is {old_table}; drop it when it is no longer needed"
     ));
@@ -246,16 +252,28 @@ fn summary(moved: &Moved) -> String {
     text + &fallbacks(&moved.fallbacks)
 }
 
-fn planned(plan: &MovePlan) -> String {
+const OFFLINE_LOCKS: &str =
+    "SHARE while rows are copied: others read, nobody writes; ACCESS EXCLUSIVE for the swap";
+const ONLINE_LOCKS: &str = "SHARE ROW EXCLUSIVE to create two triggers, ACCESS EXCLUSIVE for the swap, each for at most --max-lock";
+
+fn planned(plan: &MovePlan, is_offline: bool) -> String {
     let MovePlan { table, rows_estimated, bytes: size, index_bytes, leaves, .. } = plan;
     let rows = match rows_estimated {
         Some(rows) => format!("about {} rows", grouped(*rows)),
         None => "never analyzed".to_owned(),
     };
     let mut lines = vec![
-        format!("table    {table}, {rows}, {} and {} of indexes", bytes(*size), bytes(*index_bytes)),
-        format!("disk     needs about {} more until {} is dropped", bytes(size + index_bytes), plan.old_table),
-        "locks    SHARE while rows are copied: others read, nobody writes; ACCESS EXCLUSIVE for the swap".to_owned(),
+        format!(
+            "table    {table}, {rows}, {} and {} of indexes",
+            bytes(*size),
+            bytes(*index_bytes)
+        ),
+        format!(
+            "disk     needs about {} more until {} is dropped",
+            bytes(size + index_bytes),
+            plan.old_table
+        ),
+        format!("locks    {}", if is_offline { OFFLINE_LOCKS } else { ONLINE_LOCKS }),
     ];
     lines.extend(plan.changes.iter().map(|change| format!("changes  {change}")));
     for [why, next] in &plan.obstacles {

@@ -7,13 +7,15 @@ use pgsluice_core::catalog::Relation;
 
 use super::branches::Branches;
 use super::sql::ddl;
-use super::survey::Survey;
+use super::survey::{NewIndex, Survey};
+use super::table::ForeignKey;
 use crate::control::Control;
 use crate::error::Result;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
-/// Makes the tree complete, over up to `jobs` connections.
+/// Makes the tree complete, over up to `jobs` connections. While the table has other rows than the tree, foreign keys
+/// wait: they would keep others from deleting the rows that only the tree refers to.
 pub(super) async fn build(
     survey: &Survey,
     branches: &Branches,
@@ -22,56 +24,111 @@ pub(super) async fn build(
     control: &Control,
 ) -> Result<()> {
     let leaves = branches.leaves();
-    let of_leaves: Vec<Vec<Statement>> = leaves
-        .iter()
-        .zip(&survey.leaf_indexes)
-        .map(|(leaf, names)| of_leaf(survey, leaf, names))
-        .filter(|task| !task.is_empty())
-        .collect();
+    let has_keys = survey.log.is_none();
+    let mut of_leaves = Vec::new();
+    for (leaf, names) in leaves.iter().zip(&survey.leaf_indexes) {
+        let mut task = indexes(survey, leaf, names);
+        if has_keys {
+            task.extend(foreign_keys(survey, leaf).into_iter().flatten());
+        }
+        of_leaves.push(task);
+    }
+    of_leaves.retain(|task| !task.is_empty());
     control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
     statements::run(&of_leaves, jobs, target, control).await?;
+    let root = &survey.root;
+    let mut task = indexes_of_root(survey);
+    if has_keys {
+        task.extend(foreign_keys_of_root(survey, root));
+    }
+    // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
+    task.push(Statement {
+        sql: ddl::analyze(root),
+        what: format!("statistics of {}", root.label()),
+        is_index: false,
+    });
+    complete(survey, task, target, control).await
+}
+
+/// Returns the statements that make each leaf refuse new rows that violate a foreign key.
+pub(super) fn add_foreign_keys(survey: &Survey, branches: &Branches) -> Vec<String> {
+    let leaves = branches.leaves().into_iter();
+    leaves.flat_map(|leaf| foreign_keys(survey, leaf)).map(|[add, _]| add.sql).collect()
+}
+
+/// Makes the foreign keys complete that [`add_foreign_keys`] has added, after the swap.
+pub(super) async fn complete_foreign_keys(
+    survey: &Survey,
+    branches: &Branches,
+    jobs: usize,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
+    if survey.foreign_keys.is_empty() {
+        return Ok(());
+    }
+    let leaves = branches.leaves();
+    let validate =
+        |leaf: &&Relation| foreign_keys(survey, leaf).into_iter().map(|[_, check]| check).collect();
+    let of_leaves: Vec<Vec<Statement>> = leaves.iter().map(validate).collect();
+    statements::run(&of_leaves, jobs, target, control).await?;
+    let task = foreign_keys_of_root(survey, &survey.table.relation);
+    complete(survey, task, target, control).await
+}
+
+async fn complete(
+    survey: &Survey,
+    task: Vec<Statement>,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
     let label = survey.table.relation.label();
     control.progress.wait_for(Some(format!("completing the new table of {label}")));
-    let completed = statements::run(&[of_root(survey)], 1, target, control).await;
+    let completed = statements::run(&[task], 1, target, control).await;
     control.progress.wait_for(None);
     completed
 }
 
-fn of_leaf(survey: &Survey, leaf: &Relation, names: &[String]) -> Vec<Statement> {
+fn indexes(survey: &Survey, leaf: &Relation, names: &[String]) -> Vec<Statement> {
     let label = leaf.label();
-    let indexes = survey.indexes.iter().zip(names).map(|(new, name)| Statement {
+    let statement = |(new, name): (&NewIndex, &String)| Statement {
         sql: new.index.create(leaf, name),
         what: format!("index {} on {label}", new.index.name),
         is_index: true,
-    });
-    let foreign_keys = survey.foreign_keys.iter().flat_map(|(name, definition)| {
+    };
+    survey.indexes.iter().zip(names).map(statement).collect()
+}
+
+fn indexes_of_root(survey: &Survey) -> Vec<Statement> {
+    let statement = |new: &NewIndex| Statement {
+        sql: new.index.create(&survey.root, &new.new),
+        what: format!("index {} on {}", new.index.name, survey.root.label()),
+        is_index: false,
+    };
+    survey.indexes.iter().map(statement).collect()
+}
+
+/// Returns two statements for each foreign key of a leaf: one adds it, and one checks the rows.
+fn foreign_keys(survey: &Survey, leaf: &Relation) -> Vec<[Statement; 2]> {
+    let label = leaf.label();
+    let statements = |ForeignKey { name, definition, .. }: &ForeignKey| {
         ddl::add_foreign_key(leaf, name, definition).map(|sql| Statement {
             sql,
             what: format!("foreign key {name} of {label}"),
             is_index: false,
         })
-    });
-    indexes.chain(foreign_keys).collect()
+    };
+    survey.foreign_keys.iter().map(statements).collect()
 }
 
-fn of_root(survey: &Survey) -> Vec<Statement> {
-    let root = &survey.root;
-    let label = root.label();
-    let indexes = survey.indexes.iter().map(|new| Statement {
-        sql: new.index.create(root, &new.new),
-        what: format!("index {} on {label}", new.index.name),
-        is_index: false,
-    });
-    let foreign_keys = survey.foreign_keys.iter().map(|(name, definition)| Statement {
-        sql: ddl::add_constraint(root, name, definition),
-        what: format!("foreign key {name} on {label}"),
-        is_index: false,
-    });
-    // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
-    let analyze = Statement {
-        sql: ddl::analyze(root),
-        what: format!("statistics of {label}"),
-        is_index: false,
+/// Returns the statements that add the foreign keys to the partitioned table, which adopts those of its leaves.
+fn foreign_keys_of_root(survey: &Survey, root: &Relation) -> Vec<Statement> {
+    let statements = |ForeignKey { name, definition, comment }: &ForeignKey| {
+        let add = ddl::add_constraint(root, name, definition);
+        let comment = comment.iter().map(|comment| ddl::comment_on_constraint(root, name, comment));
+        let what = format!("foreign key {name} on {}", root.label());
+        let statement = |sql| Statement { sql, what: what.clone(), is_index: false };
+        std::iter::once(add).chain(comment).map(statement).collect::<Vec<_>>()
     };
-    indexes.chain(foreign_keys).chain([analyze]).collect()
+    survey.foreign_keys.iter().flat_map(statements).collect()
 }

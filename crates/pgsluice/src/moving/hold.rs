@@ -1,12 +1,13 @@
-//! The session that holds the lock on the table, from the survey to the swap.
+//! The session of a move, from the survey to the swap. It holds the lock on the table, or follows its changes.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use pgsluice_core::catalog::Relation;
 use tokio::runtime::Runtime;
 
 use super::branches::Branches;
-use super::sql::locks::{END_LOOK, LOOK};
+use super::sql::locks::{ALL_ROWS, END_LOOK, LOOK};
 use super::survey::Survey;
 use super::{Move, record};
 use crate::control::Control;
@@ -16,14 +17,14 @@ use crate::load::lock_watch;
 use crate::load::watched::watched;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{BEGIN, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared};
+use crate::pg::sql::{BEGIN, COMMIT, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared};
 
 /// Between two looks whether the session is there.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A table that other sessions can read but not write.
+/// A table that is being moved.
 pub(super) struct Hold {
-    /// The session, in the transaction that holds the lock.
+    /// The session; if the table is locked, in the transaction that holds the lock.
     pub(super) link: Link,
     pub(super) survey: Survey,
     pub(super) branches: Branches,
@@ -32,18 +33,18 @@ pub(super) struct Hold {
 /// Opens a session that looks names up as its user would.
 pub(super) async fn open(target: &Target, control: &Control) -> Result<Link> {
     let link = control.stop.unless_stopped(connect::open(target)).await?;
-    link.client.batch_execute(NO_LOCK_TIMEOUT).await?;
+    link.client.batch_execute(&[NO_LOCK_TIMEOUT, ALL_ROWS].join("; ")).await?;
     Ok(link)
 }
 
 impl Hold {
-    /// Locks the table when all that write to it have ended, and looks at it. Refuses what is in the way before that.
+    /// Looks at the table, and locks it if the move is offline, when all that write to it have ended.
     pub(super) fn take(it: &Move, runtime: &Runtime, control: &Control) -> Result<Self> {
         lock_watch::watched(&it.target, control, || runtime.block_on(Self::lock(it, control)))
     }
 
     async fn lock(it: &Move, control: &Control) -> Result<Self> {
-        let Move { table, shape, widens_keys, .. } = it;
+        let Move { table, shape, widens_keys, is_offline, .. } = it;
         let link = open(&it.target, control).await?;
         let locking = async {
             let client = &link.client;
@@ -54,24 +55,24 @@ impl Hold {
                     format!("table {} is being partitioned by another process", relation.label());
                 return Err(Error::new(Kind::Server, message).with_sqlstate("55006"));
             }
-            // Obstacles are found before other sessions have to wait.
-            client.batch_execute(LOOK).await?;
-            Survey::make(client, table, shape, *widens_keys).await?.check()?;
-            client.batch_execute(END_LOOK).await?;
-            client.batch_execute(&lock_shared(&relation)).await?;
-            if super::table::find(client, table).await?.0 != oid {
-                let message = format!("table {} was replaced meanwhile", relation.label());
-                return Err(Error::new(Kind::Server, message)
-                    .with_sqlstate("55000")
-                    .with_hint("Run the command again."));
+            if *is_offline {
+                // Obstacles are found before other sessions have to wait.
+                client.batch_execute(LOOK).await?;
+                Survey::make(client, table, shape, *widens_keys, true).await?.check()?;
+                client.batch_execute(END_LOOK).await?;
+                client.batch_execute(&lock_shared(&relation)).await?;
+                if super::table::find(client, table).await?.0 != oid {
+                    return Err(replaced(&relation));
+                }
             }
             // Others may replace a view that is looked at here while the rows are copied.
             client.batch_execute(LOOK).await?;
-            let mut survey = Survey::make(client, table, shape, *widens_keys).await?;
+            let mut survey = Survey::make(client, table, shape, *widens_keys, *is_offline).await?;
             survey.check()?;
             survey.check_generated(client).await?;
             let branches = survey.branches(shape, client).await?;
-            client.batch_execute(&[END_LOOK, DEPARSE_SETTINGS].join(";")).await?;
+            let end = if *is_offline { "" } else { COMMIT };
+            client.batch_execute(&[END_LOOK, end, DEPARSE_SETTINGS].join(";")).await?;
             Ok((survey, branches))
         };
         let (survey, branches) = link.canceller.unless_stopped(control, locking).await?;
@@ -101,10 +102,19 @@ impl Hold {
 
     fn lost(&self) -> Error {
         let label = self.survey.table.relation.label();
-        let message = format!("the session that kept others from writing to {label} has ended");
+        let message = match &self.survey.log {
+            None => format!("the session that kept others from writing to {label} has ended"),
+            Some(_) => format!("the session of the move of {label} has ended"),
+        };
         let error = Error::new(Kind::Server, message).with_sqlstate("08006").permanent();
         let error = error.only_hint("Run the command again.");
         let why = self.link.ending().map(|why| format!("The server reported: {why}."));
         why.into_iter().fold(error, Error::with_detail)
     }
+}
+
+/// Returns the error about a table whose name another one has now.
+pub(super) fn replaced(relation: &Relation) -> Error {
+    let message = format!("another table is called {} now", relation.label());
+    Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Run the command again.")
 }

@@ -1,22 +1,33 @@
 //! Move: a plain table becomes a partitioned one. Its rows are copied into a tree beside it, which then takes its name.
 //!
 //! ```text
+//!               offline                             online
 //!     survey    what the table is, its leaves to be, what is in the way
-//!     lock      SHARE: other sessions can read, but not write
+//!     lock      SHARE: others can read
 //!     create    the tree, without indexes, and the record of the move
+//!     log                                           a trigger writes the keys of changed rows to a log
 //!     copy      a load from the table into the tree
-//!     build     indexes and foreign keys of the leaves, then of the tree
+//!                                                   without the rows in the log
+//!     build     indexes of the leaves, then of the tree
+//!               foreign keys
+//!     follow                                        logged rows are looked up again, until few are left
 //!     verify    the tree has the rows of the table
+//!                                                   but for those in the log
 //!     swap      ACCESS EXCLUSIVE, renames, and what belongs to the name
+//!                                                   the last rows of the log
+//!     after                                         foreign keys are checked
 //! ```
 //!
-//! One transaction holds the lock from the survey to the swap, which it commits. If its session ends, the swap cannot
-//! happen, so no write to the table is ever lost. The tree is dropped when a move fails; if that fails too, the ledger
+//! Offline, one transaction holds the lock from the survey to the swap, which it commits. If its session ends, the swap
+//! cannot happen, so no write to the table is ever lost. Online, every write after the snapshot of the copy is in the log,
+//! and the swap refuses a log that may be incomplete. The tree is dropped when a move fails; if that fails too, the ledger
 //! has a record of it, and the next move of the table or [`abort`] drops it.
 
 mod branches;
 mod build;
+mod follow;
 mod hold;
+mod log;
 mod record;
 mod spec;
 mod sql;
@@ -28,15 +39,17 @@ mod verify;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pgsluice_core::catalog::quoted;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
+use self::follow::Follower;
 use self::hold::Hold;
 use self::record::Record;
 pub use self::record::{abort, list};
 pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
-use self::swap::Swap;
+use self::swap::{Swap, Swapped};
 use crate::control::Control;
 use crate::counts::summary::Fallback;
 use crate::error::Result;
@@ -83,6 +96,8 @@ pub struct Move {
     pub self_test: bool,
     /// The schema in which the ledger is kept.
     pub ledger: String,
+    /// Whether others cannot write to the table until it is partitioned. Otherwise their changes are followed.
+    pub is_offline: bool,
     /// Whether unique keys that lack the partition key get it.
     pub widens_keys: bool,
     /// Whether old and new rows are compared before the swap.
@@ -119,7 +134,7 @@ pub struct MovePlan {
 pub struct Moved {
     /// The table, which is partitioned now.
     pub table: String,
-    /// The rows of the table.
+    /// The rows that were copied.
     pub rows: u64,
     /// The number of leaves.
     pub leaves: usize,
@@ -127,7 +142,9 @@ pub struct Moved {
     pub old_table: String,
     /// The duration of the move.
     pub seconds: f64,
-    /// The longest wait of readers in one attempt of the swap.
+    /// Rows that were changed meanwhile, each counted as often as it was looked at again.
+    pub rows_followed: u64,
+    /// The longest wait of others in one attempt of the swap.
     pub locked_seconds: f64,
     /// Differences from the original table.
     pub changes: Vec<String>,
@@ -149,6 +166,7 @@ impl Move {
             speed: SpeedOptions::default(),
             self_test: true,
             ledger: DEFAULT_LEDGER.to_owned(),
+            is_offline: false,
             widens_keys: false,
             verifies: true,
             max_lock: DEFAULT_MAX_LOCK,
@@ -165,8 +183,10 @@ impl Move {
         runtime()?.block_on(async {
             let link = hold::open(&self.target, control).await?;
             let looking = async {
-                let Self { table, shape, widens_keys, .. } = self;
-                let mut survey = Survey::make(&link.client, table, shape, *widens_keys).await?;
+                let Self { table, shape, widens_keys, is_offline, .. } = self;
+                let client = &link.client;
+                let mut survey =
+                    Survey::make(client, table, shape, *widens_keys, *is_offline).await?;
                 let (mut leaves, mut ddl) = (0, Vec::new());
                 if survey.obstacles.is_empty() {
                     let branches = survey.branches(shape, &link.client).await?;
@@ -208,18 +228,26 @@ impl Move {
         began: Instant,
     ) -> Result<Moved> {
         let survey = &hold.survey;
+        let follower = lock_watch::watched(&self.target, control, || {
+            let Some(log) = &survey.log else { return Ok(None) };
+            let beginning = Follower::begin(log, survey, &hold.link, self.max_lock, control);
+            runtime.block_on(beginning).map(Some)
+        })?;
+        failpoint("moving::logged");
         let load = Load::new(self.job(survey), self.target.clone());
         let summary = hold.watched(runtime, control, || load.run(control))?;
         failpoint("moving::copied");
-        let finishing = self.finish(hold, record, control);
-        let locked = lock_watch::watched(&self.target, control, || runtime.block_on(finishing))?;
+        let finishing = self.finish(hold, record, follower.as_ref(), control);
+        let Swapped { longest, followed } =
+            lock_watch::watched(&self.target, control, || runtime.block_on(finishing))?;
         Ok(Moved {
             table: survey.table.relation.label(),
             rows: summary.rows_loaded,
             leaves: hold.branches.leaves().len(),
             old_table: survey.old.label(),
             seconds: began.elapsed().as_secs_f64(),
-            locked_seconds: locked.as_secs_f64(),
+            rows_followed: followed,
+            locked_seconds: longest.as_secs_f64(),
             changes: survey.changes.clone(),
             fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },
             notes: summary.notes,
@@ -227,30 +255,59 @@ impl Move {
         })
     }
 
-    /// Completes the tree, which has all rows, and swaps it in. Returns how long readers waited at most.
+    /// Completes the tree, which has all rows that were copied, and swaps it in.
     async fn finish(
         &self,
         hold: &Hold,
         record: &Record<'_>,
+        follower: Option<&Follower<'_>>,
         control: &Control,
-    ) -> Result<Duration> {
-        let survey = &hold.survey;
+    ) -> Result<Swapped> {
+        let Hold { link, survey, branches } = hold;
+        let (jobs, target) = (self.speed.jobs, &self.target);
         record.advance("index").await?;
-        build::build(survey, &hold.branches, self.speed.jobs, &self.target, control).await?;
+        build::build(survey, branches, jobs, target, control).await?;
         failpoint("moving::built");
+        let mut followed = self.follow(record, follower, control).await?;
+        failpoint("moving::followed");
         if self.verifies {
             record.advance("verify").await?;
-            verify::verify(survey, &hold.link, &self.target, control).await?;
+            verify::verify(survey, link, follower, target, control).await?;
+            followed += self.follow(record, follower, control).await?;
         }
         record.advance("swap").await?;
-        let swap = Swap::prepare(survey, &hold.link, self.max_lock).await?;
-        swap.run(control, &record.forget()).await
+        let keys = match follower {
+            None => Vec::new(),
+            Some(_) => build::add_foreign_keys(survey, branches),
+        };
+        let swap = Swap::prepare(survey, link, self.max_lock, follower, keys).await?;
+        let mut swapped = swap.run(control, &record.forget()).await?;
+        swapped.followed += followed;
+        if follower.is_some() {
+            build::complete_foreign_keys(survey, branches, jobs, target, control).await?;
+        }
+        Ok(swapped)
+    }
+
+    /// Follows the changes of the table until little is left. Returns the number of changed rows.
+    async fn follow(
+        &self,
+        record: &Record<'_>,
+        follower: Option<&Follower<'_>>,
+        control: &Control,
+    ) -> Result<u64> {
+        let Some(follower) = follower else { return Ok(0) };
+        record.advance("follow").await?;
+        follower.catch_up(control).await
     }
 
     /// Returns the load that copies the rows.
     fn job(&self, survey: &Survey) -> Job {
         let mut job = Job::new(survey.root.to_string());
-        job.input = InputOptions::of_relation(Relation::new(survey.table.relation.to_string()));
+        let own = &survey.table.relation;
+        let filter = survey.log.as_ref().map(|log| log.not_logged(&quoted(&own.name)));
+        job.input =
+            InputOptions::of_relation(Relation { filter, ..Relation::new(own.to_string()) });
         job.speed = self.speed.clone();
         job.safety.self_test = self.self_test;
         job.target.is_scratch = true;

@@ -8,20 +8,28 @@ use tokio_postgres::types::Oid;
 use super::Move;
 use super::hold::Hold;
 use super::sql::ddl::{OWN_TABLESPACE, drop_table};
-use super::sql::locks::{DROPPING, TRY_LOCK};
+use super::sql::locks::{DROPPING, TRY_LOCK, UNLOCK};
+use super::sql::log::drop_log;
 use crate::control::Control;
 use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result, command};
 use crate::ledger::Run;
 use crate::ledger::sql::moves::{LOCK, MoveEntry};
 use crate::ledger::sql::{Access, Schema};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS};
+use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
 /// How long the dropping may take before it is left to the next move, or to an abort.
-const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
+const DROPPING_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A pause between two attempts to drop.
+const REST: Duration = Duration::from_secs(2);
+
+/// The number of attempts to drop.
+const ATTEMPTS: usize = 30;
 
 /// A move in the ledger.
 pub(super) struct Record<'a> {
@@ -45,7 +53,9 @@ impl<'a> Record<'a> {
             schema.make(client, Access::Write).await?;
             let own = survey.table.relation.to_string();
             let label = survey.table.relation.label();
-            let record = schema.record_move(&own, &label, &survey.root.to_string(), &Run::new());
+            let (root, log) = (survey.root.to_string(), survey.log.as_ref());
+            let log = log.map(|log| log.name.as_str());
+            let record = schema.record_move(&own, &label, &root, log, &Run::new());
             let begin = [BEGIN, OWN_TABLESPACE].map(str::to_owned);
             let statements = begin.into_iter().chain(ddl).chain([record]);
             client.batch_execute(&statements.collect::<Vec<_>>().join(";\n")).await.map_err(
@@ -98,12 +108,13 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<()> {
         let client = connect::connect(&it.target).await?;
         let (oid, _) = super::table::find(&client, &it.table).await?;
         let schema = Schema::new(&it.ledger);
-        client.batch_execute(&[DEPARSE_SETTINGS, BEGIN].join(";")).await?;
+        client.batch_execute(DEPARSE_SETTINGS).await?;
         let moves = schema.moves(&client).await?;
         if let Some(left) = moves.iter().find(|left| left.relation == oid)
             && lock(&client, oid).await?
         {
             remove(&schema, &client, left).await?;
+            client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
             let table = &left.table;
             control.progress.notice(format!("dropped what an earlier move of {table} has left"));
         }
@@ -122,7 +133,7 @@ pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
     Schema::new(ledger).moves(&client).await
 }
 
-/// Drops what a move of table `name` has left: the tree and the record. The table itself is not touched.
+/// Drops what a move of table `name` has left: the tree, the log and the record. The table itself is not touched.
 ///
 /// # Errors
 ///
@@ -130,7 +141,7 @@ pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
 pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntry> {
     let client = connect::connect(target).await?;
     let found = super::table::find(&client, name).await;
-    client.batch_execute(&[DEPARSE_SETTINGS, BEGIN].join(";")).await?;
+    client.batch_execute(DEPARSE_SETTINGS).await?;
     let schema = Schema::new(ledger);
     let moves = schema.moves(&client).await?;
     // The table may be gone, and what was created beside it not.
@@ -155,16 +166,27 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
     Ok(left)
 }
 
-/// Takes the lock of the move of a table until the end of the transaction; false if another session has it.
+/// Takes the lock of the move of a table until the end of the session; false if another session has it.
 pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
     Ok(client.query_one(TRY_LOCK, &[&LOCK, &table.cast_signed()]).await?.get(0))
 }
 
-/// Drops the tree of an unfinished move, removes its record, and commits.
+/// Drops the tree and the log of an unfinished move, removes its record, and commits. Tries again while others hold locks.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
-    let drop = left.tree.iter().map(|tree| drop_table(tree));
+    let tree = left.tree.iter().map(|tree| drop_table(tree));
+    let log = left.log.iter().map(|[log, truncated]| drop_log(log, truncated));
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
-    let statements: Vec<String> = begin.chain(drop).chain(end).collect();
-    Ok(client.batch_execute(&statements.join("; ")).await?)
+    let statements: Vec<String> = begin.chain(log).chain(tree).chain(end).collect();
+    let statements = statements.join("; ");
+    for _ in 1..ATTEMPTS {
+        let Err(error) = client.batch_execute(&statements).await else { return Ok(()) };
+        let error = Error::from(error);
+        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+            return Err(error);
+        }
+        client.batch_execute(ROLLBACK).await?;
+        tokio::time::sleep(REST).await;
+    }
+    Ok(client.batch_execute(&statements).await?)
 }

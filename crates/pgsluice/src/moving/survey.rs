@@ -4,11 +4,12 @@ use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 
 use super::branches::{Branches, key_columns};
+use super::log::Log;
 use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
 use super::sql::preflight::{OBSTACLES, stale};
-use super::table::{Constraint, Identity, Index, Table, find};
+use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::partitions::names::TakenNames;
@@ -20,8 +21,7 @@ use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 pub(super) struct Survey {
     pub(super) table: Table,
     pub(super) indexes: Vec<NewIndex>,
-    /// Each with its name and its definition.
-    pub(super) foreign_keys: Vec<(String, String)>,
+    pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) identities: Vec<(Identity, String)>,
     /// The partitioned table, until it gets the name of the table.
     pub(super) root: Relation,
@@ -30,6 +30,8 @@ pub(super) struct Survey {
     pub(super) obstacles: Vec<Obstacle>,
     /// Differences between the table and the partitioned one, in words.
     pub(super) changes: Vec<String>,
+    /// The log of changes while rows are copied; `None` if the table is locked meanwhile.
+    pub(super) log: Option<Log>,
     /// The names of the indexes of each leaf.
     pub(super) leaf_indexes: Vec<Vec<String>>,
     names: TakenNames,
@@ -61,6 +63,7 @@ impl Survey {
         name: &str,
         shape: &Shape,
         widens: bool,
+        is_offline: bool,
     ) -> Result<Self> {
         let (oid, relation) = find(client, name).await?;
         let key = key_columns(shape, client).await?;
@@ -70,9 +73,11 @@ impl Survey {
 
         let schema = table.relation.schema.clone();
         let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
-        let mut free = |name: &str, suffix| names.free(&schema, &format!("{name}{suffix}"));
-        let root = free(&table.relation.name, "_new");
-        let old = free(&table.relation.name, "_old");
+        let free = |names: &mut TakenNames, name: &str, suffix| {
+            names.free(&schema, &format!("{name}{suffix}"))
+        };
+        let root = free(&mut names, &table.relation.name, "_new");
+        let old = free(&mut names, &table.relation.name, "_old");
         let mut changes = Vec::new();
         let mut indexes = Vec::new();
         for mut index in table.indexes(client, key.as_deref().unwrap_or_default()).await? {
@@ -86,17 +91,24 @@ impl Survey {
                     "{name}: {was} becomes {definition}; ON CONFLICT must name all of its columns"
                 ));
             }
-            let (new, old) = (free(&index.name, "_new").name, free(&index.name, "_old").name);
+            let new = free(&mut names, &index.name, "_new").name;
+            let old = free(&mut names, &index.name, "_old").name;
             indexes.push(NewIndex { index, widened, new, old });
         }
         let identities = table.identities(client).await?;
         let renamed = |identity: Identity| {
-            let old = free(&identity.name, "_old").name;
+            let old = free(&mut names, &identity.name, "_old").name;
             (identity, old)
         };
         let identities = identities.into_iter().map(renamed).collect();
+        let mut log = None;
+        if !is_offline {
+            let key = key.unwrap_or_default();
+            log = Log::describe(client, oid, &table.relation, &key, &mut names).await?;
+            obstacles.extend(log.is_none().then(no_key));
+        }
         let foreign_keys = table.foreign_keys(client).await?;
-        changes.extend(foreign_keys.iter().map(|(name, _)| {
+        changes.extend(foreign_keys.iter().map(|ForeignKey { name, .. }| {
             let old = &old.name;
             format!("{old} keeps foreign key {name}: rows that it refers to can be deleted after {old} is dropped")
         }));
@@ -109,6 +121,7 @@ impl Survey {
             old,
             obstacles,
             changes,
+            log,
             leaf_indexes: Vec::new(),
             names,
         })
@@ -171,14 +184,16 @@ impl Survey {
         let of_columns = client.query(OF_COLUMNS, &[&table.oid, &root.to_string()]).await?;
         ddl.extend(of_columns.iter().map(|row| row.get(0)));
         let grantees = client.query(GRANTEES, &[]).await?;
+        let grantees: Vec<String> = grantees.iter().map(|row| row.get(0)).collect();
         for created in std::iter::once(root).chain(branches.tables()) {
-            let grantees = grantees.iter().map(|row| row.get::<_, String>(0));
-            ddl.extend(grantees.map(|role| ddl::revoke(created, &role)));
+            ddl.extend(grantees.iter().map(|role| ddl::revoke(created, role)));
             let replica = table.replica_identity.iter();
             ddl.extend(replica.map(|what| ddl::replica_identity(created, what)));
             let owner = table.owner.iter();
             ddl.extend(owner.map(|owner| ddl::give(created, owner)));
         }
+        let log = self.log.iter();
+        ddl.extend(log.flat_map(|log| log.create(table.owner.as_deref(), &grantees)));
         Ok(ddl)
     }
 }
@@ -227,6 +242,13 @@ fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -
     let why = format!("column {column} accepts NULL, which a primary key does not");
     let next = ddl::refuse_null(&table.relation.label(), column) + ";";
     Some(Obstacle { why, next: next.into() })
+}
+
+/// Returns the obstacle to a move during which others write.
+fn no_key() -> Obstacle {
+    let why = "no primary key identifies its rows, and no other unique key without NULL".to_owned();
+    let next = Words::from("Add a primary key, or block writes with ") + option("offline") + ".";
+    Obstacle { why, next }
 }
 
 /// Returns a text with a capital letter in front.

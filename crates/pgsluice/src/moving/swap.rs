@@ -6,9 +6,13 @@ use std::time::{Duration, Instant};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 
+use super::follow::{FEW, Follower};
+use super::hold::replaced;
+use super::log::Log;
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
-use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_swap};
+use super::sql::log::drop_log;
 use super::survey::{NewIndex, Survey};
 use super::table::widened;
 use crate::control::Control;
@@ -16,7 +20,7 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::pg::connect::Link;
-use crate::pg::sql::{COMMIT_DURABLY, lock_exclusively, lock_timeout};
+use crate::pg::sql::{COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
 
 /// A pause between two attempts, in terms of how long one waits: others wait behind it.
@@ -31,9 +35,22 @@ pub(super) struct Swap<'a> {
     /// Holds the lock on the table.
     link: &'a Link,
     max_lock: Duration,
+    /// Follows the table, if others write to it.
+    follower: Option<&'a Follower<'a>>,
+    /// Statements that add the foreign keys, if the tree does not have them.
+    foreign_keys: Vec<String>,
     /// Sequences of identity columns: the new one, qualified and quoted, the old one, and the old one's name and the
     /// name that it gets.
     sequences: Vec<(String, String, String, String)>,
+}
+
+/// The outcome of the swap.
+#[derive(Debug, Default)]
+pub(super) struct Swapped {
+    /// How long one attempt made others wait at most.
+    pub(super) longest: Duration,
+    /// The number of rows that were followed between the attempts, and in the last one.
+    pub(super) followed: u64,
 }
 
 /// A thing that users see: kind, name, and text.
@@ -45,6 +62,8 @@ impl<'a> Swap<'a> {
         survey: &'a Survey,
         link: &'a Link,
         max_lock: Duration,
+        follower: Option<&'a Follower<'a>>,
+        foreign_keys: Vec<String>,
     ) -> Result<Self> {
         let client = &link.client;
         let mut sequences = Vec::new();
@@ -55,35 +74,52 @@ impl<'a> Swap<'a> {
             let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
             sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
         }
-        Ok(Self { survey, link, max_lock, sequences })
+        Ok(Self { survey, link, max_lock, follower, foreign_keys, sequences })
     }
 
-    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement. Returns how long
-    /// one attempt made readers wait at most.
-    pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Duration> {
+    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
+    pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
-        let mut longest = Duration::ZERO;
+        let mut swapped = Swapped::default();
         loop {
+            self.begin(control).await?;
             let began = Instant::now();
             let attempt = self.attempt(control, last).await;
-            longest = longest.max(began.elapsed());
-            let Err(error) = attempt else { return Ok(longest) };
-            if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
-                return Err(error);
+            swapped.longest = swapped.longest.max(began.elapsed());
+            match attempt {
+                Ok(Some(rows)) => {
+                    swapped.followed += rows;
+                    return Ok(swapped);
+                }
+                // More was changed than can be followed under the lock.
+                Ok(None) => {}
+                Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
+                Err(error) => return Err(error),
             }
-            self.link.client.batch_execute(GIVE_UP).await?;
+            self.link.client.batch_execute(self.give_up()).await?;
             if noticed.is_none_or(|at| at.elapsed() >= NOTICE) {
                 noticed = Some(Instant::now());
                 self.notice(control).await?;
             }
-            tokio::select! {
-                () = tokio::time::sleep(self.max_lock * REST) => {}
-                () = control.stop.stopped() => {}
-            }
-            if control.stop.is_stopped() {
-                return Err(control.stop.failure().unwrap_or_else(Error::interrupted));
+            rest(self.max_lock * REST, control).await?;
+            if let Some(follower) = self.follower {
+                swapped.followed += follower.catch_up(control).await?;
             }
         }
+    }
+
+    /// Begins an attempt, in which others can still do what they could before.
+    async fn begin(&self, control: &Control) -> Result<()> {
+        let begin = match self.follower {
+            None => ATTEMPT.to_owned(),
+            Some(_) => begin_swap(&self.survey.table.relation),
+        };
+        let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
+        self.link.canceller.unless_stopped(control, beginning).await
+    }
+
+    fn give_up(&self) -> &'static str {
+        if self.follower.is_some() { ROLLBACK } else { GIVE_UP }
     }
 
     async fn notice(&self, control: &Control) -> Result<()> {
@@ -95,28 +131,56 @@ impl<'a> Swap<'a> {
         Ok(())
     }
 
-    async fn attempt(&self, control: &Control, last: &str) -> Result<()> {
+    /// One attempt. Returns the number of rows that were followed under the lock; `None` if there are too many.
+    async fn attempt(&self, control: &Control, last: &str) -> Result<Option<u64>> {
         let client = &self.link.client;
+        let Survey { table, .. } = self.survey;
         let locking = async {
-            let timeout = lock_timeout(self.max_lock);
-            let lock = lock_exclusively(std::iter::once(&self.survey.table.relation));
-            Ok(client.batch_execute(&[ATTEMPT, &timeout, &lock].join("; ")).await?)
+            // What is done under the lock takes its time as well.
+            let timeout = lock_timeout(self.max_lock / if self.follower.is_some() { 2 } else { 1 });
+            let lock = lock_exclusively(std::iter::once(&table.relation));
+            Ok(client.batch_execute(&[timeout, lock].join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
+        let followed = match self.follower {
+            None => 0,
+            Some(follower) => match self.follow(follower).await? {
+                Some(rows) => rows,
+                None => return Ok(None),
+            },
+        };
         // Privileges, views and what depends on the table may have changed until now.
-        let oid = self.survey.table.oid;
         self.survey.check_again(client).await?;
-        let late = client.query(LATE, &[&oid]).await?;
-        let before = expected(self.survey, described(client, oid).await?);
+        let late = client.query(LATE, &[&table.oid]).await?;
+        let before = expected(self.survey, described(client, table.oid).await?);
         let late = late.iter().map(|row| row.get(0));
-        let statements: Vec<String> = self.renames().into_iter().chain(late).collect();
+        let keys = self.foreign_keys.iter().cloned();
+        let statements: Vec<String> = self.renames().into_iter().chain(late).chain(keys).collect();
         client.batch_execute(&statements.join(";\n")).await?;
         self.check_carried(&before).await?;
         client.batch_execute(last).await?;
         failpoint("moving::committing");
         client.batch_execute(COMMIT_DURABLY).await?;
         failpoint("moving::committed");
-        Ok(())
+        Ok(Some(followed))
+    }
+
+    /// Takes the last entries of the log, and drops it.
+    async fn follow(&self, follower: &Follower<'_>) -> Result<Option<u64>> {
+        let client = &self.link.client;
+        let Relation { schema, name } = &self.survey.table.relation;
+        let found = client.query_opt(OID, &[schema, name]).await?;
+        if found.is_none_or(|row| row.get::<_, u32>(0) != self.survey.table.oid) {
+            return Err(replaced(&self.survey.table.relation));
+        }
+        follower.check().await?;
+        if follower.bound(FEW).await?.is_some() {
+            return Ok(None);
+        }
+        let rows = follower.pass(None).await?;
+        let Log { name, truncated, .. } = follower.log;
+        client.batch_execute(&drop_log(name, truncated)).await?;
+        Ok(Some(rows))
     }
 
     fn renames(&self) -> Vec<String> {
@@ -169,8 +233,13 @@ async fn described(client: &Client, oid: u32) -> Result<Vec<Thing>> {
     Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }
 
-/// Returns the description of the new table, whose unique keys may have more columns.
+/// Returns the description of the new table, whose unique keys may have more columns, and whose foreign keys may be those
+/// of its leaves until they are checked.
 fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
+    if survey.log.is_some() {
+        let is_late = |thing: &Thing| survey.foreign_keys.iter().any(|key| key.name == thing.1);
+        things.retain(|thing| thing.0 != "constraint" || !is_late(thing));
+    }
     for NewIndex { index, widened: columns, .. } in &survey.indexes {
         let Some(columns) = columns else { continue };
         for (kind, name, text) in &mut things {
@@ -180,4 +249,13 @@ fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
         }
     }
     things
+}
+
+/// Waits, unless the move is stopped.
+pub(super) async fn rest(time: Duration, control: &Control) -> Result<()> {
+    let resting = async {
+        tokio::time::sleep(time).await;
+        Ok(())
+    };
+    control.stop.unless_stopped(resting).await
 }

@@ -64,6 +64,14 @@ pub(super) struct Identity {
     pub(super) name: String,
 }
 
+/// A foreign key of it.
+#[derive(Clone, Debug)]
+pub(super) struct ForeignKey {
+    pub(super) name: String,
+    pub(super) definition: String,
+    pub(super) comment: Option<String>,
+}
+
 /// Returns the oid and the name of table `name`, which the session looks up as its user would.
 pub(super) async fn find(client: &Client, name: &str) -> Result<(Oid, Relation)> {
     let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
@@ -132,10 +140,15 @@ impl Table {
         Ok(rows.iter().map(index).collect())
     }
 
-    /// Returns the foreign keys: each with its name and its definition.
-    pub(super) async fn foreign_keys(&self, client: &Client) -> Result<Vec<(String, String)>> {
+    /// Returns the foreign keys.
+    pub(super) async fn foreign_keys(&self, client: &Client) -> Result<Vec<ForeignKey>> {
         let rows = client.query(FOREIGN_KEYS, &[&self.oid]).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        let key = |row: &tokio_postgres::Row| ForeignKey {
+            name: row.get(0),
+            definition: row.get(1),
+            comment: row.get(2),
+        };
+        Ok(rows.iter().map(key).collect())
     }
 
     /// Returns the stored generated columns, quoted, with their expressions.

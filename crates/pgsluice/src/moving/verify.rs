@@ -4,6 +4,9 @@
 
 use futures_util::future::try_join;
 
+use super::follow::Follower;
+use super::sql::follow::{BEGIN, EXPORT, begin_with};
+use super::sql::locks::ALL_ROWS;
 use super::sql::values::fingerprint;
 use super::survey::Survey;
 use crate::control::Control;
@@ -11,12 +14,14 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::sql::DEPARSE_SETTINGS;
+use crate::pg::sql::{COMMIT, DEPARSE_SETTINGS};
 
-/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well.
+/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well. Of a table that
+/// others write to, both sessions see the same state, and rows in the log do not count.
 pub(super) async fn verify(
     survey: &Survey,
     hold: &Link,
+    follower: Option<&Follower<'_>>,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
@@ -24,16 +29,30 @@ pub(super) async fn verify(
     let label = table.relation.label();
     control.progress.wait_for(Some(format!("comparing the new table with {label}")));
     let link = control.stop.unless_stopped(connect::open(target)).await?;
-    link.client.batch_execute(DEPARSE_SETTINGS).await?;
-    let own = format!("ONLY {}", table.relation);
+    link.client.batch_execute(&[DEPARSE_SETTINGS, ALL_ROWS].join("; ")).await?;
+    let mut rows = String::new();
+    if let Some(Follower { log, .. }) = follower {
+        hold.client.batch_execute(BEGIN).await?;
+        let snapshot: String = hold.client.query_one(EXPORT, &[]).await?.get(0);
+        link.client.batch_execute(&begin_with(&snapshot)).await?;
+        rows = log.unchanged("moved");
+    }
+    let of = |from: &str| fingerprint(&format!("{from} AS moved{rows}"), &table.columns);
     let ((table_rows, table_sum), (tree_rows, tree_sum)) = try_join(
-        sums(hold, fingerprint(&own, &table.columns), control),
-        sums(&link, fingerprint(&root.to_string(), &table.columns), control),
+        sums(hold, of(&format!("ONLY {}", table.relation)), control),
+        sums(&link, of(&root.to_string()), control),
     )
     .await?;
+    if follower.is_some() {
+        hold.client.batch_execute(COMMIT).await?;
+    }
     control.progress.wait_for(None);
     if (table_rows, &table_sum) == (tree_rows, &tree_sum) {
         return Ok(());
+    }
+    if let Some(follower) = follower {
+        // A table that was truncated is empty under any snapshot.
+        follower.check().await?;
     }
     let message = format!("the new table differs from table {label}");
     let error = Error::new(Kind::Server, message).with_sqlstate("XX001");

@@ -7,7 +7,7 @@
 //! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 26] = [
+pub const NAMES: [&str; 28] = [
     "load::begun",
     "split::taken",
     "payload::closed",
@@ -30,8 +30,10 @@ pub const NAMES: [&str; 26] = [
     "load::closing",
     "load::closed",
     "moving::created",
+    "moving::logged",
     "moving::copied",
     "moving::built",
+    "moving::followed",
     "moving::committing",
     "moving::committed",
 ];

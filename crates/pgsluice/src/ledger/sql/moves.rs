@@ -12,7 +12,7 @@ use crate::pg::template::fill;
 
 /// Whether a move works is shown by the lock that it holds; see [`LOCK`].
 const LIST: &str = "
-SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text,
+SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text, l.names,
        EXISTS (SELECT FROM pg_catalog.pg_locks l
                JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
                WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
@@ -24,6 +24,13 @@ LEFT JOIN LATERAL (SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) AS na
                    JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
                    JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
                    WHERE c.oid {eq} m.tree AND s.description {eq} {mark}) AS t ON true
+LEFT JOIN LATERAL (SELECT ARRAY[pg_catalog.format('%I.%I', n.nspname, c.relname),
+                                pg_catalog.format('%I.%I', n.nspname, pg_catalog.concat(c.relname, '_truncate'))]
+                              AS names
+                   FROM pg_catalog.pg_class c
+                   JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+                   JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
+                   WHERE c.oid {eq} m.log AND s.description {eq} {mark}) AS l ON true
 ORDER BY m.begun, m.relation";
 
 /// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
@@ -43,7 +50,10 @@ pub struct MoveEntry {
     pub table: String,
     /// The partitioned table under construction, qualified and quoted; `None` if it no longer exists.
     pub tree: Option<String>,
-    /// The phase: copy, index, verify or swap.
+    /// The log of changes: its table, and the function of the trigger for TRUNCATE, both qualified and quoted.
+    #[serde(skip)]
+    pub(crate) log: Option<[String; 2]>,
+    /// The phase: copy, index, follow, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
     pub begun: String,
@@ -69,19 +79,29 @@ impl Schema {
             phase: row.get(3),
             begun: row.get(4),
             run: serde_json::from_str(row.get(5)).unwrap_or_default(),
-            is_running: row.get(6),
+            log: row.get::<_, Option<Vec<String>>>(6).and_then(|names| names.try_into().ok()),
+            is_running: row.get(7),
         };
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
     }
 
-    /// Returns the statement that records a move of table `relation` into the tree `tree`, both as SQL has them.
-    pub(crate) fn record_move(&self, relation: &str, label: &str, tree: &str, run: &Run) -> String {
+    /// Returns the statement that records a move of table `relation` into the tree `tree` with the log `log`, all as SQL
+    /// has them.
+    pub(crate) fn record_move(
+        &self,
+        relation: &str,
+        label: &str,
+        tree: &str,
+        log: Option<&str>,
+        run: &Run,
+    ) -> String {
         let text = |text: &str| literal(text.as_bytes());
+        let log = log.map_or_else(|| "NULL".to_owned(), text);
         let run = serde_json::to_string(run).unwrap_or_default();
         format!(
-            "INSERT INTO {}.move (relation, name, tree, phase, begun, run)
+            "INSERT INTO {}.move (relation, name, tree, log, phase, begun, run)
              VALUES ({}::pg_catalog.regclass::pg_catalog.oid, {}, {}::pg_catalog.regclass::pg_catalog.oid,
-                     'copy', pg_catalog.now(), {})",
+                     {log}::pg_catalog.regclass::pg_catalog.oid, 'copy', pg_catalog.now(), {})",
             self.quoted(),
             text(relation),
             text(label),

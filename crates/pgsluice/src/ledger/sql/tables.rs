@@ -127,14 +127,16 @@ pub(super) const TABLES: [Table; 7] = [
             ("relation", "oid", true),
             ("name", "text", true),
             ("tree", "oid", true),
+            ("log", "oid", false),
             ("phase", "text", true),
             ("begun", "timestamptz", true),
             ("run", "jsonb", true),
         ],
         key: &["relation"],
         comment: "The tables that are being partitioned. Tree: the partitioned table that is to \
-                  take the place of the relation. Phase: copy, index, verify or swap. Run: the \
-                  process that does it. The swap, or an abort, removes the row.",
+                  take the place of the relation. Log: the table of the keys that were changed meanwhile; \
+                  NULL if nobody can change any. Phase: copy, index, follow, verify or swap. Run: \
+                  the process that does it. The swap, or an abort, removes the row.",
     },
     Table {
         name: "witness",

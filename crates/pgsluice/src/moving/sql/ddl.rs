@@ -55,6 +55,15 @@ pub(in crate::moving) fn add_constraint(table: &Relation, name: &str, definition
     format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quoted(name))
 }
 
+/// Comments on a constraint.
+pub(in crate::moving) fn comment_on_constraint(
+    table: &Relation,
+    name: &str,
+    comment: &str,
+) -> String {
+    format!("COMMENT ON CONSTRAINT {} ON {table} IS {}", quoted(name), literal(comment.as_bytes()))
+}
+
 /// Adds a foreign key whose rows are checked by a statement of their own, which lets others write to the other table.
 pub(in crate::moving) fn add_foreign_key(
     table: &Relation,

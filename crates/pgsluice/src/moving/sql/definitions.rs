@@ -79,9 +79,9 @@ LEFT JOIN LATERAL (
 WHERE c.oid = $1
 ORDER BY con.contype = 'p' DESC NULLS LAST, x.relname";
 
-/// Returns the foreign keys of table `$1`: the name, and the definition.
+/// Returns the foreign keys of table `$1`: the name, the definition, and the comment.
 pub(in crate::moving) const FOREIGN_KEYS: &str = "
-SELECT conname::text, pg_get_constraintdef(oid)
+SELECT conname::text, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint')
 FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
 
 /// Returns the stored generated columns of table `$1`, quoted, and their expressions.
@@ -170,7 +170,7 @@ SELECT sql FROM (
     UNION ALL
     SELECT 10, 0, conname, format('COMMENT ON CONSTRAINT %I ON %s IS %L', conname, own, description)
     FROM t JOIN pg_constraint con ON con.conrelid = t.oid, obj_description(con.oid, 'pg_constraint') AS description
-    WHERE description IS NOT NULL AND con.contype <> 't'
+    WHERE description IS NOT NULL AND con.contype NOT IN ('f', 't')
     UNION ALL
     SELECT 10, 0, x.relname, format('COMMENT ON INDEX %I.%I IS %L', x.relnamespace::regnamespace::text, x.relname, description)
     FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class x ON x.oid = i.indexrelid,

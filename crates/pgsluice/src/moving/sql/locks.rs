@@ -1,5 +1,12 @@
 //! The locks of a move, and who is in their way.
 
+use pgsluice_core::catalog::Relation;
+
+use crate::pg::sql::BEGIN;
+
+/// Makes an error of rows that a policy hides.
+pub(in crate::moving) const ALL_ROWS: &str = "SET row_security = off";
+
 /// Begins a look at the table before it is locked.
 pub(in crate::moving) const LOOK: &str = "SAVEPOINT pgsluice_look";
 
@@ -12,11 +19,20 @@ pub(in crate::moving) const ATTEMPT: &str = "SAVEPOINT pgsluice_swap";
 /// Ends an attempt; the locks that it took are released.
 pub(in crate::moving) const GIVE_UP: &str = "ROLLBACK TO SAVEPOINT pgsluice_swap";
 
-/// How long dropping a tree waits for a lock.
-pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '10s'";
+/// How long one attempt to drop a tree waits for a lock. Others wait behind it.
+pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '500ms'";
 
-/// Takes the lock of a move until the end of the transaction, unless another session has it.
-pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
+/// Takes the lock of a move until the end of the session, unless another session has it.
+pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_lock($1, $2)";
+
+/// Gives the lock of a move back.
+pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock($1, $2)";
+
+/// Begins a swap without the lock on the table, and ends autovacuum. Waits as long as it must: nobody waits behind it but
+/// VACUUM, ANALYZE and DDL.
+pub(in crate::moving) fn begin_swap(table: &Relation) -> String {
+    format!("{BEGIN}; LOCK TABLE ONLY {table} IN SHARE UPDATE EXCLUSIVE MODE")
+}
 
 /// Makes the transaction see the sessions of this moment.
 pub(in crate::moving) const FRESH: &str = "SELECT pg_stat_clear_snapshot()";

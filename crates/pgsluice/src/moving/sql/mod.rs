@@ -2,6 +2,8 @@
 
 pub(super) mod ddl;
 pub(super) mod definitions;
+pub(super) mod follow;
 pub(super) mod locks;
+pub(super) mod log;
 pub(super) mod preflight;
 pub(super) mod values;

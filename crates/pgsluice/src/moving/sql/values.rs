@@ -41,3 +41,8 @@ pub(in crate::moving) fn fingerprint(table: &str, columns: &[String]) -> String 
 pub(in crate::moving) const COLUMNS: &str = "
 SELECT attname::text FROM pg_attribute
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
+
+/// The columns of table `$1` that an INSERT can name.
+pub(in crate::moving) const STORED: &str = "
+SELECT attname::text FROM pg_attribute
+WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum";

@@ -1,0 +1,203 @@
+//! The log of the keys that change while a table is copied.
+
+use std::time::Duration;
+
+use pgsluice_core::catalog::{Relation, quoted};
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
+
+use super::sql::log::COLUMNS;
+use super::sql::values::STORED;
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
+use crate::error::{Error, Result};
+use crate::partitions::names::TakenNames;
+use crate::pg::connect::Link;
+use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK, lock_timeout};
+
+/// The number of entries that the log may have before it is given up, unless the move takes them out: some 3 GiB.
+pub(super) const CAP: i64 = 40_000_000;
+
+/// A pause between two attempts to lock the table, in terms of how long one waits: others wait behind it.
+const REST: u32 = 10;
+
+/// The log of a table, and how its entries find rows.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    /// The table, qualified and quoted, as all names here.
+    pub(super) table: String,
+    /// The table, for messages.
+    label: String,
+    /// The log, and the function of the row trigger.
+    pub(super) name: String,
+    /// The function of the trigger for TRUNCATE.
+    pub(super) truncated: String,
+    /// The sequence that numbers entries.
+    pub(super) seq: String,
+    /// A sequence that is called once the log is incomplete.
+    pub(super) void: String,
+    /// The column that has the number of an entry.
+    pub(super) number: String,
+    /// The key of the table, and the other columns of the partition keys.
+    pub(super) columns: Vec<LoggedColumn>,
+    /// The columns of the table that an INSERT names.
+    pub(super) stored: Vec<String>,
+}
+
+/// A column that identifies a row, or decides where it is.
+#[derive(Clone, Debug)]
+pub(super) struct LoggedColumn {
+    /// The column of the table, unquoted.
+    name: String,
+    /// The column of the log.
+    pub(super) logged: String,
+    /// The type and the collation.
+    pub(super) ty: String,
+    /// The operator that tells equal values.
+    pub(super) equal: String,
+    is_key: bool,
+    is_nullable: bool,
+}
+
+impl LoggedColumn {
+    pub(super) fn quoted(&self) -> String {
+        quoted(&self.name)
+    }
+}
+
+/// What must stay as it is while changes are logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Watched {
+    triggers: Option<String>,
+    filenode: Option<Oid>,
+    columns: Option<String>,
+}
+
+impl Log {
+    /// Describes a log of `table`; `None` if nothing identifies a row. `key` are the columns of the partition keys.
+    pub(super) async fn describe(
+        client: &Client,
+        oid: Oid,
+        table: &Relation,
+        key: &[String],
+        names: &mut TakenNames,
+    ) -> Result<Option<Self>> {
+        let rows = client.query(COLUMNS, &[&oid, &key]).await?;
+        // Names of the log must not hide those of the table in a condition on both.
+        let all = client.query(STORED, &[&oid]).await?;
+        let stored: Vec<String> = all.iter().map(|row| row.get(0)).collect();
+        let mut prefix = "key_".to_owned();
+        while stored.iter().any(|name| name.starts_with(&prefix)) {
+            prefix.push('_');
+        }
+        let column = |(nth, row): (usize, &tokio_postgres::Row)| LoggedColumn {
+            name: row.get(0),
+            logged: format!("{prefix}{nth}"),
+            ty: row.get(1),
+            equal: row.get(2),
+            is_key: row.get(3),
+            is_nullable: row.get(4),
+        };
+        let columns: Vec<LoggedColumn> = rows.iter().enumerate().map(column).collect();
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let mut free = |suffix: &str| {
+            let name = &table.name;
+            let end = (0..=name.len().min(40)).rev().find(|&end| name.is_char_boundary(end));
+            names.free(&table.schema, &format!("{}{suffix}", &name[..end.unwrap_or(0)]))
+        };
+        let log = free("_log");
+        let beside = |suffix: &str| {
+            Relation { schema: log.schema.clone(), name: log.name.clone() + suffix }.to_string()
+        };
+        Ok(Some(Self {
+            table: table.to_string(),
+            label: table.label(),
+            name: log.to_string(),
+            truncated: truncated(&log),
+            seq: beside("_seq"),
+            void: beside("_void"),
+            number: format!("{prefix}number"),
+            columns,
+            stored,
+        }))
+    }
+
+    /// The columns that identify a row.
+    pub(super) fn keys(&self) -> Vec<&LoggedColumn> {
+        self.columns.iter().filter(|column| column.is_key).collect()
+    }
+
+    /// The columns of which one may be NULL.
+    pub(super) fn nullable(&self) -> Vec<&LoggedColumn> {
+        self.columns.iter().filter(|column| column.is_nullable).collect()
+    }
+
+    /// Begins to log, when all who write to the table have ended. Others wait for an attempt as long as `max_lock`.
+    pub(super) async fn begin(
+        &self,
+        link: &Link,
+        oid: Oid,
+        max_lock: Duration,
+        control: &Control,
+    ) -> Result<Watched> {
+        loop {
+            let begin = [BEGIN.to_owned(), lock_timeout(max_lock), self.watch()].join("; ");
+            let watching = async { Ok(link.client.batch_execute(&begin).await?) };
+            match link.canceller.unless_stopped(control, watching).await {
+                Ok(()) => break,
+                Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {
+                    link.client.batch_execute(ROLLBACK).await?;
+                    let label = &self.label;
+                    control.progress.wait_for(Some(format!("those who write to {label}")));
+                    super::swap::rest(max_lock * REST, control).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        control.progress.wait_for(None);
+        link.client.batch_execute(COMMIT).await?;
+        Ok(self.look(&link.client, oid).await?.0)
+    }
+
+    /// Returns what must stay as it is, and the number of the last entry. Fails if the log is incomplete.
+    async fn look(&self, client: &Client, oid: Oid) -> Result<(Watched, i64)> {
+        let row = client.query_one(&self.watched(), &[&oid]).await?;
+        if row.get(0) {
+            return Err(
+                self.incomplete("It was truncated, or more rows were changed than the log takes.")
+            );
+        }
+        let watched = Watched { triggers: row.get(2), filenode: row.get(3), columns: row.get(4) };
+        Ok((watched, row.get::<_, Option<i64>>(1).unwrap_or(0)))
+    }
+
+    /// Refuses to go on if a change may not have been logged. Returns the number of the last entry.
+    pub(super) async fn check(&self, client: &Client, oid: Oid, was: &Watched) -> Result<i64> {
+        let (now, last) = self.look(client, oid).await?;
+        if now.triggers != was.triggers {
+            return Err(self.incomplete("A trigger of pgsluice was dropped, disabled or altered."));
+        }
+        // VACUUM FULL and CLUSTER change no column, and ALTER TYPE changes values without a trigger.
+        if now.filenode != was.filenode && now.columns != was.columns {
+            return Err(self.incomplete("It was rewritten, and its columns were altered."));
+        }
+        Ok(last)
+    }
+
+    fn incomplete(&self, why: &str) -> Error {
+        let message = format!("not all changes of table {} were logged", self.label);
+        Error::new(Kind::Server, message)
+            .with_sqlstate("55000")
+            .permanent()
+            .with_detail(why)
+            .only_hint("Run the command again: it begins with a new copy.")
+    }
+}
+
+/// Returns the name of the function of the trigger for TRUNCATE, by the log's name.
+pub(super) fn truncated(log: &Relation) -> String {
+    Relation { schema: log.schema.clone(), name: format!("{}_truncate", log.name) }.to_string()
+}

@@ -1,0 +1,117 @@
+//! The statements by which a tree follows the table. One transaction of them, under one snapshot, takes entries out of
+//! the log, deletes the rows that they are about, and inserts those that the table has now.
+
+use pgsluice_core::catalog::quoted;
+
+use crate::moving::log::{Log, LoggedColumn};
+use crate::moving::sql::log::same;
+use crate::pg::sql::literal;
+
+/// The entries that are being followed.
+const BATCH: &str = "pg_temp.pgsluice_batch";
+
+/// Begins a transaction that sees one state of the log, of the table and of the tree.
+pub(in crate::moving) const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+
+/// Lets a plan look up each row of a batch, since there are no statistics about the batch.
+pub(in crate::moving) const BY_INDEX: &str = "
+SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+SET LOCAL enable_material = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off";
+
+/// Ends [`BY_INDEX`].
+pub(in crate::moving) const AS_BEFORE: &str = "
+SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+
+/// Exports the snapshot of the transaction.
+pub(in crate::moving) const EXPORT: &str = "SELECT pg_export_snapshot()";
+
+/// Returns the statements that begin a transaction under the snapshot of another one.
+pub(in crate::moving) fn begin_with(snapshot: &str) -> String {
+    format!("{BEGIN}; SET TRANSACTION SNAPSHOT {}", literal(snapshot.as_bytes()))
+}
+
+impl Log {
+    /// Returns the statement that a session runs once, for its batches.
+    pub(in crate::moving) fn batch(&self) -> String {
+        let columns: Vec<String> =
+            self.columns.iter().map(|column| format!("{} {}", column.logged, column.ty)).collect();
+        format!(
+            "CREATE TEMPORARY TABLE pgsluice_batch ({}) ON COMMIT DELETE ROWS",
+            columns.join(", ")
+        )
+    }
+
+    /// Returns the query for the number of the entry behind the first `$1` ones.
+    pub(in crate::moving) fn bound(&self) -> String {
+        let Self { name, number, .. } = self;
+        format!("SELECT {number} FROM ONLY {name} ORDER BY {number} OFFSET $1 LIMIT 1")
+    }
+
+    /// Returns the statement that takes entries into the batch: those before number `bound`, with all others about the
+    /// same rows, or all entries.
+    pub(in crate::moving) fn take(&self, bound: Option<i64>) -> String {
+        let Self { name, number, .. } = self;
+        let first = bound.map(|bound| {
+            let same: Vec<String> = self
+                .keys()
+                .iter()
+                .map(|LoggedColumn { logged, equal, .. }| format!("f.{logged} {equal} l.{logged}"))
+                .collect();
+            format!(
+                " WHERE EXISTS (SELECT FROM ONLY {name} AS f WHERE f.{number} < {bound} AND {})",
+                same.join(" AND ")
+            )
+        });
+        let columns = logged(&self.columns.iter().collect::<Vec<_>>());
+        format!(
+            "WITH taken AS (DELETE FROM ONLY {name} AS l{} RETURNING {columns})
+             INSERT INTO {BATCH} SELECT DISTINCT {columns} FROM taken",
+            first.unwrap_or_default()
+        )
+    }
+
+    /// Returns the statements that delete the rows of the batch from the partitioned table `tree`.
+    pub(in crate::moving) fn delete(&self, tree: &str) -> Vec<String> {
+        let (all, keys, nullable) =
+            (self.columns.iter().collect::<Vec<_>>(), self.keys(), self.nullable());
+        let is_null = |row: &str, name: &dyn Fn(&LoggedColumn) -> String| {
+            let tests = nullable.iter().map(|column| format!("{row}{} IS NULL", name(column)));
+            tests.collect::<Vec<_>>().join(" OR ")
+        };
+        let delete = |columns: &[&LoggedColumn], more: &str| {
+            format!(
+                "DELETE FROM {tree} AS t USING (SELECT DISTINCT {} FROM {BATCH}) AS b WHERE {}{more}",
+                logged(columns),
+                same(columns, "b", "t")
+            )
+        };
+        let mut statements = vec![delete(&all, "")];
+        if !nullable.is_empty() {
+            // Such a row is found by its key alone, in any leaf.
+            let null = is_null("t.", &LoggedColumn::quoted);
+            statements.push(delete(&keys, &format!(" AND ({null})")));
+        }
+        statements
+    }
+
+    /// Returns the statement that inserts what the table has of the batch's rows into the partitioned table `tree`.
+    pub(in crate::moving) fn insert(&self, tree: &str) -> String {
+        let keys = self.keys();
+        let columns: Vec<String> = self.stored.iter().map(|name| quoted(name)).collect();
+        let columns = columns.join(", ");
+        // OFFSET keeps the lookup of a row apart, so that it uses the index of the key.
+        format!(
+            "INSERT INTO {tree} ({columns}) OVERRIDING SYSTEM VALUE
+             SELECT {columns} FROM (SELECT DISTINCT {} FROM {BATCH}) AS b
+             CROSS JOIN LATERAL (SELECT {columns} FROM ONLY {} AS t WHERE {} OFFSET 0) AS r",
+            logged(&keys),
+            self.table,
+            same(&keys, "b", "t")
+        )
+    }
+}
+
+fn logged(columns: &[&LoggedColumn]) -> String {
+    let columns: Vec<&str> = columns.iter().map(|column| column.logged.as_str()).collect();
+    columns.join(", ")
+}

@@ -1,0 +1,216 @@
+//! The log of changed keys: a table, two triggers on the table that is moved, and what they call.
+//!
+//! The log only says which rows to look at again, so the order of its entries does not matter. It is complete as long as
+//! both triggers are as they were created, and the sequence `void` was never used.
+
+use crate::ledger::sql::moves::MARK;
+use crate::moving::log::{CAP, Log, LoggedColumn};
+use crate::pg::sql::literal;
+
+/// The triggers, in the order of their names.
+const TRIGGERS: [&str; 2] = ["pgsluice_log", "pgsluice_truncate"];
+
+/// Returns the columns that identify a row of table `$1`, and then the other ones of `$2`: the name, the type with its
+/// collation, the operator that tells equal values, whether the column identifies the row, and whether it accepts NULL.
+///
+/// A key is a unique index that PostgreSQL itself would take for a replica identity: `RelationGetIndexList` in
+/// `relcache.c`. Its operators must be those that DISTINCT uses.
+pub(in crate::moving) const COLUMNS: &str = "
+WITH found AS (
+    SELECT i.indrelid, (i.indkey::int2[])[0:i.indnkeyatts - 1] AS attnums,
+           (i.indclass::oid[])[0:i.indnkeyatts - 1] AS classes
+    FROM pg_index i
+    WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
+      AND NOT EXISTS (
+          SELECT FROM unnest((i.indkey::int2[])[0:i.indnkeyatts - 1], (i.indclass::oid[])[0:i.indnkeyatts - 1])
+                          AS key (attnum, class)
+          LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = key.attnum
+          LEFT JOIN pg_opclass o ON o.oid = key.class
+          WHERE a.attnotnull IS NOT TRUE OR o.opcdefault IS NOT TRUE)
+    ORDER BY i.indisprimary DESC, i.indnkeyatts, i.indexrelid LIMIT 1
+),
+wanted AS (
+    SELECT key.attnum, key.class, nth, true AS is_key
+    FROM found, unnest(attnums, classes) WITH ORDINALITY AS key (attnum, class, nth)
+    UNION ALL
+    SELECT a.attnum, o.oid, 1000 + nth, false
+    FROM found, unnest($2::text[]) WITH ORDINALITY AS of_tree (name, nth)
+    JOIN pg_attribute a ON a.attrelid = $1 AND a.attname = of_tree.name
+    JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_opclass o ON o.opcintype = COALESCE(NULLIF(t.typbasetype, 0), t.oid) AND o.opcdefault
+                          AND o.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree')
+    WHERE a.attnum <> ALL (attnums)
+)
+SELECT a.attname::text,
+       format_type(a.atttypid, a.atttypmod)
+           || COALESCE((SELECT format(' COLLATE %I.%I', n.nspname, c.collname)
+                        FROM pg_collation c JOIN pg_namespace n ON n.oid = c.collnamespace
+                        WHERE c.oid = a.attcollation), ''),
+       COALESCE((SELECT format('OPERATOR(%I.%s)', n.nspname, r.oprname)
+                 FROM pg_opclass o
+                 JOIN pg_amop p ON p.amopfamily = o.opcfamily AND p.amoplefttype = o.opcintype
+                                   AND p.amoprighttype = o.opcintype AND p.amopstrategy = 3
+                 JOIN pg_operator r ON r.oid = p.amopopr
+                 JOIN pg_namespace n ON n.oid = r.oprnamespace
+                 WHERE o.oid = w.class), 'OPERATOR(pg_catalog.=)'),
+       w.is_key, NOT a.attnotnull
+FROM wanted w JOIN pg_attribute a ON a.attrelid = $1 AND a.attnum = w.attnum
+ORDER BY w.nth";
+
+/// Returns facts about table `$1` that must stay as they are: its triggers, and its columns if its rows are stored anew.
+const WATCHED: &str = "
+SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
+       (SELECT string_agg(concat_ws(' ', tgname, oid, xmin, tgenabled), ', ' ORDER BY tgname)
+        FROM pg_trigger WHERE tgrelid = $1 AND tgname IN ({triggers}) AND NOT tgisinternal),
+       pg_relation_filenode($1),
+       (SELECT string_agg(xmin::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1 AND attnum > 0)";
+
+impl Log {
+    /// Returns the statements that create the log and what the triggers call.
+    pub(in crate::moving) fn create(
+        &self,
+        owner: Option<&str>,
+        grantees: &[String],
+    ) -> Vec<String> {
+        let Self { name, seq, void, truncated, number, .. } = self;
+        let columns: Vec<String> =
+            self.columns.iter().map(|column| format!("{} {}", column.logged, column.ty)).collect();
+        let mut statements = vec![
+            format!("CREATE SEQUENCE {seq}"),
+            format!("CREATE SEQUENCE {void}"),
+            format!("CREATE TABLE {name} ({number} int8 PRIMARY KEY, {})", columns.join(", ")),
+            format!("COMMENT ON TABLE {name} IS {}", literal(MARK.as_bytes())),
+            format!("ALTER SEQUENCE {seq} OWNED BY {name}.{number}"),
+            format!("ALTER SEQUENCE {void} OWNED BY {name}.{number}"),
+            format!("CREATE {}", self.row_function(CAP)),
+            format!(
+                "CREATE {}",
+                function(
+                    truncated,
+                    "",
+                    &format!("PERFORM nextval({});\n    RETURN NULL;", text(void))
+                )
+            ),
+        ];
+        for function in [name, truncated] {
+            statements.push(format!("REVOKE ALL ON FUNCTION {function}() FROM PUBLIC"));
+        }
+        statements
+            .extend(grantees.iter().map(|role| format!("REVOKE ALL ON TABLE {name} FROM {role}")));
+        if let Some(owner) = owner {
+            statements.push(format!("ALTER TABLE {name} OWNER TO {owner}"));
+            statements.push(format!("ALTER FUNCTION {name}() OWNER TO {owner}"));
+            statements.push(format!("ALTER FUNCTION {truncated}() OWNER TO {owner}"));
+        }
+        statements
+    }
+
+    /// Returns the statement that lets the log grow to entry `cap`.
+    pub(in crate::moving) fn raise(&self, cap: i64) -> String {
+        format!("CREATE OR REPLACE {}", self.row_function(cap))
+    }
+
+    /// Returns what the row trigger calls. Beyond entry `cap` it logs no more, and says so in a way that outlasts a
+    /// rollback: nobody else can keep the log of a loader that has died from filling the disk.
+    fn row_function(&self, cap: i64) -> String {
+        let Self { name, seq, void, .. } = self;
+        let values = |row: &str, place: &str| {
+            let values: Vec<String> =
+                self.columns.iter().map(|column| format!("{row}.{}", column.quoted())).collect();
+            (
+                values.join(", "),
+                format!("INSERT INTO {name} VALUES ({place}, {});", values.join(", ")),
+            )
+        };
+        let next = format!("nextval({})", text(seq));
+        let ((old, log_old), (new, log_new)) = (values("OLD", "place"), values("NEW", "place"));
+        let (_, log_next) = values("NEW", &next);
+        let body = format!(
+            "IF place > {cap} THEN
+        PERFORM nextval({void});
+    ELSIF TG_OP = 'INSERT' THEN
+        {log_new}
+    ELSE
+        {log_old}
+        IF TG_OP = 'UPDATE' THEN
+            IF ROW({old})::record *<> ROW({new})::record THEN
+                {log_next}
+            END IF;
+        END IF;
+    END IF;
+    RETURN NULL;",
+            void = text(void),
+        );
+        function(name, &format!("DECLARE place int8 := {next};\n"), &body)
+    }
+
+    /// Returns the statements that begin to log. They wait for all who write to the table.
+    pub(in crate::moving) fn watch(&self) -> String {
+        let Self { name, table, truncated, .. } = self;
+        let [row, truncate] = TRIGGERS;
+        [
+            format!(
+                "CREATE TRIGGER {row} AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION {name}()"
+            ),
+            format!(
+                "CREATE TRIGGER {truncate} AFTER TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {truncated}()"
+            ),
+            // Also when a subscription applies changes.
+            format!("ALTER TABLE {table} ENABLE ALWAYS TRIGGER {row}, ENABLE ALWAYS TRIGGER {truncate}"),
+        ]
+        .join("; ")
+    }
+
+    /// Returns the query for facts about table `$1`: whether the log is incomplete, the number of its last entry, and
+    /// what must stay as it is.
+    pub(in crate::moving) fn watched(&self) -> String {
+        let triggers = TRIGGERS.map(text).join(", ");
+        WATCHED
+            .replace("{triggers}", &triggers)
+            .replace("{void}", &self.void)
+            .replace("{seq}", &self.seq)
+    }
+
+    /// Returns the condition that no entry of the log is about the row `row`.
+    pub(in crate::moving) fn not_logged(&self, row: &str) -> String {
+        let alias = if row.trim_matches('"') == "logged" { "entry" } else { "logged" };
+        let same = same(&self.keys(), alias, row);
+        format!("NOT EXISTS (SELECT FROM ONLY {} AS {alias} WHERE {same})", self.name)
+    }
+}
+
+impl Log {
+    /// Returns the clause that leaves out of a query the rows `row` that the log is about.
+    pub(in crate::moving) fn unchanged(&self, row: &str) -> String {
+        format!(" WHERE {}", self.not_logged(row))
+    }
+}
+
+/// Returns the statements that end logging and drop a log, of which `name` and `truncated` are the functions; both are qualified.
+pub(in crate::moving) fn drop_log(name: &str, truncated: &str) -> String {
+    // The triggers go with them.
+    format!(
+        "DROP FUNCTION IF EXISTS {name}() CASCADE; DROP FUNCTION IF EXISTS {truncated}() CASCADE; DROP TABLE {name}"
+    )
+}
+
+/// Returns the condition that two rows have the same values in these columns of the log and of the table.
+pub(super) fn same(columns: &[&LoggedColumn], entry: &str, row: &str) -> String {
+    let same = columns.iter().map(|column| {
+        format!("{entry}.{} {} {row}.{}", column.logged, column.equal, column.quoted())
+    });
+    same.collect::<Vec<_>>().join(" AND ")
+}
+
+fn function(name: &str, declare: &str, body: &str) -> String {
+    let body = format!("{declare}BEGIN\n    {body}\nEND");
+    format!(
+        "FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+         SET search_path = pg_catalog, pg_temp AS {}",
+        literal(body.as_bytes())
+    )
+}
+
+fn text(name: &str) -> String {
+    literal(name.as_bytes())
+}

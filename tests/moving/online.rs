@@ -1,0 +1,110 @@
+//! Random online moves: several sessions write to the table in all ways that there are. The old table, which nobody writes
+//! to from the swap on, has the rows of the partitioned one.
+//!
+//! Each server runs a few. `PROPTEST_CASES` changes their number, and `PGSLUICE_SEED` the seed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+
+use super::case::Case;
+use super::writers::{GATE, Writers};
+use crate::harness::{Chance, Server, on_each_server};
+
+on_each_server!([random_writers,]);
+
+const CASES: usize = 5;
+
+/// The type of the partition key, a value of it that `{n}` decides, whether it accepts NULL, and the arguments.
+const KEYS: &[(&str, &str, &[&str])] = &[
+    ("int NOT NULL", "{n} % 100", &["--by=HASH (id)", "--leaves=5"]),
+    (
+        "date NOT NULL",
+        "date '2026-01-01' + {n} % 300",
+        &["--by=RANGE (k)", "--step=month", "--widen-keys"],
+    ),
+    (
+        "timestamptz",
+        "CASE WHEN {n} % 5 > 0 THEN timestamptz '2026-01-01Z' + {n} % 9000 * interval '1 hour' END",
+        &["--by=RANGE (k)", "--step=month", "--default-partition", "--widen-keys"],
+    ),
+    (
+        "text COLLATE \"C\"",
+        "(ARRAY['a', 'B', '''', NULL])[1 + {n} % 4]",
+        &["--by=LIST (k)", "--default-partition", "--by=HASH (id)", "--leaves=2", "--widen-keys"],
+    ),
+    (
+        "numeric(8,1) NOT NULL",
+        "({n} % 1000) / 10.0",
+        &["--by=RANGE (k)", "--step=25", "--widen-keys"],
+    ),
+];
+
+/// How rows are found: a key of the table.
+const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
+
+/// Points at which the move is held up, so that more is written there.
+const POINTS: &[&str] =
+    &["moving::logged", "payload::sent", "moving::copied", "moving::built", "moving::followed"];
+
+fn random_writers(server: Server) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let cases = number("PROPTEST_CASES").map_or(CASES, |cases| cases as usize);
+    let seed = number("PGSLUICE_SEED").unwrap_or(u64::from(server.major()));
+    let mut chance = Chance::of(seed);
+    let case = Case::new(server);
+    for count in 0..cases {
+        judge(&case, &mut chance, &format!("case {count} of PGSLUICE_SEED={seed}"));
+    }
+}
+
+fn judge(case: &Case, chance: &mut Chance, which: &str) {
+    let (ty, key, by) = chance.one_of(KEYS);
+    let (id, rows) = (chance.one_of(IDS), 500 + chance.below(20_000));
+    // A unique key contains the column of the partition key, which is NULL in some rows.
+    let is_widened = by.contains(&"--widen-keys");
+    let unique = match (is_widened, chance.is_one_in(2)) {
+        (true, true) => ", UNIQUE (u)",
+        _ => "",
+    };
+    let id = if is_widened && !ty.contains("NOT NULL") { "NOT NULL UNIQUE" } else { id };
+    let values = key.replace("{n}", "(i * 7919)");
+    let ddl = format!(
+        "DROP TABLE IF EXISTS events, events_old CASCADE; DROP FUNCTION IF EXISTS gate;
+         CREATE TABLE events (id bigint {id}, k {ty}, u bigint, v text{unique},
+                              g bigint GENERATED ALWAYS AS (id * 2) STORED);
+         INSERT INTO events (id, k, u, v) SELECT i, {values}, i, md5(i::text) FROM generate_series(1, {rows}) AS i;
+         {GATE}"
+    );
+    case.bench.session.run(&ddl);
+    let (point, time) = (chance.one_of(POINTS), chance.below(500).to_string());
+    let jobs = format!("-j{}", 1 + chance.below(3));
+    let arguments = [&["events", "--json", "-q", &jobs], by].concat();
+    let environment = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", &time)];
+    let context = format!("{which}: {arguments:?}, {point} for {time} ms\n{ddl}");
+    let writers = Writers {
+        url: case.bench.url.clone(),
+        rows,
+        key,
+        last: AtomicU64::new(0),
+        count: AtomicU64::new(0),
+    };
+    let is_over = AtomicBool::new(false);
+    let mut chances: Vec<Chance> = (0..3).map(|_| Chance::of(chance.next())).collect();
+    let ended = thread::scope(|scope| {
+        for chance in &mut chances {
+            scope.spawn(|| writers.write(chance, || is_over.load(SeqCst)));
+        }
+        let ended = case.start(&arguments, &environment).ended();
+        is_over.store(true, SeqCst);
+        ended
+    });
+    assert!(ended.status.success(), "{context}\n{ended:?}");
+    let moved: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let (followed, written) =
+        (moved["rows_followed"].as_u64().unwrap(), writers.count.load(SeqCst));
+    assert!(followed > 0 && written > 0, "{context}\n{moved}");
+    assert_eq!(case.kind("events"), "p", "{context}");
+    case.same_rows("events_old", "events", &context);
+    assert_eq!(case.moves_left(), 0, "{context}");
+    case.nothing_beside(&context);
+}

@@ -1,0 +1,247 @@
+//! What others do to a table during an online move, other than writing rows: it is carried over, or the move is refused.
+//! No change is ever lost.
+
+use super::case::{Case, MONTHS};
+use crate::harness::{Ended, Server, on_each_server, wait_until};
+
+on_each_server!([
+    changes_that_are_not_logged,
+    changes_that_are_carried_over,
+    what_the_tree_cannot_take,
+    tables_without_a_key,
+    a_kill_at_each_point,
+    an_abort_leaves_nothing,
+    a_reader_delays_neither_writers_nor_the_swap_for_long,
+    foreign_keys_of_the_table,
+    the_log_is_capped,
+]);
+
+/// Arguments of an online move by months.
+fn arguments() -> Vec<&'static str> {
+    [&["events", "--json", "-q"], &MONTHS[..3]].concat()
+}
+
+/// Moves `events` while `change` is made at a point of the move.
+fn moved_during(case: &Case, point: &'static str, change: &str) -> Ended {
+    let hold = case.bench.hold(point);
+    let running = case.start(&arguments(), &hold.environment());
+    hold.wait();
+    case.bench.session.run(change);
+    hold.let_go();
+    running.ended()
+}
+
+fn changes_that_are_not_logged(server: Server) {
+    for (change, part) in [
+        ("TRUNCATE events", "not all changes of table public.events were logged"),
+        ("TRUNCATE events; INSERT INTO events SELECT * FROM before", "It was truncated"),
+        (
+            "ALTER TABLE events DISABLE TRIGGER ALL; UPDATE events SET v = 'unseen';
+             ALTER TABLE events ENABLE TRIGGER ALL",
+            "was dropped, disabled or altered",
+        ),
+        (
+            "ALTER TABLE events DISABLE TRIGGER pgsluice_log; UPDATE events SET v = 'unseen';
+             ALTER TABLE events ENABLE ALWAYS TRIGGER pgsluice_log",
+            "was dropped, disabled or altered",
+        ),
+        ("DROP TRIGGER pgsluice_truncate ON events", "was dropped, disabled or altered"),
+        (
+            "ALTER TABLE events ALTER v TYPE text USING v || ' rewritten'",
+            "It was rewritten, and its columns were altered.",
+        ),
+    ] {
+        for point in ["moving::copied", "moving::followed"] {
+            let case = Case::with_events(server, 2000);
+            let ended = moved_during(&case, point, change);
+            ended.fails(1, &[part]);
+            assert_eq!(case.kind("events"), "r", "{change}");
+            case.nothing_beside(change);
+            assert_eq!(case.moves_left(), 0, "{change}");
+            // The next move begins anew.
+            case.bench
+                .session
+                .run("DROP TABLE before; CREATE TABLE before AS SELECT * FROM events");
+            case.bench.session.run("INSERT INTO events VALUES (0, '2026-02-01', 'later'); INSERT INTO before VALUES (0, '2026-02-01', 'later')");
+            case.moves("events", &MONTHS[..3]);
+            case.is_moved(change);
+        }
+    }
+}
+
+fn changes_that_are_carried_over(server: Server) {
+    for (change, on_copy) in [
+        ("VACUUM FULL events", ""),
+        ("CLUSTER events USING events_pkey", ""),
+        (
+            "BEGIN; SET LOCAL session_replication_role = replica; UPDATE events SET v = 'replica' WHERE id < 9; COMMIT",
+            "UPDATE before SET v = 'replica' WHERE id < 9",
+        ),
+        ("DELETE FROM events", "DELETE FROM before"),
+        (
+            "UPDATE events SET id = -id, placed = placed + 20",
+            "UPDATE before SET id = -id, placed = placed + 20",
+        ),
+        ("GRANT SELECT ON events TO PUBLIC", ""),
+        ("CREATE VIEW later AS SELECT count(*) AS rows FROM events", ""),
+        ("COMMENT ON COLUMN events.v IS NULL", ""),
+        (
+            "CREATE FUNCTION noop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+          CREATE TRIGGER later AFTER UPDATE ON events FOR EACH ROW EXECUTE FUNCTION noop()",
+            "",
+        ),
+    ] {
+        let case = Case::with_events(server, 2000);
+        let ended = moved_during(&case, "moving::copied", change);
+        assert!(ended.status.success(), "{change}: {ended:?}");
+        case.bench.session.run(on_copy);
+        case.is_moved(change);
+        case.nothing_beside(change);
+    }
+}
+
+/// What cannot be in the new table ends the move, with the table as it is.
+fn what_the_tree_cannot_take(server: Server) {
+    for (change, part) in [
+        ("ALTER TABLE events ADD more int DEFAULT 5", "its column more would differ"),
+        ("CREATE INDEX later ON events (v)", "its index later would differ"),
+        ("ALTER TABLE events ADD CHECK (id > 0)", "its constraint events_id_check would differ"),
+        (
+            "CREATE MATERIALIZED VIEW later AS SELECT id FROM events",
+            "Materialized view public.later depends on it.",
+        ),
+        (
+            "INSERT INTO events VALUES (0, '2031-01-01', 'later')",
+            "was written to table public.events while it was copied",
+        ),
+        (
+            "ALTER TABLE events RENAME TO other; CREATE TABLE events AS SELECT * FROM other",
+            "another table is called public.events now",
+        ),
+    ] {
+        let case = Case::with_events(server, 2000);
+        let ended = moved_during(&case, "moving::copied", change);
+        assert!(!ended.status.success(), "{change}: {ended:?}");
+        assert!(ended.stderr.contains(part) || ended.stdout.contains(part), "{change}: {ended:?}");
+        assert_eq!(case.kind("events"), "r", "{change}");
+        case.nothing_beside(change);
+        assert_eq!(case.moves_left(), 0, "{change}");
+    }
+}
+
+fn tables_without_a_key(server: Server) {
+    for key in [
+        "",
+        "ALTER TABLE events ADD UNIQUE (id, placed) DEFERRABLE",
+        "ALTER TABLE events ADD maybe int; CREATE UNIQUE INDEX ON events (maybe, placed)",
+        "CREATE UNIQUE INDEX ON events (id, placed) WHERE id > 0",
+    ] {
+        let case = Case::with_events(server, 50);
+        case.bench.session.run(&format!("ALTER TABLE events DROP CONSTRAINT events_pkey; {key}"));
+        case.run(&arguments()).fails(2, &["No primary key identifies its rows", "--offline"]);
+        assert_eq!(case.kind("events"), "r", "{key}");
+    }
+}
+
+fn a_kill_at_each_point(server: Server) {
+    for point in [
+        "moving::created",
+        "moving::logged",
+        "payload::committed",
+        "moving::copied",
+        "moving::built",
+        "moving::followed",
+        "moving::committing",
+        "moving::committed",
+    ] {
+        let case = Case::with_events(server, 20_000);
+        let seen = case.seen();
+        let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", point)]).ended();
+        assert_eq!(killed.status.code(), None, "{point}: {killed:?}");
+        case.bench.wait_for_sessions();
+        if point == "moving::committed" {
+            case.is_moved(point);
+            case.nothing_beside(point);
+            continue;
+        }
+        let status = case.run(&["status"]);
+        assert!(status.stdout.contains("public.events  "), "{point}: {status:?}");
+        case.bench.session.run(
+            "INSERT INTO events VALUES (0, '2026-02-01', 'later'); DELETE FROM events WHERE id = 7;
+             INSERT INTO before VALUES (0, '2026-02-01', 'later'); DELETE FROM before WHERE id = 7",
+        );
+        case.moves("events", &MONTHS[..3]);
+        case.is_moved(point);
+        case.nothing_beside(point);
+        assert_eq!(case.seen(), seen, "{point}");
+    }
+}
+
+fn an_abort_leaves_nothing(server: Server) {
+    let case = Case::with_events(server, 2000);
+    let seen = case.seen();
+    for point in ["moving::created", "moving::logged", "moving::followed"] {
+        let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", point)]).ended();
+        assert_eq!(killed.status.code(), None, "{point}: {killed:?}");
+        case.bench.wait_for_sessions();
+        let aborted = case.run(&["abort", "events"]);
+        assert!(aborted.status.success(), "{point}: {aborted:?}");
+        case.is_untouched(point);
+        case.nothing_beside(point);
+        assert_eq!(case.seen(), seen, "{point}");
+    }
+}
+
+/// The move waits for a long reader, and lets writers go on between its attempts.
+fn a_reader_delays_neither_writers_nor_the_swap_for_long(server: Server) {
+    let case = Case::with_events(server, 2000);
+    let reader = case.bench.other();
+    reader.run("BEGIN; SELECT FROM events LIMIT 1");
+    let running = case.start(&[&["--max-lock=100ms"], &arguments()[..]].concat(), &[]);
+    let swaps = "pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'";
+    wait_until("the swap", || case.bench.count(swaps) > 0);
+    for count in 0..20 {
+        case.bench.session.run(&format!(
+            "SET statement_timeout = '2s'; INSERT INTO events VALUES (-{count}, '2026-02-01', 'between');
+             INSERT INTO before VALUES (-{count}, '2026-02-01', 'between'); RESET statement_timeout",
+        ));
+    }
+    reader.run("COMMIT");
+    let ended = running.ended();
+    assert!(ended.status.success(), "{ended:?}");
+    case.is_moved("a reader");
+}
+
+/// They are enforced from the swap on, and belong to the partitioned table in the end.
+fn foreign_keys_of_the_table(server: Server) {
+    let case = Case::with_events(server, 2000);
+    case.bench.session.run(
+        "CREATE TABLE kind (id bigint PRIMARY KEY); INSERT INTO kind SELECT generate_series(1, 2000);
+         ALTER TABLE events ADD CONSTRAINT of_kind FOREIGN KEY (id) REFERENCES kind ON DELETE CASCADE;
+         COMMENT ON CONSTRAINT of_kind ON events IS 'the kind'",
+    );
+    let seen = case.seen();
+    // A row that only the tree refers to can be deleted.
+    let change = "DELETE FROM kind WHERE id < 5; DELETE FROM before WHERE id < 5; INSERT INTO kind VALUES (-1);
+                  INSERT INTO events VALUES (-1, '2026-02-01', 'new'); INSERT INTO before VALUES (-1, '2026-02-01', 'new')";
+    let ended = moved_during(&case, "moving::followed", change);
+    assert!(ended.status.success(), "{ended:?}");
+    case.is_moved("foreign keys");
+    assert_eq!(case.seen(), seen);
+    let refused =
+        case.bench.session.try_run("INSERT INTO events VALUES (-2, '2026-02-01', 'none')");
+    assert_eq!(refused.unwrap_err().code().unwrap().code(), "23503");
+    let invalid = "SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND NOT convalidated";
+    assert_eq!(case.bench.value(invalid), "0");
+}
+
+/// Beyond its cap the log takes no more, which outlasts a rollback, and the move is over.
+fn the_log_is_capped(server: Server) {
+    let case = Case::with_events(server, 2000);
+    let change = "SELECT setval('events_log_seq', 39999990);
+                  BEGIN; UPDATE events SET v = 'more'; ROLLBACK";
+    moved_during(&case, "moving::copied", change)
+        .fails(1, &["not all changes", "more rows were changed than the log takes"]);
+    case.is_untouched("a log that is full");
+    case.nothing_beside("a log that is full");
+}
