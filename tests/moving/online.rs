@@ -42,7 +42,7 @@ const KEYS: &[(&str, &str, &[&str])] = &[
 /// How rows are found: a key of the table.
 const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
 
-/// Points at which the move is held up, so that more is written there.
+/// Points at which the move is held up, so that more is written there, or killed and begun again.
 const POINTS: &[&str] =
     &["moving::logged", "payload::sent", "moving::copied", "moving::built", "moving::followed"];
 
@@ -80,7 +80,9 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     let jobs = format!("-j{}", 1 + chance.below(3));
     let arguments = [&["events", "--json", "-q", &jobs], by].concat();
     let environment = [("PGSLUICE_FAILPOINT", point), ("PGSLUICE_FAILPOINT_SLEEP", &time)];
-    let context = format!("{which}: {arguments:?}, {point} for {time} ms\n{ddl}");
+    let is_killed = chance.is_one_in(3);
+    let context =
+        format!("{which}: {arguments:?}, {point} for {time} ms or killed: {is_killed}\n{ddl}");
     let writers = Writers {
         url: case.bench.url.clone(),
         rows,
@@ -94,7 +96,12 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
         for chance in &mut chances {
             scope.spawn(|| writers.write(chance, || is_over.load(SeqCst)));
         }
-        let ended = case.start(&arguments, &environment).ended();
+        let mut ended =
+            case.start(&arguments, &environment[..if is_killed { 1 } else { 2 }]).ended();
+        if is_killed {
+            assert_eq!(ended.status.code(), None, "{context}\n{ended:?}");
+            ended = case.start(&arguments, &[]).ended();
+        }
         is_over.store(true, SeqCst);
         ended
     });

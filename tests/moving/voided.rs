@@ -10,6 +10,8 @@ on_each_server!([
     what_the_tree_cannot_take,
     tables_without_a_key,
     a_kill_at_each_point,
+    an_interrupt_keeps_the_copy,
+    the_state_is_the_owners,
     an_abort_leaves_nothing,
     a_reader_delays_neither_writers_nor_the_swap_for_long,
     foreign_keys_of_the_table,
@@ -170,11 +172,61 @@ fn a_kill_at_each_point(server: Server) {
             "INSERT INTO events VALUES (0, '2026-02-01', 'later'); DELETE FROM events WHERE id = 7;
              INSERT INTO before VALUES (0, '2026-02-01', 'later'); DELETE FROM before WHERE id = 7",
         );
+        let tree = case.bench.value("SELECT 'events_new'::regclass::oid");
         case.moves("events", &MONTHS[..3]);
         case.is_moved(point);
         case.nothing_beside(point);
         assert_eq!(case.seen(), seen, "{point}");
+        // From the end of the copy on, the next process goes on.
+        let goes_on = ["moving::built", "moving::followed", "moving::committing"].contains(&point);
+        assert_eq!(case.bench.value("SELECT 'events'::regclass::oid") == tree, goes_on, "{point}");
     }
+}
+
+/// Rows that were copied are not copied again, unless something else is asked for.
+fn an_interrupt_keeps_the_copy(server: Server) {
+    for (more, goes_on) in [(None, true), (Some("--ahead=1"), false), (Some("--offline"), false)] {
+        let case = Case::with_events(server, 2000);
+        let hold = case.bench.hold("moving::followed");
+        let running = case.start(&arguments(), &hold.environment());
+        hold.wait();
+        running.signal("-INT");
+        hold.let_go();
+        running.ended().fails(130, &["interrupted", "run the command again", "partition abort"]);
+        let change = "INSERT INTO events VALUES (0, '2026-02-01', 'later'); DELETE FROM events WHERE id = 7;
+                      INSERT INTO before VALUES (0, '2026-02-01', 'later'); DELETE FROM before WHERE id = 7";
+        case.bench.session.run(change);
+        let tree = case.bench.value("SELECT 'events_new'::regclass::oid");
+        let mut again: Vec<&str> = MONTHS[..3].to_vec();
+        again.extend(more);
+        case.moves("events", &again);
+        case.is_moved("an interrupt");
+        case.nothing_beside("an interrupt");
+        assert_eq!(case.bench.value("SELECT 'events'::regclass::oid") == tree, goes_on, "{more:?}");
+    }
+}
+
+/// The state that another process goes on with contains SQL. Whoever can write to the ledger cannot put it there.
+fn the_state_is_the_owners(server: Server) {
+    let case = Case::with_events(server, 500);
+    let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", "moving::followed")]).ended();
+    assert_eq!(killed.status.code(), None, "{killed:?}");
+    case.bench.wait_for_sessions();
+    let role = crate::harness::Role::new(&case.bench);
+    case.bench.session.run(&format!(
+        "DO $$ BEGIN
+             EXECUTE format('CREATE TABLE evil AS SELECT 1 AS key_number');
+             EXECUTE format('COMMENT ON TABLE evil IS %L', obj_description('events_log'::regclass));
+             EXECUTE format('COMMENT ON COLUMN evil.key_number IS %L',
+                            replace(col_description('events_log'::regclass, 1), 'PRIMARY KEY', 'DROP')); END $$;
+         ALTER TABLE evil OWNER TO {};
+         UPDATE pgsluice.move SET log = 'evil'::regclass",
+        role.name
+    ));
+    let tree = case.bench.value("SELECT 'events_new'::regclass::oid");
+    let ended = case.run(&[&["events"], &MONTHS[..3]].concat());
+    assert!(!ended.stderr.contains("going on"), "{ended:?}");
+    assert_ne!(case.bench.value("SELECT 'events'::regclass::oid"), tree, "{ended:?}");
 }
 
 fn an_abort_leaves_nothing(server: Server) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgsluice_core::catalog::NodeId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::outcome::Outcome;
 use crate::exchange::TOO_MANY;
@@ -11,7 +11,7 @@ use crate::plan::landing::Evidence;
 use crate::plan::{Plan, Reason};
 
 /// Something that did not go the fastest way.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Fallback {
     /// A key, a table, or an input.
     pub what: String,

@@ -1,8 +1,10 @@
 //! The partitions that a table gets: names and bounds, from its values or from another tree.
 
 use pgsluice_core::catalog::{Relation, Strategy, quoted};
+use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
+use super::kept::RelationName;
 use super::spec::{Level, MOST_LEAVES, Shape};
 use super::sql::definitions::{KEYS, TREE};
 use super::sql::values::{distinct, extent};
@@ -14,7 +16,7 @@ use crate::partitions::sql::steps::{self, Counting};
 use crate::pg::sql::{RESET_SEARCH_PATH, create_partition, literal, portable};
 
 /// The partitions of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Branches {
     /// The partition key of the table, as `PARTITION BY` has it.
     pub(super) key: String,
@@ -22,8 +24,9 @@ pub(super) struct Branches {
 }
 
 /// A partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Branch {
+    #[serde(with = "RelationName")]
     pub(super) relation: Relation,
     bound: String,
     /// Its own partition key, if it is not a leaf.

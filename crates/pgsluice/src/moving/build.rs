@@ -2,15 +2,18 @@
 //! then on the partitioned table, which adopts them.
 
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use pgsluice_core::catalog::Relation;
 
 use super::branches::Branches;
+use super::patience::patiently;
 use super::sql::ddl;
 use super::survey::{NewIndex, Survey};
 use super::table::ForeignKey;
 use crate::control::Control;
 use crate::error::Result;
+use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
@@ -60,8 +63,8 @@ pub(super) fn add_foreign_keys(survey: &Survey, branches: &Branches) -> Vec<Stri
 pub(super) async fn complete_foreign_keys(
     survey: &Survey,
     branches: &Branches,
-    jobs: usize,
-    target: &Target,
+    (jobs, max_lock): (usize, Duration),
+    (link, target): (&Link, &Target),
     control: &Control,
 ) -> Result<()> {
     if survey.foreign_keys.is_empty() {
@@ -72,8 +75,11 @@ pub(super) async fn complete_foreign_keys(
         |leaf: &&Relation| foreign_keys(survey, leaf).into_iter().map(|[_, check]| check).collect();
     let of_leaves: Vec<Vec<Statement>> = leaves.iter().map(validate).collect();
     statements::run(&of_leaves, jobs, target, control).await?;
-    let task = foreign_keys_of_root(survey, &survey.table.relation);
-    complete(survey, task, target, control).await
+    let root = &survey.table.relation;
+    for statement in foreign_keys_of_root(survey, root) {
+        patiently(&statement.sql, root, link, max_lock, control).await?;
+    }
+    Ok(())
 }
 
 async fn complete(

@@ -25,7 +25,7 @@ pub(super) struct Follower<'a> {
     survey: &'a Survey,
     link: &'a Link,
     /// What must stay as it was when logging began.
-    watched: Watched,
+    pub(super) watched: Watched,
 }
 
 impl<'a> Follower<'a> {
@@ -37,8 +37,18 @@ impl<'a> Follower<'a> {
         max_lock: Duration,
         control: &Control,
     ) -> Result<Self> {
+        let watched = log.begin(link, &survey.table, max_lock, control).await?;
+        Self::go_on(log, survey, link, watched).await
+    }
+
+    /// Goes on with a log that was begun by another session.
+    pub(super) async fn go_on(
+        log: &'a Log,
+        survey: &'a Survey,
+        link: &'a Link,
+        watched: Watched,
+    ) -> Result<Self> {
         link.client.batch_execute(&log.batch()).await?;
-        let watched = log.begin(link, survey.table.oid, max_lock, control).await?;
         Ok(Self { log, survey, link, watched })
     }
 

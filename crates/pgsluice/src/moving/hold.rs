@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use pgsluice_core::catalog::Relation;
 use tokio::runtime::Runtime;
+use tokio_postgres::Client;
+use tokio_postgres::types::Oid;
 
 use super::branches::Branches;
 use super::sql::locks::{ALL_ROWS, END_LOOK, LOOK};
@@ -43,6 +45,19 @@ impl Hold {
         lock_watch::watched(&it.target, control, || runtime.block_on(Self::lock(it, control)))
     }
 
+    /// Goes on with a move of another process.
+    pub(super) async fn take_over(
+        it: &Move,
+        survey: Survey,
+        branches: Branches,
+        control: &Control,
+    ) -> Result<Self> {
+        let link = open(&it.target, control).await?;
+        claim(&link.client, survey.table.oid, &survey.table.relation).await?;
+        link.client.batch_execute(DEPARSE_SETTINGS).await?;
+        Ok(Self { link, survey, branches })
+    }
+
     async fn lock(it: &Move, control: &Control) -> Result<Self> {
         let Move { table, shape, widens_keys, is_offline, .. } = it;
         let link = open(&it.target, control).await?;
@@ -50,11 +65,7 @@ impl Hold {
             let client = &link.client;
             client.batch_execute(BEGIN).await?;
             let (oid, relation) = super::table::find(client, table).await?;
-            if !record::lock(client, oid).await? {
-                let message =
-                    format!("table {} is being partitioned by another process", relation.label());
-                return Err(Error::new(Kind::Server, message).with_sqlstate("55006"));
-            }
+            claim(client, oid, &relation).await?;
             if *is_offline {
                 // Obstacles are found before other sessions have to wait.
                 client.batch_execute(LOOK).await?;
@@ -111,6 +122,15 @@ impl Hold {
         let why = self.link.ending().map(|why| format!("The server reported: {why}."));
         why.into_iter().fold(error, Error::with_detail)
     }
+}
+
+/// Takes the lock of the move of a table.
+async fn claim(client: &Client, oid: Oid, relation: &Relation) -> Result<()> {
+    if record::lock(client, oid).await? {
+        return Ok(());
+    }
+    let message = format!("table {} is being partitioned by another process", relation.label());
+    Err(Error::new(Kind::Server, message).with_sqlstate("55006"))
 }
 
 /// Returns the error about a table whose name another one has now.

@@ -3,27 +3,25 @@
 use std::time::Duration;
 
 use pgsluice_core::catalog::{Relation, quoted};
+use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
+use super::patience::patiently;
 use super::sql::log::COLUMNS;
 use super::sql::values::STORED;
+use super::table::Table;
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::partitions::names::TakenNames;
 use crate::pg::connect::Link;
-use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK, lock_timeout};
 
 /// The number of entries that the log may have before it is given up, unless the move takes them out: some 3 GiB.
 pub(super) const CAP: i64 = 40_000_000;
 
-/// A pause between two attempts to lock the table, in terms of how long one waits: others wait behind it.
-const REST: u32 = 10;
-
 /// The log of a table, and how its entries find rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Log {
     /// The table, qualified and quoted, as all names here.
     pub(super) table: String,
@@ -46,7 +44,7 @@ pub(super) struct Log {
 }
 
 /// A column that identifies a row, or decides where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct LoggedColumn {
     /// The column of the table, unquoted.
     name: String,
@@ -67,7 +65,7 @@ impl LoggedColumn {
 }
 
 /// What must stay as it is while changes are logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Watched {
     triggers: Option<String>,
     filenode: Option<Oid>,
@@ -139,27 +137,12 @@ impl Log {
     pub(super) async fn begin(
         &self,
         link: &Link,
-        oid: Oid,
+        table: &Table,
         max_lock: Duration,
         control: &Control,
     ) -> Result<Watched> {
-        loop {
-            let begin = [BEGIN.to_owned(), lock_timeout(max_lock), self.watch()].join("; ");
-            let watching = async { Ok(link.client.batch_execute(&begin).await?) };
-            match link.canceller.unless_stopped(control, watching).await {
-                Ok(()) => break,
-                Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {
-                    link.client.batch_execute(ROLLBACK).await?;
-                    let label = &self.label;
-                    control.progress.wait_for(Some(format!("those who write to {label}")));
-                    super::swap::rest(max_lock * REST, control).await?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        control.progress.wait_for(None);
-        link.client.batch_execute(COMMIT).await?;
-        Ok(self.look(&link.client, oid).await?.0)
+        patiently(&self.watch(), &table.relation, link, max_lock, control).await?;
+        Ok(self.look(&link.client, table.oid).await?.0)
     }
 
     /// Returns what must stay as it is, and the number of the last entry. Fails if the log is incomplete.

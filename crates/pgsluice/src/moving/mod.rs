@@ -27,7 +27,10 @@ mod branches;
 mod build;
 mod follow;
 mod hold;
+mod kept;
 mod log;
+mod patience;
+mod phases;
 mod record;
 mod spec;
 mod sql;
@@ -39,27 +42,21 @@ mod verify;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgsluice_core::catalog::quoted;
 use serde::Serialize;
-use tokio::runtime::Runtime;
 
-use self::follow::Follower;
 use self::hold::Hold;
+use self::kept::Kept;
 use self::record::Record;
 pub use self::record::{abort, list};
 pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
-use self::swap::{Swap, Swapped};
 use crate::control::Control;
 use crate::counts::summary::Fallback;
 use crate::error::Result;
-use crate::job::{DEFAULT_LEDGER, InputOptions, Job, SpeedOptions};
+use crate::job::{DEFAULT_LEDGER, SpeedOptions};
 pub use crate::ledger::sql::moves::MoveEntry;
-use crate::load::{Load, lock_watch};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
-use crate::source::Relation;
-use crate::testing::failpoint::failpoint;
 
 /// How long one attempt of the swap waits for locks and holds them, unless told otherwise.
 pub const DEFAULT_MAX_LOCK: Duration = Duration::from_millis(500);
@@ -209,111 +206,19 @@ impl Move {
         let began = Instant::now();
         // Its sessions live as long as it does.
         let runtime = runtime()?;
-        runtime.block_on(record::clean(self, control))?;
-        let hold = Hold::take(self, &runtime, control)?;
-        let record = runtime.block_on(Record::create(self, &hold, control))?;
-        self.fill(&hold, &record, &runtime, control, began).map_err(|error| {
-            drop(hold);
-            runtime.block_on(record.take_back(error))
-        })
-    }
-
-    /// Fills the tree and swaps it in.
-    fn fill(
-        &self,
-        hold: &Hold,
-        record: &Record<'_>,
-        runtime: &Runtime,
-        control: &Arc<Control>,
-        began: Instant,
-    ) -> Result<Moved> {
-        let survey = &hold.survey;
-        let follower = lock_watch::watched(&self.target, control, || {
-            let Some(log) = &survey.log else { return Ok(None) };
-            let beginning = Follower::begin(log, survey, &hold.link, self.max_lock, control);
-            runtime.block_on(beginning).map(Some)
-        })?;
-        failpoint("moving::logged");
-        let load = Load::new(self.job(survey), self.target.clone());
-        let summary = hold.watched(runtime, control, || load.run(control))?;
-        failpoint("moving::copied");
-        let finishing = self.finish(hold, record, follower.as_ref(), control);
-        let Swapped { longest, followed } =
-            lock_watch::watched(&self.target, control, || runtime.block_on(finishing))?;
-        Ok(Moved {
-            table: survey.table.relation.label(),
-            rows: summary.rows_loaded,
-            leaves: hold.branches.leaves().len(),
-            old_table: survey.old.label(),
-            seconds: began.elapsed().as_secs_f64(),
-            rows_followed: followed,
-            locked_seconds: longest.as_secs_f64(),
-            changes: survey.changes.clone(),
-            fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },
-            notes: summary.notes,
-            warnings: summary.warnings,
-        })
-    }
-
-    /// Completes the tree, which has all rows that were copied, and swaps it in.
-    async fn finish(
-        &self,
-        hold: &Hold,
-        record: &Record<'_>,
-        follower: Option<&Follower<'_>>,
-        control: &Control,
-    ) -> Result<Swapped> {
-        let Hold { link, survey, branches } = hold;
-        let (jobs, target) = (self.speed.jobs, &self.target);
-        record.advance("index").await?;
-        build::build(survey, branches, jobs, target, control).await?;
-        failpoint("moving::built");
-        let mut followed = self.follow(record, follower, control).await?;
-        failpoint("moving::followed");
-        if self.verifies {
-            record.advance("verify").await?;
-            verify::verify(survey, link, follower, target, control).await?;
-            followed += self.follow(record, follower, control).await?;
-        }
-        record.advance("swap").await?;
-        let keys = match follower {
-            None => Vec::new(),
-            Some(_) => build::add_foreign_keys(survey, branches),
+        let Some(kept) = runtime.block_on(record::clean(self, control))? else {
+            let hold = Hold::take(self, &runtime, control)?;
+            let record = runtime.block_on(Record::create(self, &hold, control))?;
+            let mut can_go_on = false;
+            let moved = self.begin(&hold, &record, &runtime, control, &mut can_go_on);
+            return self.ended(moved, hold, &record, &runtime, began, can_go_on);
         };
-        let swap = Swap::prepare(survey, link, self.max_lock, follower, keys).await?;
-        let mut swapped = swap.run(control, &record.forget()).await?;
-        swapped.followed += followed;
-        if follower.is_some() {
-            build::complete_foreign_keys(survey, branches, jobs, target, control).await?;
-        }
-        Ok(swapped)
-    }
-
-    /// Follows the changes of the table until little is left. Returns the number of changed rows.
-    async fn follow(
-        &self,
-        record: &Record<'_>,
-        follower: Option<&Follower<'_>>,
-        control: &Control,
-    ) -> Result<u64> {
-        let Some(follower) = follower else { return Ok(0) };
-        record.advance("follow").await?;
-        follower.catch_up(control).await
-    }
-
-    /// Returns the load that copies the rows.
-    fn job(&self, survey: &Survey) -> Job {
-        let mut job = Job::new(survey.root.to_string());
-        let own = &survey.table.relation;
-        let filter = survey.log.as_ref().map(|log| log.not_logged(&quoted(&own.name)));
-        job.input =
-            InputOptions::of_relation(Relation { filter, ..Relation::new(own.to_string()) });
-        job.speed = self.speed.clone();
-        job.safety.self_test = self.self_test;
-        job.target.is_scratch = true;
-        // Without the lock the rows are of no use, so there is nothing to resume.
-        job.safety.ledger = None;
-        job
+        let Kept { survey, branches, watched, copied, .. } = kept;
+        let oid = survey.table.oid;
+        let hold = runtime.block_on(Hold::take_over(self, survey, branches, control))?;
+        let record = runtime.block_on(Record::take_over(self, oid, control))?;
+        let moved = self.go_on(&hold, &record, watched, &runtime, control);
+        self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began, true)
     }
 }
 

@@ -7,13 +7,15 @@ use tokio_postgres::types::Oid;
 
 use super::Move;
 use super::hold::Hold;
+use super::kept::Kept;
+use super::log::Log;
 use super::sql::ddl::{OWN_TABLESPACE, drop_table};
 use super::sql::locks::{DROPPING, TRY_LOCK, UNLOCK};
 use super::sql::log::drop_log;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
-use crate::error::{Error, Result, command};
+use crate::error::{Error, Result, Words, command};
 use crate::ledger::Run;
 use crate::ledger::sql::moves::{LOCK, MoveEntry};
 use crate::ledger::sql::{Access, Schema};
@@ -73,6 +75,21 @@ impl<'a> Record<'a> {
         Ok(Self { target: &it.target, schema, relation, client: link.client })
     }
 
+    /// Goes on with the record of another process.
+    pub(super) async fn take_over(it: &'a Move, relation: Oid, control: &Control) -> Result<Self> {
+        let schema = Schema::new(&it.ledger);
+        let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
+        link.client.batch_execute(DEPARSE_SETTINGS).await?;
+        schema.make(&link.client, Access::Write).await?;
+        link.client.batch_execute(&schema.take_over_move(relation, &Run::new())).await?;
+        Ok(Self { target: &it.target, schema, relation, client: link.client })
+    }
+
+    /// Keeps the state from which another process can go on, beside `log`.
+    pub(super) async fn keep(&self, log: &Log, state: &str) -> Result<()> {
+        Ok(self.client.batch_execute(&log.keep(state)).await?)
+    }
+
     /// Records which phase the move has reached.
     pub(super) async fn advance(&self, phase: &str) -> Result<()> {
         Ok(self.client.batch_execute(&self.schema.advance_move(self.relation, phase)).await?)
@@ -83,8 +100,19 @@ impl<'a> Record<'a> {
         self.schema.forget_move(self.relation)
     }
 
-    /// Drops the tree of a move that has failed; adds to its error what could not be dropped.
-    pub(super) async fn take_back(&self, error: Error) -> Error {
+    /// Drops the tree of a move that has failed, unless it can go on; adds to its error what is left.
+    pub(super) async fn take_back(&self, error: Error, can_go_on: bool) -> Error {
+        if can_go_on && matches!(error.kind(), Kind::Interrupted | Kind::Connection) {
+            return error
+                .with_detail(
+                    "The rows that were copied are kept, and changes of the table are logged.",
+                )
+                .with_hint(
+                    Words::from("To go on, run the command again. To drop what is left, use ")
+                        + command("partition abort")
+                        + ".",
+                );
+        }
         let dropping = async {
             let client = connect::connect_for_own(self.target).await?;
             let moves = self.schema.moves(&client).await?;
@@ -102,8 +130,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Drops what an earlier move of the table has left.
-pub(super) async fn clean(it: &Move, control: &Control) -> Result<()> {
+/// Drops what an earlier move of the table has left, or returns it if `it` can go on with it.
+pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Kept>> {
     let cleaning = async {
         let client = connect::connect(&it.target).await?;
         let (oid, _) = super::table::find(&client, &it.table).await?;
@@ -113,12 +141,20 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<()> {
         if let Some(left) = moves.iter().find(|left| left.relation == oid)
             && lock(&client, oid).await?
         {
+            let is_whole = left.tree.is_some() && left.log.is_some();
+            let state = left.state.as_deref().filter(|_| is_whole);
+            if let Some(kept) = state.and_then(|state| Kept::read(state, it)) {
+                client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
+                let table = &left.table;
+                control.progress.notice(format!("going on with an earlier move of {table}"));
+                return Ok(Some(kept));
+            }
             remove(&schema, &client, left).await?;
             client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
             let table = &left.table;
             control.progress.notice(format!("dropped what an earlier move of {table} has left"));
         }
-        Ok(())
+        Ok(None)
     };
     control.stop.unless_stopped(cleaning).await
 }

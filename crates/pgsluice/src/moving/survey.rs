@@ -1,9 +1,11 @@
 //! The survey of a table: its indexes and constraints, and the obstacles to a move.
 
 use pgsluice_core::catalog::Relation;
+use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
 use super::branches::{Branches, key_columns};
+use super::kept::RelationName;
 use super::log::Log;
 use super::spec::Shape;
 use super::sql::ddl;
@@ -17,16 +19,19 @@ use crate::partitions::sql::steps;
 use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 
 /// The survey of a table.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Survey {
     pub(super) table: Table,
     pub(super) indexes: Vec<NewIndex>,
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) identities: Vec<(Identity, String)>,
     /// The partitioned table, until it gets the name of the table.
+    #[serde(with = "RelationName")]
     pub(super) root: Relation,
     /// The name of the original table after the swap.
+    #[serde(with = "RelationName")]
     pub(super) old: Relation,
+    #[serde(skip)]
     pub(super) obstacles: Vec<Obstacle>,
     /// Differences between the table and the partitioned one, in words.
     pub(super) changes: Vec<String>,
@@ -34,11 +39,12 @@ pub(super) struct Survey {
     pub(super) log: Option<Log>,
     /// The names of the indexes of each leaf.
     pub(super) leaf_indexes: Vec<Vec<String>>,
+    #[serde(skip)]
     names: TakenNames,
 }
 
 /// An index, and the temporary names of it and of its successor.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(super) struct NewIndex {
     pub(super) index: Index,
     /// The columns that were added to its key.

@@ -9,9 +9,10 @@ use tokio_postgres::Client;
 use super::follow::{FEW, Follower};
 use super::hold::replaced;
 use super::log::Log;
+use super::patience;
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
-use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_swap};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone};
 use super::sql::log::drop_log;
 use super::survey::{NewIndex, Survey};
 use super::table::widened;
@@ -22,9 +23,6 @@ use crate::error::{Error, Result};
 use crate::pg::connect::Link;
 use crate::pg::sql::{COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
-
-/// A pause between two attempts, in terms of how long one waits: others wait behind it.
-const REST: u32 = 10;
 
 /// The interval between two notices about lock holders.
 const NOTICE: Duration = Duration::from_secs(10);
@@ -101,7 +99,7 @@ impl<'a> Swap<'a> {
                 noticed = Some(Instant::now());
                 self.notice(control).await?;
             }
-            rest(self.max_lock * REST, control).await?;
+            patience::rest(self.max_lock, control).await?;
             if let Some(follower) = self.follower {
                 swapped.followed += follower.catch_up(control).await?;
             }
@@ -112,7 +110,7 @@ impl<'a> Swap<'a> {
     async fn begin(&self, control: &Control) -> Result<()> {
         let begin = match self.follower {
             None => ATTEMPT.to_owned(),
-            Some(_) => begin_swap(&self.survey.table.relation),
+            Some(_) => begin_alone(&self.survey.table.relation),
         };
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
         self.link.canceller.unless_stopped(control, beginning).await
@@ -249,13 +247,4 @@ fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
         }
     }
     things
-}
-
-/// Waits, unless the move is stopped.
-pub(super) async fn rest(time: Duration, control: &Control) -> Result<()> {
-    let resting = async {
-        tokio::time::sleep(time).await;
-        Ok(())
-    };
-    control.stop.unless_stopped(resting).await
 }

@@ -1,9 +1,11 @@
 //! The table that is moved: what it is, and what its indexes and foreign keys are.
 
 use pgsluice_core::catalog::Relation;
+use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
+use super::kept::RelationName;
 use super::sql::ddl;
 use super::sql::definitions::{FACTS, FIND, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES};
 use super::sql::values;
@@ -14,9 +16,10 @@ use crate::error::{Error, Result};
 const PLAIN: &str = "r";
 
 /// A table that is to be partitioned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Table {
     pub(super) oid: Oid,
+    #[serde(with = "RelationName")]
     pub(super) relation: Relation,
     pub(super) columns: Vec<String>,
     /// Its owner, quoted, if another role moves it.
@@ -29,11 +32,11 @@ pub(super) struct Table {
     pub(super) options: String,
     pub(super) tablespace: String,
     /// `REPLICA IDENTITY`, unless it is the default.
-    pub(super) replica_identity: Option<&'static str>,
+    pub(super) replica_identity: Option<String>,
 }
 
 /// An index of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Index {
     pub(super) name: String,
     /// The constraint that uses it.
@@ -49,14 +52,14 @@ pub(super) struct Index {
 }
 
 /// The constraint of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) enum Constraint {
     Primary,
     Unique,
 }
 
 /// An identity column, and its sequence.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Identity {
     pub(super) column: String,
     /// The sequence, qualified and quoted.
@@ -65,7 +68,7 @@ pub(super) struct Identity {
 }
 
 /// A foreign key of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct ForeignKey {
     pub(super) name: String,
     pub(super) definition: String,
@@ -114,8 +117,8 @@ impl Table {
             options: row.get(5),
             tablespace: row.get(6),
             replica_identity: match row.get(7) {
-                "f" => Some("FULL"),
-                "n" => Some("NOTHING"),
+                "f" => Some("FULL".to_owned()),
+                "n" => Some("NOTHING".to_owned()),
                 _ => None,
             },
         })

@@ -12,7 +12,7 @@ use crate::pg::template::fill;
 
 /// Whether a move works is shown by the lock that it holds; see [`LOCK`].
 const LIST: &str = "
-SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text, l.names,
+SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text, l.names, l.state,
        EXISTS (SELECT FROM pg_catalog.pg_locks l
                JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
                WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
@@ -26,7 +26,9 @@ LEFT JOIN LATERAL (SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) AS na
                    WHERE c.oid {eq} m.tree AND s.description {eq} {mark}) AS t ON true
 LEFT JOIN LATERAL (SELECT ARRAY[pg_catalog.format('%I.%I', n.nspname, c.relname),
                                 pg_catalog.format('%I.%I', n.nspname, pg_catalog.concat(c.relname, '_truncate'))]
-                              AS names
+                              AS names,
+                          CASE WHEN c.relowner {eq} (SELECT k.relowner FROM pg_catalog.pg_class k WHERE k.oid {eq} m.relation)
+                               THEN pg_catalog.col_description(c.oid, 1) END AS state
                    FROM pg_catalog.pg_class c
                    JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
                    JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
@@ -53,6 +55,10 @@ pub struct MoveEntry {
     /// The log of changes: its table, and the function of the trigger for TRUNCATE, both qualified and quoted.
     #[serde(skip)]
     pub(crate) log: Option<[String; 2]>,
+    /// The state from which another process can go on, as JSON: a comment on a column of the log. It contains SQL, so it is
+    /// trusted only if the owner of the table can have written it, whose triggers COPY would run as well.
+    #[serde(skip)]
+    pub(crate) state: Option<String>,
     /// The phase: copy, index, follow, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
@@ -80,7 +86,8 @@ impl Schema {
             begun: row.get(4),
             run: serde_json::from_str(row.get(5)).unwrap_or_default(),
             log: row.get::<_, Option<Vec<String>>>(6).and_then(|names| names.try_into().ok()),
-            is_running: row.get(7),
+            state: row.get(7),
+            is_running: row.get(8),
         };
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
     }
@@ -112,12 +119,22 @@ impl Schema {
 
     /// Returns the statement that records which phase the move of a table has reached.
     pub(crate) fn advance_move(&self, relation: Oid, phase: &str) -> String {
-        let update = "UPDATE ONLY {ledger}.move SET phase {is} WHERE relation {eq} {relation}::pg_catalog.oid";
-        let is = format!("= {}", literal(phase.as_bytes()));
+        self.update_move(relation, &format!("phase = {}", literal(phase.as_bytes())))
+    }
+
+    fn update_move(&self, relation: Oid, set: &str) -> String {
+        let update =
+            "UPDATE ONLY {ledger}.move SET {set} WHERE relation {eq} {relation}::pg_catalog.oid";
         fill(
             update,
-            &[("ledger", &self.quoted()), ("is", &is), ("relation", &relation.to_string())],
+            &[("ledger", &self.quoted()), ("set", set), ("relation", &relation.to_string())],
         )
+    }
+
+    /// Returns the statement that records which process goes on with a move.
+    pub(crate) fn take_over_move(&self, relation: Oid, run: &Run) -> String {
+        let run = serde_json::to_string(run).unwrap_or_default();
+        self.update_move(relation, &format!("run = {}", running(&literal(run.as_bytes()))))
     }
 
     /// Returns the statement that removes the move of a table.

@@ -43,11 +43,11 @@ SELECT format('ALTER TABLE %s ALTER %I SET (%s)', $2::text, attname,
                FROM pg_options_to_table(attoptions)))
 FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL";
 
-/// Returns the roles, quoted, to which ALTER DEFAULT PRIVILEGES grants something on a new table.
+/// Returns the roles, quoted, to which ALTER DEFAULT PRIVILEGES grants something on a new table, sequence or function.
 pub(in crate::moving) const GRANTEES: &str = "
 SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
 FROM (SELECT DISTINCT (aclexplode(defaclacl)).grantee FROM pg_default_acl
-      WHERE defaclobjtype = 'r' AND defaclrole = current_user::regrole) AS granted
+      WHERE defaclobjtype IN ('r', 'S', 'f') AND defaclrole = current_user::regrole) AS granted
 WHERE grantee <> current_user::regrole";
 
 /// Returns the indexes of table `$1`: the name, the kind of its constraint, whether it is unique, the definition behind

@@ -28,9 +28,9 @@ pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_
 /// Gives the lock of a move back.
 pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock($1, $2)";
 
-/// Begins a swap without the lock on the table, and ends autovacuum. Waits as long as it must: nobody waits behind it but
-/// VACUUM, ANALYZE and DDL.
-pub(in crate::moving) fn begin_swap(table: &Relation) -> String {
+/// Begins a transaction that autovacuum is not in the way of. Waits as long as it must: only VACUUM, ANALYZE and DDL wait
+/// behind it.
+pub(in crate::moving) fn begin_alone(table: &Relation) -> String {
     format!("{BEGIN}; LOCK TABLE ONLY {table} IN SHARE UPDATE EXCLUSIVE MODE")
 }
 

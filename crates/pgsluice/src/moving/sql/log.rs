@@ -92,17 +92,23 @@ impl Log {
                 )
             ),
         ];
-        for function in [name, truncated] {
-            statements.push(format!("REVOKE ALL ON FUNCTION {function}() FROM PUBLIC"));
+        let grantees = grantees.iter().map(String::as_str);
+        for role in grantees.filter(|role| *role != "PUBLIC").chain(["PUBLIC"]) {
+            statements.push(format!("REVOKE ALL ON TABLE {name} FROM {role}"));
+            statements.push(format!("REVOKE ALL ON SEQUENCE {seq}, {void} FROM {role}"));
+            statements.push(format!("REVOKE ALL ON FUNCTION {name}(), {truncated}() FROM {role}"));
         }
-        statements
-            .extend(grantees.iter().map(|role| format!("REVOKE ALL ON TABLE {name} FROM {role}")));
         if let Some(owner) = owner {
             statements.push(format!("ALTER TABLE {name} OWNER TO {owner}"));
             statements.push(format!("ALTER FUNCTION {name}() OWNER TO {owner}"));
             statements.push(format!("ALTER FUNCTION {truncated}() OWNER TO {owner}"));
         }
         statements
+    }
+
+    /// Returns the statement that keeps the state of the move: only the owner of the log can write it.
+    pub(in crate::moving) fn keep(&self, state: &str) -> String {
+        format!("COMMENT ON COLUMN {}.{} IS {}", self.name, self.number, text(state))
     }
 
     /// Returns the statement that lets the log grow to entry `cap`.

@@ -1,0 +1,76 @@
+//! A move whose rows are copied, as the ledger keeps it. Another process can go on with it.
+
+use pgsluice_core::catalog::Relation;
+use serde::{Deserialize, Serialize};
+
+use super::Move;
+use super::branches::Branches;
+use super::log::Watched;
+use super::survey::Survey;
+use crate::counts::summary::{Fallback, Summary};
+
+/// The state of a move from the end of the copy on.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Kept {
+    /// What was asked for. Another version may spell it otherwise, and then begins anew.
+    asked: String,
+    pub(super) survey: Survey,
+    pub(super) branches: Branches,
+    pub(super) watched: Watched,
+    pub(super) copied: Copied,
+}
+
+/// The outcome of the load that has copied the rows.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(super) struct Copied {
+    pub(super) rows: u64,
+    pub(super) fallbacks: Vec<Fallback>,
+    pub(super) notes: Vec<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// A relation as JSON.
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Relation")]
+pub(super) struct RelationName {
+    schema: String,
+    name: String,
+}
+
+impl Kept {
+    /// Reads the state that the ledger has; `None` if `it` asks for something else.
+    pub(super) fn read(text: &str, it: &Move) -> Option<Self> {
+        let kept: Self = serde_json::from_str(text).ok()?;
+        (!it.is_offline && kept.asked == asked(it)).then_some(kept)
+    }
+
+    /// Returns the state as JSON.
+    pub(super) fn write(
+        it: &Move,
+        survey: &Survey,
+        branches: &Branches,
+        watched: &Watched,
+        copied: &Copied,
+    ) -> String {
+        let asked = asked(it);
+        serde_json::json!({
+            "asked": asked, "survey": survey, "branches": branches, "watched": watched, "copied": copied,
+        })
+        .to_string()
+    }
+}
+
+impl Copied {
+    pub(super) fn of(summary: Summary) -> Self {
+        Self {
+            rows: summary.rows_loaded,
+            fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },
+            notes: summary.notes,
+            warnings: summary.warnings,
+        }
+    }
+}
+
+fn asked(it: &Move) -> String {
+    format!("{:?}, widened: {}", it.shape, it.widens_keys)
+}

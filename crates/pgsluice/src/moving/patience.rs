@@ -1,0 +1,52 @@
+//! Locks that others wait behind are asked for in short attempts, with long pauses.
+
+use std::time::Duration;
+
+use pgsluice_core::catalog::Relation;
+
+use super::sql::locks::begin_alone;
+use crate::control::Control;
+use crate::error::Result;
+use crate::error::policy::{self, Policy};
+use crate::pg::connect::Link;
+use crate::pg::sql::{COMMIT, ROLLBACK, lock_timeout};
+
+/// A pause between two attempts, in terms of how long one waits.
+const REST: u32 = 10;
+
+/// Runs `statements` in a transaction of their own, in which each lock is waited for as long as `max_lock`. Tries again
+/// while others hold locks. Autovacuum of `table` is not in the way.
+pub(super) async fn patiently(
+    statements: &str,
+    table: &Relation,
+    link: &Link,
+    max_lock: Duration,
+    control: &Control,
+) -> Result<()> {
+    let label = table.label();
+    loop {
+        let running = async {
+            link.client.batch_execute(&begin_alone(table)).await?;
+            let statements = [&lock_timeout(max_lock), statements, COMMIT].join("; ");
+            Ok(link.client.batch_execute(&statements).await?)
+        };
+        let Err(error) = link.canceller.unless_stopped(control, running).await else { break };
+        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+            return Err(error);
+        }
+        link.client.batch_execute(ROLLBACK).await?;
+        control.progress.wait_for(Some(format!("sessions that write to {label}")));
+        rest(max_lock, control).await?;
+    }
+    control.progress.wait_for(None);
+    Ok(())
+}
+
+/// Pauses between two attempts.
+pub(super) async fn rest(max_lock: Duration, control: &Control) -> Result<()> {
+    let resting = async {
+        tokio::time::sleep(max_lock * REST).await;
+        Ok(())
+    };
+    control.stop.unless_stopped(resting).await
+}
