@@ -185,6 +185,11 @@ fn arguments_that_make_no_sense(server: Server) {
             &["events", "--by", "RANGE (placed)", "--step=soon", "--offline"],
             "neither a number nor an interval",
         ),
+        (
+            &["events", "--by", "HASH (id)", "--leaves=2", "--offline", "--until=copy"],
+            "cannot be used with",
+        ),
+        (&["events", "--by", "HASH (id)", "--leaves=2", "--until=swap"], "invalid value 'swap'"),
         (&["events", "--like=nope", "--offline"], "relation \"nope\" does not exist"),
         (&["events", "--like=before", "--offline"], "is not a partitioned table"),
         (&["events", "--like=x", "--step=day", "--offline"], "--like cannot be used with"),

@@ -11,6 +11,7 @@ on_each_server!([
     tables_without_a_key,
     a_kill_at_each_point,
     an_interrupt_keeps_the_copy,
+    a_swap_later,
     the_state_is_the_owners,
     an_abort_leaves_nothing,
     a_reader_delays_neither_writers_nor_the_swap_for_long,
@@ -204,6 +205,46 @@ fn an_interrupt_keeps_the_copy(server: Server) {
         case.nothing_beside("an interrupt");
         assert_eq!(case.bench.value("SELECT 'events'::regclass::oid") == tree, goes_on, "{more:?}");
     }
+}
+
+/// A move that stops behind a phase is swapped in by another command.
+fn a_swap_later(server: Server) {
+    let case = Case::with_events(server, 2000);
+    let seen = case.seen();
+    let write = |id: i32| {
+        case.bench.session.run(&format!(
+            "INSERT INTO events VALUES ({id}, '2026-02-01', 'later'); UPDATE events SET v = '{id}' WHERE id = 7;
+             INSERT INTO before VALUES ({id}, '2026-02-01', 'later'); UPDATE before SET v = '{id}' WHERE id = 7"
+        ));
+    };
+    case.run(&["swap", "events"])
+        .fails(2, &["no rows of table public.events are kept", "partition status"]);
+    let mut tree = None;
+    for (id, phase) in [(-1, "copy"), (-2, "follow"), (-3, "copy"), (-4, "follow")] {
+        write(id);
+        let ended = case.run(&[&arguments()[..], &["--until", phase]].concat());
+        assert!(ended.status.success(), "{phase}: {ended:?}");
+        let moved: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(
+            (&moved["swapped"], case.kind("events").as_str()),
+            (&false.into(), "r"),
+            "{moved}"
+        );
+        let now = case.bench.value("SELECT 'events_new'::regclass::oid");
+        assert_eq!(tree.get_or_insert(now.clone()), &now, "{phase}");
+        let status = case.run(&["status"]);
+        assert!(
+            status.stdout.contains("to go on: pgsluice partition swap public.events"),
+            "{status:?}"
+        );
+    }
+    write(-5);
+    let swapped = case.run(&["swap", "public.events"]);
+    assert!(swapped.status.success(), "{swapped:?}");
+    assert_eq!(Some(case.bench.value("SELECT 'events'::regclass::oid")), tree);
+    case.is_moved("a swap later");
+    case.nothing_beside("a swap later");
+    assert_eq!((case.seen(), case.moves_left()), (seen, 0));
 }
 
 /// The state that another process goes on with contains SQL. Whoever can write to the ledger cannot put it there.

@@ -4,7 +4,7 @@
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// Each command by its path, and what stands below its options.
-const AFTER: [(&[&str], &str); 19] = [
+const AFTER: [(&[&str], &str); 20] = [
     (
         &[],
         "Examples:
@@ -47,8 +47,8 @@ Exit status: 0 equal, 1 different or failed, 2 usage error, 130 stopped.",
     (
         &["partition"],
         "Examples:
-  pgsluice partition events --by 'RANGE (placed)' --step month --offline -d shop --plan
-  pgsluice partition events --by 'RANGE (placed)' --step month --offline -d shop
+  pgsluice partition events --by 'RANGE (placed)' --step month -d shop --plan
+  pgsluice partition events --by 'RANGE (placed)' --step month -d shop
   pgsluice partition events --by 'HASH (id)' --leaves 16 --offline -d shop
 
 Exit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 stopped.",
@@ -56,6 +56,10 @@ Exit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 st
     (
         &["partition", "status"],
         "Example:\n  pgsluice partition status -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error.",
+    ),
+    (
+        &["partition", "swap"],
+        "Example:\n  pgsluice partition swap events -d shop\n\nExit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 stopped.",
     ),
     (
         &["partition", "abort"],

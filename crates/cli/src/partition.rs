@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use pgsluice::core::catalog::Strategy;
 use pgsluice::error::on_one_line;
 use pgsluice::job::Job;
 use pgsluice::moving::{
-    DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, abort, list,
+    DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, Until, abort,
+    list,
 };
 use pgsluice::{Control, Error, Kind, Result, Target};
 
@@ -79,6 +80,21 @@ struct MoveArgs {
     /// Add the partition key to unique keys that lack it, which PostgreSQL requires
     #[arg(long)]
     widen_keys: bool,
+    #[command(flatten)]
+    swap: SwapArgs,
+    /// Stop when the rows are copied, or when changes are followed and the rows compared
+    #[arg(long, value_name = "PHASE")]
+    until: Option<UntilArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UntilArg {
+    Copy,
+    Follow,
+}
+
+#[derive(Args, Debug)]
+struct SwapArgs {
     /// Skip the comparison of old and new rows before the swap
     #[arg(long)]
     no_verify: bool,
@@ -110,6 +126,20 @@ enum PartitionCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Go on with a table whose rows are copied: follow its changes, and swap
+    Swap {
+        /// The table, written as in SQL
+        #[arg(add = complete::table())]
+        table: String,
+        #[command(flatten)]
+        target: TargetArgs,
+        #[command(flatten)]
+        place: LedgerPlace,
+        #[command(flatten)]
+        swap: SwapArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Drop the new partitions of an unfinished run; the table itself does not change
     Abort {
         /// The table, written as in SQL
@@ -129,6 +159,15 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
             let moves = pgsluice::runtime()?.block_on(list(&target, place.schema()))?;
             if *json { print_json(&moves) } else { print(&table(&moves)) }
         }),
+        Some(PartitionCommand::Swap { table, target, place, swap, output }) => {
+            target.with(output.quiet, |target| {
+                let mut it = Move::new(table, Shape::by([]), target);
+                it.goes_on = true;
+                place.schema().clone_into(&mut it.ledger);
+                swap.set(&mut it);
+                carry_out(&it, output)
+            })
+        }
         Some(PartitionCommand::Abort { table, target, place }) => target.with(false, |target| {
             let MoveEntry { table, .. } =
                 pgsluice::runtime()?.block_on(abort(&target, place.schema(), table))?;
@@ -149,31 +188,25 @@ impl PartitionArgs {
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             Some(PartitionCommand::Status { json, .. }) => *json,
+            Some(PartitionCommand::Swap { output, .. }) => output.json,
             Some(PartitionCommand::Abort { .. }) => false,
             None => self.output.json,
         }
     }
 
     fn carry_out(&self, shape: Shape, target: Target) -> Result<()> {
-        let OutputArgs { json, quiet } = self.output;
-        let control = Arc::new(Control::default());
-        let _watch = signals::stop(&control, |_| Error::interrupted())?;
         let it = self.describe(shape, target);
         if self.moving.plan {
+            let control = Arc::new(Control::default());
+            let _watch = signals::stop(&control, |_| Error::interrupted())?;
             let plan = it.plan(&control)?;
-            return if json {
+            return if self.output.json {
                 print_json(&plan)
             } else {
                 print(&planned(&plan, self.moving.offline))
             };
         }
-        let moved = watched(&control, quiet, None, || it.run(&control))?;
-        if quiet {
-            warn(&moved.warnings);
-        } else {
-            say(&summary(&moved));
-        }
-        if json { print_json(&moved) } else { Ok(()) }
+        carry_out(&it, &self.output)
     }
 
     fn describe(&self, shape: Shape, target: Target) -> Move {
@@ -186,15 +219,41 @@ impl PartitionArgs {
         self.place.schema().clone_into(&mut it.ledger);
         it.is_offline = self.moving.offline;
         it.widens_keys = self.moving.widen_keys;
-        it.verifies = !self.moving.no_verify;
-        it.max_lock = self.moving.max_lock.unwrap_or(DEFAULT_MAX_LOCK);
+        it.until = self.moving.until.map(|phase| match phase {
+            UntilArg::Copy => Until::Copy,
+            UntilArg::Follow => Until::Follow,
+        });
+        self.moving.swap.set(&mut it);
         it
+    }
+}
+
+/// Runs a move, and prints its outcome.
+fn carry_out(it: &Move, output: &OutputArgs) -> Result<()> {
+    let OutputArgs { json, quiet } = *output;
+    let control = Arc::new(Control::default());
+    let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let moved = watched(&control, quiet, None, || it.run(&control))?;
+    if quiet {
+        warn(&moved.warnings);
+    } else {
+        say(&summary(&moved));
+    }
+    if json { print_json(&moved) } else { Ok(()) }
+}
+
+impl SwapArgs {
+    fn set(&self, it: &mut Move) {
+        it.verifies = !self.no_verify;
+        it.max_lock = self.max_lock.unwrap_or(DEFAULT_MAX_LOCK);
     }
 }
 
 impl MoveArgs {
     fn check(&self) -> Result<()> {
-        Given("no-verify", self.no_verify).excludes(&Given("plan", self.plan))
+        Given("no-verify", self.swap.no_verify).excludes(&Given("plan", self.plan))?;
+        Given("until", self.until.is_some()).excludes(&Given("plan", self.plan))?;
+        Given("until", self.until.is_some()).excludes(&Given("offline", self.offline))
     }
 }
 
@@ -232,21 +291,25 @@ fn parse_key(key: &str) -> Result<Level> {
 
 fn summary(moved: &Moved) -> String {
     let Moved { table, rows, leaves, old_table, seconds, locked_seconds, changes, .. } = moved;
-    let mut text = format!(
-        "table {table} is partitioned: {} in {} in {seconds:.2} s, others waited at most {:.0} ms",
-        count(*rows, "row", "rows"),
-        count(*leaves as u64, "leaf", "leaves"),
-        1000.0 * locked_seconds,
-    );
+    let size =
+        format!("{} in {}", count(*rows, "row", "rows"), count(*leaves as u64, "leaf", "leaves"));
+    let mut text = match moved.swapped {
+        true => format!(
+            "table {table} is partitioned: {size} in {seconds:.2} s, others waited at most {:.0} ms",
+            1000.0 * locked_seconds
+        ),
+        false => {
+            format!("table {table} is copied: {size} in {seconds:.2} s; its changes are logged")
+        }
+    };
     if moved.rows_followed > 0 {
-        text.push_str(&format!(
-            "\n  {} meanwhile",
-            count(moved.rows_followed, "row was changed", "rows were changed")
-        ));
+        let followed = count(moved.rows_followed, "changed row was", "changed rows were");
+        text.push_str(&format!("\n  {followed} followed"));
     }
-    text.push_str(&format!(
-        "\n  the old table is {old_table}; drop it when it is no longer needed"
-    ));
+    text.push_str(&match moved.swapped {
+        true => format!("\n  the old table is {old_table}; drop it when it is no longer needed"),
+        false => format!("\n  to go on: pgsluice partition swap {table}"),
+    });
     changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));
     moved.notes.iter().for_each(|note| text.push_str(&format!("\n  {}", on_one_line(note))));
     text + &fallbacks(&moved.fallbacks)
@@ -299,6 +362,9 @@ fn table(moves: &[MoveEntry]) -> String {
         let begun = begun.split('.').next().unwrap_or_default();
         let state = match is_running {
             true => format!("process {} on {}", run.pid, run.host),
+            false if it.can_go_on() => {
+                format!("not running; to go on: pgsluice partition swap {table}")
+            }
             false => format!("not running; to drop it: pgsluice partition abort {table}"),
         };
         format!("{table}  {phase}  since {begun}  into {tree}  {state}")

@@ -41,7 +41,8 @@ impl Kept {
     /// Reads the state that the ledger has; `None` if `it` asks for something else.
     pub(super) fn read(text: &str, it: &Move) -> Option<Self> {
         let kept: Self = serde_json::from_str(text).ok()?;
-        (!it.is_offline && kept.asked == asked(it)).then_some(kept)
+        let is_asked = it.goes_on || !it.is_offline && kept.asked == asked(it);
+        is_asked.then_some(kept)
     }
 
     /// Returns the state as JSON.

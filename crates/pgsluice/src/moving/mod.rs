@@ -52,7 +52,8 @@ pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
 use crate::control::Control;
 use crate::counts::summary::Fallback;
-use crate::error::Result;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result, Words, option};
 use crate::job::{DEFAULT_LEDGER, SpeedOptions};
 pub use crate::ledger::sql::moves::MoveEntry;
 use crate::pg::conninfo::Target;
@@ -101,6 +102,19 @@ pub struct Move {
     pub verifies: bool,
     /// The longest wait for locks in one attempt of the swap.
     pub max_lock: Duration,
+    /// Where an online move stops, to go on later; `None` to swap.
+    pub until: Option<Until>,
+    /// Whether to go on with an earlier move, whatever its shape. Otherwise one of another shape is dropped.
+    pub goes_on: bool,
+}
+
+/// A phase of an online move behind which it can stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The rows are copied, and the indexes are built.
+    Copy,
+    /// Changes were followed, and the rows compared.
+    Follow,
 }
 
 /// The plan of a move.
@@ -129,7 +143,7 @@ pub struct MovePlan {
 /// The outcome of a move.
 #[derive(Debug, Serialize)]
 pub struct Moved {
-    /// The table, which is partitioned now.
+    /// The table.
     pub table: String,
     /// The rows that were copied.
     pub rows: u64,
@@ -137,6 +151,8 @@ pub struct Moved {
     pub leaves: usize,
     /// The new name of the original table.
     pub old_table: String,
+    /// Whether the table is partitioned. Otherwise changes are logged, and the move can go on.
+    pub swapped: bool,
     /// The duration of the move.
     pub seconds: f64,
     /// Rows that were changed meanwhile, each counted as often as it was looked at again.
@@ -167,6 +183,8 @@ impl Move {
             widens_keys: false,
             verifies: true,
             max_lock: DEFAULT_MAX_LOCK,
+            until: None,
+            goes_on: false,
         }
     }
 
@@ -196,13 +214,13 @@ impl Move {
         })
     }
 
-    /// Blocks until the table is partitioned. If the move fails, the table is unchanged.
+    /// Blocks until the table is partitioned, or the phase is over behind which the move stops. If the move fails, the table is unchanged.
     ///
     /// # Errors
     ///
     /// Fails if something is in the way, and as a [`Load`] does.
     pub fn run(&self, control: &Arc<Control>) -> Result<Moved> {
-        self.shape.check()?;
+        self.check()?;
         let began = Instant::now();
         // Its sessions live as long as it does.
         let runtime = runtime()?;
@@ -219,6 +237,18 @@ impl Move {
         let record = runtime.block_on(Record::take_over(self, oid, control))?;
         let moved = self.go_on(&hold, &record, watched, &runtime, control);
         self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began, true)
+    }
+}
+
+impl Move {
+    fn check(&self) -> Result<()> {
+        if self.is_offline && self.until.is_some() {
+            return Err(Error::new(
+                Kind::Usage,
+                Words::from("") + option("until") + " cannot be used with " + option("offline"),
+            ));
+        }
+        if self.goes_on { Ok(()) } else { self.shape.check() }
     }
 }
 

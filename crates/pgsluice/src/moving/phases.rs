@@ -13,7 +13,7 @@ use super::log::Watched;
 use super::record::Record;
 use super::survey::Survey;
 use super::swap::{Swap, Swapped};
-use super::{Move, Moved, build, verify};
+use super::{Move, Moved, Until, build, verify};
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::{InputOptions, Job};
@@ -52,6 +52,9 @@ impl Move {
                     *can_go_on = true;
                 }
                 failpoint("moving::built");
+                if self.until == Some(Until::Copy) {
+                    return Ok(Swapped::default());
+                }
                 self.finish(hold, record, follower.as_ref(), control).await
             })
         })?;
@@ -89,7 +92,7 @@ impl Move {
         began: Instant,
         can_go_on: bool,
     ) -> Result<Moved> {
-        let (copied, Swapped { longest, followed }) = match moved {
+        let (copied, Swapped { is_done, longest, followed }) = match moved {
             Ok(moved) => moved,
             Err(error) => {
                 drop(hold);
@@ -103,6 +106,7 @@ impl Move {
             rows_followed: followed,
             leaves: branches.leaves().len(),
             old_table: survey.old.label(),
+            swapped: is_done,
             seconds: began.elapsed().as_secs_f64(),
             locked_seconds: longest.as_secs_f64(),
             changes: survey.changes.clone(),
@@ -128,6 +132,10 @@ impl Move {
             record.advance("verify").await?;
             verify::verify(survey, link, follower, target, control).await?;
             followed += self.follow(record, follower, control).await?;
+        }
+        if self.until.is_some() {
+            record.advance("follow").await?;
+            return Ok(Swapped { followed, ..Swapped::default() });
         }
         record.advance("swap").await?;
         let keys = match follower {

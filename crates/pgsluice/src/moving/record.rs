@@ -134,15 +134,21 @@ impl<'a> Record<'a> {
 pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Kept>> {
     let cleaning = async {
         let client = connect::connect(&it.target).await?;
-        let (oid, _) = super::table::find(&client, &it.table).await?;
+        let (oid, relation) = super::table::find(&client, &it.table).await?;
         let schema = Schema::new(&it.ledger);
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let moves = schema.moves(&client).await?;
-        if let Some(left) = moves.iter().find(|left| left.relation == oid)
+        let left = moves.iter().find(|left| left.relation == oid);
+        if it.goes_on && !left.is_some_and(MoveEntry::can_go_on) {
+            let message = format!("no rows of table {} are kept", relation.label());
+            return Err(Error::new(Kind::Usage, message).with_sqlstate("55000").with_hint(
+                Words::from("List unfinished moves with ") + command("partition status") + ".",
+            ));
+        }
+        if let Some(left) = left
             && lock(&client, oid).await?
         {
-            let is_whole = left.tree.is_some() && left.log.is_some();
-            let state = left.state.as_deref().filter(|_| is_whole);
+            let state = left.state.as_deref().filter(|_| left.can_go_on());
             if let Some(kept) = state.and_then(|state| Kept::read(state, it)) {
                 client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
                 let table = &left.table;

@@ -45,6 +45,8 @@ pub(super) struct Swap<'a> {
 /// The outcome of the swap.
 #[derive(Debug, Default)]
 pub(super) struct Swapped {
+    /// Whether the table is partitioned.
+    pub(super) is_done: bool,
     /// How long one attempt made others wait at most.
     pub(super) longest: Duration,
     /// The number of rows that were followed between the attempts, and in the last one.
@@ -87,6 +89,7 @@ impl<'a> Swap<'a> {
             match attempt {
                 Ok(Some(rows)) => {
                     swapped.followed += rows;
+                    swapped.is_done = true;
                     return Ok(swapped);
                 }
                 // More was changed than can be followed under the lock.

@@ -69,6 +69,13 @@ pub struct MoveEntry {
     pub is_running: bool,
 }
 
+impl MoveEntry {
+    /// Whether another process can go on with it.
+    pub fn can_go_on(&self) -> bool {
+        self.tree.is_some() && self.log.is_some() && self.state.is_some()
+    }
+}
+
 impl Schema {
     /// Returns the tables that are being partitioned, the earliest first.
     pub(crate) async fn moves(&self, client: &Client) -> Result<Vec<MoveEntry>> {
