@@ -1,5 +1,5 @@
-//! Random online moves: several sessions write to the table in all ways that there are. The old table, which nobody writes
-//! to from the swap on, has the rows of the partitioned one.
+//! Random online moves: several sessions write to the table in many ways until the swap. Then the old table has the rows of
+//! the partitioned table.
 //!
 //! Each server runs a few. `PROPTEST_CASES` changes their number, and `PGSLUICE_SEED` the seed.
 
@@ -42,7 +42,7 @@ const KEYS: &[(&str, &str, &[&str])] = &[
 /// How rows are found: a key of the table.
 const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
 
-/// Points at which the move is held up, so that more is written there, or killed and begun again.
+/// Points at which the move is held up, so that more is written there, or killed and run again.
 const POINTS: &[&str] =
     &["moving::logged", "payload::sent", "moving::copied", "moving::built", "moving::followed"];
 

@@ -1,5 +1,4 @@
-//! What others do to a table during an online move, other than writing rows: it is carried over, or the move is refused.
-//! No change is ever lost.
+//! Changes other than writes during an online move: they are carried over, or the move is refused. No write is ever lost.
 
 use super::case::{Case, MONTHS};
 use crate::harness::{Ended, Server, on_each_server, wait_until};
@@ -24,7 +23,7 @@ fn arguments() -> Vec<&'static str> {
     [&["events", "--json", "-q"], &MONTHS[..3]].concat()
 }
 
-/// Moves `events` while `change` is made at a point of the move.
+/// Moves `events`, and makes `change` at a point of the move.
 fn moved_during(case: &Case, point: &'static str, change: &str) -> Ended {
     let hold = case.bench.hold(point);
     let running = case.start(&arguments(), &hold.environment());
@@ -103,7 +102,7 @@ fn changes_that_are_carried_over(server: Server) {
     }
 }
 
-/// What cannot be in the new table ends the move, with the table as it is.
+/// A change that the new table cannot have ends the move, and the table does not change.
 fn what_the_tree_cannot_take(server: Server) {
     for (change, part) in [
         ("ALTER TABLE events ADD more int DEFAULT 5", "its column more would differ"),

@@ -127,7 +127,7 @@ fn foreign_keys(survey: &Survey, leaf: &Relation) -> Vec<[Statement; 2]> {
     survey.foreign_keys.iter().map(statements).collect()
 }
 
-/// Returns the statements that add the foreign keys to the partitioned table, which adopts those of its leaves.
+/// Returns the statements that add the foreign keys to the partitioned table; the leaves' own become part of them.
 fn foreign_keys_of_root(survey: &Survey, root: &Relation) -> Vec<Statement> {
     let statements = |ForeignKey { name, definition, comment }: &ForeignKey| {
         let add = ddl::add_constraint(root, name, definition);

@@ -19,12 +19,12 @@ const BATCH: i64 = 20_000;
 /// The number of entries that are few enough to be taken under the lock of the swap.
 pub(super) const FEW: i64 = 500;
 
-/// A session that follows a table.
+/// Applies the changes of a table to the tree.
 pub(super) struct Follower<'a> {
     pub(super) log: &'a Log,
     survey: &'a Survey,
     link: &'a Link,
-    /// What must stay as it was when logging began.
+    /// The facts that must not have changed since logging began.
     pub(super) watched: Watched,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Follower<'a> {
         self.log.check(&self.link.client, self.survey.table.oid, &self.watched).await
     }
 
-    /// Returns the number of the entry behind the first `size` ones, if there is one.
+    /// Returns the number of the entry behind the first `size` entries; `None` if there are fewer.
     pub(super) async fn bound(&self, size: i64) -> Result<Option<i64>> {
         let row = self.link.client.query_opt(&self.log.bound(), &[&size]).await?;
         Ok(row.map(|row| row.get(0)))

@@ -9,10 +9,10 @@ use super::log::Watched;
 use super::survey::Survey;
 use crate::counts::summary::{Fallback, Summary};
 
-/// The state of a move from the end of the copy on.
+/// The state of a move after the copy.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Kept {
-    /// What was asked for. Another version may spell it otherwise, and then begins anew.
+    /// The shape that the user asked for. If another version spells it differently, that version copies again.
     asked: String,
     pub(super) survey: Survey,
     pub(super) branches: Branches,

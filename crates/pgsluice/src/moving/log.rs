@@ -52,7 +52,7 @@ pub(super) struct LoggedColumn {
     pub(super) logged: String,
     /// The type and the collation.
     pub(super) ty: String,
-    /// The operator that tells equal values.
+    /// The equality operator.
     pub(super) equal: String,
     is_key: bool,
     is_nullable: bool,
@@ -64,7 +64,7 @@ impl LoggedColumn {
     }
 }
 
-/// What must stay as it is while changes are logged.
+/// Facts that must not change while changes are logged.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Watched {
     triggers: Option<String>,
@@ -128,7 +128,7 @@ impl Log {
         self.columns.iter().filter(|column| column.is_key).collect()
     }
 
-    /// The columns of which one may be NULL.
+    /// The columns that accept NULL.
     pub(super) fn nullable(&self) -> Vec<&LoggedColumn> {
         self.columns.iter().filter(|column| column.is_nullable).collect()
     }
@@ -145,7 +145,7 @@ impl Log {
         Ok(self.look(&link.client, table.oid).await?.0)
     }
 
-    /// Returns what must stay as it is, and the number of the last entry. Fails if the log is incomplete.
+    /// Returns the facts that must not change, and the number of the last entry. Fails if the log is incomplete.
     async fn look(&self, client: &Client, oid: Oid) -> Result<(Watched, i64)> {
         let row = client.query_one(&self.watched(), &[&oid]).await?;
         if row.get(0) {

@@ -155,7 +155,7 @@ pub struct Moved {
     pub swapped: bool,
     /// The duration of the move.
     pub seconds: f64,
-    /// Rows that were changed meanwhile, each counted as often as it was looked at again.
+    /// Rows that were changed during the move. A row counts each time that it was looked up again.
     pub rows_followed: u64,
     /// The longest wait of others in one attempt of the swap.
     pub locked_seconds: f64,

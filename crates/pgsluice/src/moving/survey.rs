@@ -35,7 +35,7 @@ pub(super) struct Survey {
     pub(super) obstacles: Vec<Obstacle>,
     /// Differences between the table and the partitioned one, in words.
     pub(super) changes: Vec<String>,
-    /// The log of changes while rows are copied; `None` if the table is locked meanwhile.
+    /// The log of changes; `None` if the table is locked while rows are copied.
     pub(super) log: Option<Log>,
     /// The names of the indexes of each leaf.
     pub(super) leaf_indexes: Vec<Vec<String>>,

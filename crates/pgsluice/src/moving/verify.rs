@@ -16,8 +16,8 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{COMMIT, DEPARSE_SETTINGS};
 
-/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well. Of a table that
-/// others write to, both sessions see the same state, and rows in the log do not count.
+/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well. If
+/// others write to the table, both sessions see the same state, and rows in the log do not count.
 pub(super) async fn verify(
     survey: &Survey,
     hold: &Link,

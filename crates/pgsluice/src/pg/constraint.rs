@@ -139,7 +139,7 @@ fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
     )
 }
 
-/// `value`, an expression of type text, as the type `ty`, which has no modifier and is no domain.
+/// `value`, an expression of type text, as the type `ty`, which must have no modifier and must not be a domain.
 pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
     if is_own(ty) {
         recorded(value, ty, collation)

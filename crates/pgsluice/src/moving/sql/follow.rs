@@ -13,7 +13,7 @@ const BATCH: &str = "pg_temp.pgsluice_batch";
 /// Begins a transaction that sees one state of the log, of the table and of the tree.
 pub(in crate::moving) const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 
-/// Lets a plan look up each row of a batch, since there are no statistics about the batch.
+/// Makes the planner look up each row of a batch by index; it has no statistics about the batch.
 pub(in crate::moving) const BY_INDEX: &str = "
 SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
 SET LOCAL enable_material = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off";

@@ -1,7 +1,7 @@
 //! The log of changed keys: a table, two triggers on the table that is moved, and what they call.
 //!
 //! The log only says which rows to look at again, so the order of its entries does not matter. It is complete as long as
-//! both triggers are as they were created, and the sequence `void` was never used.
+//! both triggers are unchanged, and the sequence `void` was never used.
 
 use crate::ledger::sql::moves::MARK;
 use crate::moving::log::{CAP, Log, LoggedColumn};
@@ -57,7 +57,7 @@ SELECT a.attname::text,
 FROM wanted w JOIN pg_attribute a ON a.attrelid = $1 AND a.attnum = w.attnum
 ORDER BY w.nth";
 
-/// Returns facts about table `$1` that must stay as they are: its triggers, and its columns if its rows are stored anew.
+/// Returns facts about table `$1` that must not change: its triggers, and its columns if its rows are rewritten.
 const WATCHED: &str = "
 SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
        (SELECT string_agg(concat_ws(' ', tgname, oid, xmin, tgenabled), ', ' ORDER BY tgname)
@@ -116,8 +116,8 @@ impl Log {
         format!("CREATE OR REPLACE {}", self.row_function(cap))
     }
 
-    /// Returns what the row trigger calls. Beyond entry `cap` it logs no more, and says so in a way that outlasts a
-    /// rollback: nobody else can keep the log of a loader that has died from filling the disk.
+    /// Returns what the row trigger calls. Beyond entry `cap` it stops logging and advances a sequence, which a
+    /// rollback does not undo. This keeps the log of a loader that has died from filling the disk.
     fn row_function(&self, cap: i64) -> String {
         let Self { name, seq, void, .. } = self;
         let values = |row: &str, place: &str| {
@@ -168,7 +168,7 @@ impl Log {
     }
 
     /// Returns the query for facts about table `$1`: whether the log is incomplete, the number of its last entry, and
-    /// what must stay as it is.
+    /// the facts that must not change.
     pub(in crate::moving) fn watched(&self) -> String {
         let triggers = TRIGGERS.map(text).join(", ");
         WATCHED
@@ -192,7 +192,7 @@ impl Log {
     }
 }
 
-/// Returns the statements that end logging and drop a log, of which `name` and `truncated` are the functions; both are qualified.
+/// Returns the statements that end logging and drop the log `name`, with its functions `name` and `truncated`.
 pub(in crate::moving) fn drop_log(name: &str, truncated: &str) -> String {
     // The triggers go with them.
     format!(
