@@ -9,7 +9,7 @@ use super::sql::follow::{AS_BEFORE, BEGIN, BY_INDEX};
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Words, option};
 use crate::pg::connect::Link;
 use crate::pg::sql::{COMMIT, IMMEDIATE, ROLLBACK};
 
@@ -83,7 +83,10 @@ impl<'a> Follower<'a> {
                     size = size.saturating_mul(8);
                 }
                 Err(error) => {
-                    return Err(self.explain(error));
+                    let label = self.survey.table.relation.label();
+                    return Err(explain(error).with_detail(format!(
+                        "pgsluice was following the changes of table {label}."
+                    )));
                 }
             }
         }
@@ -120,17 +123,16 @@ impl<'a> Follower<'a> {
         client.batch_execute(&statements.join("; ")).await?;
         Ok(rows)
     }
+}
 
-    /// Adds to the error of a row that no partition takes what to do.
-    fn explain(&self, error: Error) -> Error {
-        if !is(&error, &SqlState::CHECK_VIOLATION) {
-            return error;
-        }
-        let label = self.survey.table.relation.label();
-        error
-            .of_kind(Kind::Data)
-            .with_detail(format!("The row was written to table {label} while it was copied."))
+/// Adds to the error about a row that no partition takes a hint that fits a move.
+pub(super) fn explain(error: Error) -> Error {
+    if !is(&error, &SqlState::CHECK_VIOLATION) {
+        return error;
     }
+    let hint = "If no partition takes the row, use a larger ".to_owned();
+    let hint = Words::from(hint) + option("ahead") + ", or " + option("default-partition") + ".";
+    error.of_kind(Kind::Data).only_hint(hint)
 }
 
 fn is(error: &Error, state: &SqlState) -> bool {

@@ -232,9 +232,8 @@ impl Move {
             return self.ended(moved, hold, &record, &runtime, began, can_go_on);
         };
         let Kept { survey, branches, watched, copied, .. } = kept;
-        let oid = survey.table.oid;
         let hold = runtime.block_on(Hold::take_over(self, survey, branches, control))?;
-        let record = runtime.block_on(Record::take_over(self, oid, control))?;
+        let record = runtime.block_on(Record::take_over(self, &hold.survey.table, control))?;
         let moved = self.go_on(&hold, &record, watched, &runtime, control);
         self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began, true)
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pgsluice_core::catalog::quoted;
 use tokio::runtime::Runtime;
 
-use super::follow::Follower;
+use super::follow::{Follower, explain};
 use super::hold::Hold;
 use super::kept::{Copied, Kept};
 use super::log::Watched;
@@ -39,7 +39,8 @@ impl Move {
         })?;
         failpoint("moving::logged");
         let load = Load::new(self.job(survey), self.target.clone());
-        let copied = Copied::of(hold.watched(runtime, control, || load.run(control))?);
+        let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain));
+        let copied = Copied::of(loaded?);
         failpoint("moving::copied");
         let swapped = lock_watch::watched(&self.target, control, || {
             runtime.block_on(async {

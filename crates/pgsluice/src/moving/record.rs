@@ -12,6 +12,7 @@ use super::log::Log;
 use super::sql::ddl::{OWN_TABLESPACE, drop_table};
 use super::sql::locks::{DROPPING, TRY_LOCK, UNLOCK};
 use super::sql::log::drop_log;
+use super::table::Table;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -38,6 +39,8 @@ pub(super) struct Record<'a> {
     target: &'a Target,
     schema: Schema,
     relation: Oid,
+    /// The table, for messages.
+    label: String,
     /// The session that has written it.
     client: Client,
 }
@@ -71,18 +74,19 @@ impl<'a> Record<'a> {
             Ok(())
         };
         link.canceller.unless_stopped(control, creating).await?;
-        let relation = survey.table.oid;
-        Ok(Self { target: &it.target, schema, relation, client: link.client })
+        let (relation, label) = (survey.table.oid, survey.table.relation.label());
+        Ok(Self { target: &it.target, schema, relation, label, client: link.client })
     }
 
     /// Goes on with the record of another process.
-    pub(super) async fn take_over(it: &'a Move, relation: Oid, control: &Control) -> Result<Self> {
+    pub(super) async fn take_over(it: &'a Move, table: &Table, control: &Control) -> Result<Self> {
+        let (relation, label) = (table.oid, table.relation.label());
         let schema = Schema::new(&it.ledger);
         let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
         link.client.batch_execute(DEPARSE_SETTINGS).await?;
         schema.make(&link.client, Access::Write).await?;
         link.client.batch_execute(&schema.take_over_move(relation, &Run::new())).await?;
-        Ok(Self { target: &it.target, schema, relation, client: link.client })
+        Ok(Self { target: &it.target, schema, relation, label, client: link.client })
     }
 
     /// Keeps the state from which another process can go on, beside `log`.
@@ -93,6 +97,10 @@ impl<'a> Record<'a> {
     /// Records which phase the move has reached.
     pub(super) async fn advance(&self, phase: &str) -> Result<()> {
         Ok(self.client.batch_execute(&self.schema.advance_move(self.relation, phase)).await?)
+    }
+
+    fn abort(&self) -> Words {
+        command("partition abort") + format!(" {}", self.label)
     }
 
     /// Returns the statement that removes the record.
@@ -108,9 +116,8 @@ impl<'a> Record<'a> {
                     "The rows that were copied are kept, and changes of the table are logged.",
                 )
                 .with_hint(
-                    Words::from("To go on, run the command again. To drop what is left, use ")
-                        + command("partition abort")
-                        + ".",
+                    Words::from("To go on, run the command again. To drop what is left: pgsluice ")
+                        + self.abort(),
                 );
         }
         let dropping = async {
@@ -125,7 +132,7 @@ impl<'a> Record<'a> {
             Ok(Ok(())) => error,
             _ => error
                 .with_detail("The partitions that were created are left.")
-                .with_hint("To drop them, use " + command("partition abort") + "."),
+                .with_hint(Words::from("To drop them: pgsluice ") + self.abort()),
         }
     }
 }
