@@ -3,6 +3,7 @@
 
 mod carried;
 mod case;
+mod hostile;
 mod lost;
 mod meanwhile;
 mod online;

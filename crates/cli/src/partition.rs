@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use pgsluice::core::catalog::Strategy;
-use pgsluice::error::on_one_line;
+use pgsluice::error::{Words, command, on_one_line};
 use pgsluice::job::Job;
 use pgsluice::moving::{
     DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, Until, abort,
@@ -198,7 +198,7 @@ impl PartitionArgs {
         let it = self.describe(shape, target);
         if self.moving.plan {
             let control = Arc::new(Control::default());
-            let _watch = signals::stop(&control, |_| Error::interrupted())?;
+            let _watch = signals::stop(&control, last_words)?;
             let plan = it.plan(&control)?;
             return if self.output.json {
                 print_json(&plan)
@@ -228,11 +228,17 @@ impl PartitionArgs {
     }
 }
 
+/// Returns the error of a move that did not end in time after Ctrl-C.
+fn last_words(_: &Control) -> Error {
+    let hint = "To see whether something is left beside the table, use ";
+    Error::interrupted().with_hint(Words::from(hint) + command("partition status") + ".")
+}
+
 /// Runs a move, and prints its outcome.
 fn carry_out(it: &Move, output: &OutputArgs) -> Result<()> {
     let OutputArgs { json, quiet } = *output;
     let control = Arc::new(Control::default());
-    let _watch = signals::stop(&control, |_| Error::interrupted())?;
+    let _watch = signals::stop(&control, last_words)?;
     let moved = watched(&control, quiet, None, || it.run(&control))?;
     if quiet {
         warn(&moved.warnings);

@@ -9,6 +9,7 @@ use pgsluice_core::catalog::Relation;
 use super::branches::Branches;
 use super::patience::patiently;
 use super::sql::ddl;
+use super::sql::locks::lock_parents;
 use super::survey::{NewIndex, Survey};
 use super::table::ForeignKey;
 use crate::control::Control;
@@ -77,7 +78,8 @@ pub(super) async fn complete_foreign_keys(
     statements::run(&of_leaves, jobs, target, control).await?;
     let root = &survey.table.relation;
     for statement in foreign_keys_of_root(survey, root) {
-        patiently(&statement.sql, root, link, max_lock, control).await?;
+        let statements = [&lock_parents(survey)[..], &[statement.sql]].concat().join("; ");
+        patiently(&statements, &[root.to_string()], link, max_lock, control).await?;
     }
     Ok(())
 }
@@ -129,7 +131,7 @@ fn foreign_keys(survey: &Survey, leaf: &Relation) -> Vec<[Statement; 2]> {
 
 /// Returns the statements that add the foreign keys to the partitioned table; the leaves' own become part of them.
 fn foreign_keys_of_root(survey: &Survey, root: &Relation) -> Vec<Statement> {
-    let statements = |ForeignKey { name, definition, comment }: &ForeignKey| {
+    let statements = |ForeignKey { name, definition, comment, .. }: &ForeignKey| {
         let add = ddl::add_constraint(root, name, definition);
         let comment = comment.iter().map(|comment| ddl::comment_on_constraint(root, name, comment));
         let what = format!("foreign key {name} on {}", root.label());

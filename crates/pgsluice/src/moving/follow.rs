@@ -37,8 +37,9 @@ impl<'a> Follower<'a> {
         max_lock: Duration,
         control: &Control,
     ) -> Result<Self> {
+        link.client.batch_execute(&log.batch()).await?;
         let watched = log.begin(link, &survey.table, max_lock, control).await?;
-        Self::go_on(log, survey, link, watched).await
+        Ok(Self { log, survey, link, watched })
     }
 
     /// Goes on with a log that was begun by another session.

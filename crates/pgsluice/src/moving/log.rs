@@ -69,7 +69,10 @@ impl LoggedColumn {
 pub(super) struct Watched {
     triggers: Option<String>,
     filenode: Option<Oid>,
+    /// Which columns there are.
     columns: Option<String>,
+    /// Which transactions have altered them.
+    altered: Option<String>,
 }
 
 impl Log {
@@ -141,7 +144,7 @@ impl Log {
         max_lock: Duration,
         control: &Control,
     ) -> Result<Watched> {
-        patiently(&self.watch(), &table.relation, link, max_lock, control).await?;
+        patiently(&self.watch(), &[self.table.clone()], link, max_lock, control).await?;
         Ok(self.look(&link.client, table.oid).await?.0)
     }
 
@@ -153,7 +156,12 @@ impl Log {
                 self.incomplete("It was truncated, or more rows were changed than the log takes.")
             );
         }
-        let watched = Watched { triggers: row.get(2), filenode: row.get(3), columns: row.get(4) };
+        let watched = Watched {
+            triggers: row.get(2),
+            filenode: row.get(3),
+            altered: row.get(4),
+            columns: row.get(5),
+        };
         Ok((watched, row.get::<_, Option<i64>>(1).unwrap_or(0)))
     }
 
@@ -163,8 +171,12 @@ impl Log {
         if now.triggers != was.triggers {
             return Err(self.incomplete("A trigger of pgsluice was dropped, disabled or altered."));
         }
-        // VACUUM FULL and CLUSTER change no column, and ALTER TYPE changes values without a trigger.
-        if now.filenode != was.filenode && now.columns != was.columns {
+        // A column that is dropped and added again looks the same and has other values.
+        if now.columns != was.columns {
+            return Err(self.incomplete("Its columns were altered."));
+        }
+        // VACUUM FULL and CLUSTER alter no column, and ALTER TYPE changes values without a trigger.
+        if now.filenode != was.filenode && now.altered != was.altered {
             return Err(self.incomplete("It was rewritten, and its columns were altered."));
         }
         Ok(last)

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use pgsluice_core::catalog::Relation;
-
 use super::sql::locks::begin_alone;
 use crate::control::Control;
 use crate::error::Result;
@@ -14,19 +12,23 @@ use crate::pg::sql::{COMMIT, ROLLBACK, lock_timeout};
 /// A pause between two attempts, in terms of how long one waits.
 const REST: u32 = 10;
 
+/// The longest wait for a lock while others are held. It is shorter than `deadlock_timeout`, so that the move gives way
+/// before the server ends a writer.
+pub(super) const LONGEST: Duration = Duration::from_millis(500);
+
 /// Runs `statements` in a transaction of their own, in which each lock is waited for as long as `max_lock`. Tries again
-/// while others hold locks. Autovacuum of `table` is not in the way.
+/// while others hold locks. Autovacuum of `tables` is not in the way.
 pub(super) async fn patiently(
     statements: &str,
-    table: &Relation,
+    tables: &[String],
     link: &Link,
     max_lock: Duration,
     control: &Control,
 ) -> Result<()> {
-    let label = table.label();
+    let max_lock = max_lock.min(LONGEST);
     loop {
         let running = async {
-            link.client.batch_execute(&begin_alone(table)).await?;
+            link.client.batch_execute(&begin_alone(tables)).await?;
             let statements = [&lock_timeout(max_lock), statements, COMMIT].join("; ");
             Ok(link.client.batch_execute(&statements).await?)
         };
@@ -35,7 +37,7 @@ pub(super) async fn patiently(
             return Err(error);
         }
         link.client.batch_execute(ROLLBACK).await?;
-        control.progress.wait_for(Some(format!("sessions that write to {label}")));
+        control.progress.wait_for(Some(format!("sessions that write to {}", tables[0])));
         rest(max_lock, control).await?;
     }
     control.progress.wait_for(None);

@@ -96,8 +96,7 @@ impl Move {
         let (copied, Swapped { is_done, longest, followed }) = match moved {
             Ok(moved) => moved,
             Err(error) => {
-                drop(hold);
-                return Err(runtime.block_on(record.take_back(error, can_go_on)));
+                return Err(runtime.block_on(record.take_back(error, &hold, can_go_on)));
             }
         };
         let Hold { survey, branches, .. } = &hold;

@@ -109,7 +109,7 @@ impl<'a> Record<'a> {
     }
 
     /// Drops the tree of a move that has failed, unless it can go on; adds to its error what is left.
-    pub(super) async fn take_back(&self, error: Error, can_go_on: bool) -> Error {
+    pub(super) async fn take_back(&self, error: Error, hold: &Hold, can_go_on: bool) -> Error {
         if can_go_on && matches!(error.kind(), Kind::Interrupted | Kind::Connection) {
             return error
                 .with_detail(
@@ -121,6 +121,8 @@ impl<'a> Record<'a> {
                 );
         }
         let dropping = async {
+            // The session keeps the next move away, but not the lock on the table.
+            hold.link.client.batch_execute(ROLLBACK).await.ok();
             let client = connect::connect_for_own(self.target).await?;
             let moves = self.schema.moves(&client).await?;
             match moves.iter().find(|left| left.relation == self.relation) {
@@ -195,7 +197,9 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
     let moves = schema.moves(&client).await?;
     // The table may be gone, and what was created beside it not.
     let is_it = |left: &MoveEntry| match &found {
-        Ok((oid, _)) => left.relation == *oid,
+        Ok((oid, relation)) => {
+            left.relation == *oid || !left.exists && left.table == relation.label()
+        }
         Err(_) => left.table == name,
     };
     let Some(left) = moves.into_iter().find(is_it) else {
@@ -223,10 +227,12 @@ pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
 /// Drops the tree and the log of an unfinished move, removes its record, and commits. Tries again while others hold locks.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
     let tree = left.tree.iter().map(|tree| drop_table(tree));
+    // Without its log, a trigger would make each write fail.
+    let triggers = left.drops.iter().cloned();
     let log = left.log.iter().map(|[log, truncated]| drop_log(log, truncated));
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
-    let statements: Vec<String> = begin.chain(log).chain(tree).chain(end).collect();
+    let statements: Vec<String> = begin.chain(triggers).chain(log).chain(tree).chain(end).collect();
     let statements = statements.join("; ");
     for _ in 1..ATTEMPTS {
         let Err(error) = client.batch_execute(&statements).await else { return Ok(()) };

@@ -10,12 +10,13 @@ use super::follow::{FEW, Follower};
 use super::hold::replaced;
 use super::log::Log;
 use super::patience;
+use super::patience::LONGEST;
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
-use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone, lock_parents};
 use super::sql::log::drop_log;
 use super::survey::{NewIndex, Survey};
-use super::table::widened;
+use super::table::{Table, widened};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -23,6 +24,9 @@ use crate::error::{Error, Result};
 use crate::pg::connect::Link;
 use crate::pg::sql::{COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
+
+/// The most entries of the log that are followed under the lock, after many attempts.
+const MANY: i64 = 20_000;
 
 /// The interval between two notices about lock holders.
 const NOTICE: Duration = Duration::from_secs(10);
@@ -80,11 +84,11 @@ impl<'a> Swap<'a> {
     /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
-        let mut swapped = Swapped::default();
+        let (mut swapped, mut few) = (Swapped::default(), FEW);
         loop {
             self.begin(control).await?;
             let began = Instant::now();
-            let attempt = self.attempt(control, last).await;
+            let attempt = self.attempt(control, few, last).await;
             swapped.longest = swapped.longest.max(began.elapsed());
             match attempt {
                 Ok(Some(rows)) => {
@@ -93,7 +97,7 @@ impl<'a> Swap<'a> {
                     return Ok(swapped);
                 }
                 // More was changed than can be followed under the lock.
-                Ok(None) => {}
+                Ok(None) => few = (2 * few).min(MANY),
                 Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
                 Err(error) => return Err(error),
             }
@@ -113,7 +117,12 @@ impl<'a> Swap<'a> {
     async fn begin(&self, control: &Control) -> Result<()> {
         let begin = match self.follower {
             None => ATTEMPT.to_owned(),
-            Some(_) => begin_alone(&self.survey.table.relation),
+            // Triggers and foreign keys are created on each leaf, and the log is dropped.
+            Some(Follower { log, .. }) => {
+                let Survey { table, root, .. } = self.survey;
+                let own = format!("ONLY {}", table.relation);
+                begin_alone(&[own, root.to_string(), format!("ONLY {}", log.name)])
+            }
         };
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
         self.link.canceller.unless_stopped(control, beginning).await
@@ -127,25 +136,34 @@ impl<'a> Swap<'a> {
         self.link.client.batch_execute(FRESH).await?;
         let row = self.link.client.query_one(IN_THE_WAY, &[&self.survey.table.oid]).await?;
         let label = self.survey.table.relation.label();
-        let who = row.get::<_, Option<String>>(0).unwrap_or_else(|| "nobody any more".to_owned());
+        let who = row
+            .get::<_, Option<String>>(0)
+            .unwrap_or_else(|| "a session that has ended".to_owned());
         control.progress.notice(format!("waiting to swap in {label}: locked by {who}"));
         Ok(())
     }
 
     /// One attempt. Returns the number of rows that were followed under the lock; `None` if there are too many.
-    async fn attempt(&self, control: &Control, last: &str) -> Result<Option<u64>> {
+    async fn attempt(&self, control: &Control, few: i64, last: &str) -> Result<Option<u64>> {
         let client = &self.link.client;
         let Survey { table, .. } = self.survey;
         let locking = async {
-            // What is done under the lock takes its time as well.
-            let timeout = lock_timeout(self.max_lock / if self.follower.is_some() { 2 } else { 1 });
-            let lock = lock_exclusively(std::iter::once(&table.relation));
-            Ok(client.batch_execute(&[timeout, lock].join("; ")).await?)
+            let mut statements = Vec::new();
+            let timeout = if self.follower.is_some() {
+                // The work under the lock takes its time as well.
+                statements.extend(lock_parents(self.survey));
+                (self.max_lock / 2).min(LONGEST)
+            } else {
+                self.max_lock
+            };
+            statements.insert(0, lock_timeout(timeout));
+            statements.push(lock_exclusively(std::iter::once(&table.relation)));
+            Ok(client.batch_execute(&statements.join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
         let followed = match self.follower {
             None => 0,
-            Some(follower) => match self.follow(follower).await? {
+            Some(follower) => match self.follow(follower, few).await? {
                 Some(rows) => rows,
                 None => return Ok(None),
             },
@@ -167,7 +185,7 @@ impl<'a> Swap<'a> {
     }
 
     /// Takes the last entries of the log, and drops it.
-    async fn follow(&self, follower: &Follower<'_>) -> Result<Option<u64>> {
+    async fn follow(&self, follower: &Follower<'_>, few: i64) -> Result<Option<u64>> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
         let found = client.query_opt(OID, &[schema, name]).await?;
@@ -175,7 +193,19 @@ impl<'a> Swap<'a> {
             return Err(replaced(&self.survey.table.relation));
         }
         follower.check().await?;
-        if follower.bound(FEW).await?.is_some() {
+        let Table { options, tablespace, .. } = &self.survey.table;
+        let now =
+            Table::read(client, self.survey.table.oid, self.survey.table.relation.clone()).await?;
+        if (&now.options, &now.tablespace) != (options, tablespace) {
+            return Err(self.differs(
+                "storage options",
+                &format!(
+                    "The new table has{options}{tablespace}; the table has{}{} now.",
+                    now.options, now.tablespace
+                ),
+            ));
+        }
+        if follower.bound(few).await?.is_some() {
             return Ok(None);
         }
         let rows = follower.pass(None).await?;
@@ -188,11 +218,10 @@ impl<'a> Swap<'a> {
         let Survey { table, root, old, indexes, .. } = self.survey;
         let Relation { schema, name: own } = &table.relation;
         let mut statements = Vec::new();
-        for (new, sequence, ..) in &self.sequences {
-            statements.push(ddl::go_on(new, sequence));
-        }
         for (new, sequence, name, old) in &self.sequences {
+            // The first one locks the sequence, so that no other session takes a number from it.
             statements.push(ddl::rename_sequence(sequence, old));
+            statements.push(ddl::go_on(new, schema, old));
             statements.push(ddl::rename_sequence(new, name));
         }
         statements.push(ddl::rename("TABLE", schema, own, &old.name));
@@ -219,13 +248,14 @@ impl<'a> Swap<'a> {
             let thing = things.iter().find(|thing| (&thing.0, &thing.1) == (kind, what));
             thing.map_or("nothing", |thing| thing.2.as_str()).to_owned()
         };
+        let detail = format!("The table has {}; the new one has {}.", text(before), text(&now));
+        Err(self.differs(&format!("{kind} {what}"), &detail))
+    }
+
+    fn differs(&self, what: &str, detail: &str) -> Error {
         let label = self.survey.table.relation.label();
-        let message = format!("cannot partition table {label}: its {kind} {what} would differ");
-        Err(Error::new(Kind::Server, message).with_sqlstate("0A000").with_detail(format!(
-            "The table has {}; the new one has {}.",
-            text(before),
-            text(&now)
-        )))
+        let message = format!("cannot partition table {label}: its {what} would differ");
+        Error::new(Kind::Server, message).with_sqlstate("0A000").with_detail(detail)
     }
 }
 

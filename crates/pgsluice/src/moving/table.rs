@@ -73,6 +73,8 @@ pub(super) struct ForeignKey {
     pub(super) name: String,
     pub(super) definition: String,
     pub(super) comment: Option<String>,
+    /// The table that it refers to, qualified and quoted.
+    pub(super) parent: String,
 }
 
 /// Returns the oid and the name of table `name`, which the session looks up as its user would.
@@ -150,6 +152,7 @@ impl Table {
             name: row.get(0),
             definition: row.get(1),
             comment: row.get(2),
+            parent: row.get(3),
         };
         Ok(rows.iter().map(key).collect())
     }

@@ -31,11 +31,12 @@ pub(super) async fn verify(
     let link = control.stop.unless_stopped(connect::open(target)).await?;
     link.client.batch_execute(&[DEPARSE_SETTINGS, ALL_ROWS].join("; ")).await?;
     let mut rows = String::new();
-    if let Some(Follower { log, .. }) = follower {
+    if let Some(follower) = follower {
         hold.client.batch_execute(BEGIN).await?;
         let snapshot: String = hold.client.query_one(EXPORT, &[]).await?.get(0);
         link.client.batch_execute(&begin_with(&snapshot)).await?;
-        rows = log.unchanged("moved");
+        follower.check().await?;
+        rows = follower.log.unchanged("moved");
     }
     let of = |from: &str| fingerprint(&format!("{from} AS moved{rows}"), &table.columns);
     let ((table_rows, table_sum), (tree_rows, tree_sum)) = try_join(

@@ -12,7 +12,12 @@ use crate::pg::template::fill;
 
 /// Whether a move works is shown by the lock that it holds; see [`LOCK`].
 const LIST: &str = "
+WITH logging AS (
+    SELECT tgname, tgrelid, tgfoid FROM pg_catalog.pg_trigger
+    WHERE NOT tgisinternal AND tgname {any} (ARRAY['pgsluice_log', 'pgsluice_truncate'])
+)
 SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text, l.names, l.state,
+       EXISTS (SELECT FROM pg_catalog.pg_class k WHERE k.oid {eq} m.relation), triggers.drops,
        EXISTS (SELECT FROM pg_catalog.pg_locks l
                JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
                WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
@@ -33,6 +38,19 @@ LEFT JOIN LATERAL (SELECT ARRAY[pg_catalog.format('%I.%I', n.nspname, c.relname)
                    JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
                    JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
                    WHERE c.oid {eq} m.log AND s.description {eq} {mark}) AS l ON true
+CROSS JOIN LATERAL (
+    SELECT ARRAY(
+        SELECT pg_catalog.format('DROP TRIGGER %I ON %I.%I', g.tgname, n.nspname, c.relname)
+        FROM logging g JOIN pg_catalog.pg_class c ON c.oid {eq} g.tgrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+        WHERE c.oid {eq} m.relation AND m.log IS NOT NULL
+    ) OPERATOR(pg_catalog.||) ARRAY(
+        SELECT pg_catalog.format('DROP FUNCTION IF EXISTS %I.%I()', n.nspname, p.proname)
+        FROM logging g JOIN pg_catalog.pg_class c ON c.oid {eq} g.tgrelid
+        JOIN pg_catalog.pg_proc p ON p.oid {eq} g.tgfoid AND p.proowner {eq} c.relowner AND p.prosecdef
+        JOIN pg_catalog.pg_namespace n ON n.oid {eq} p.pronamespace
+        WHERE c.oid {eq} m.relation AND m.log IS NOT NULL) AS drops
+) AS triggers
 ORDER BY m.begun, m.relation";
 
 /// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
@@ -59,6 +77,12 @@ pub struct MoveEntry {
     /// trusted only if the owner of the table can have written it, whose triggers COPY would run as well.
     #[serde(skip)]
     pub(crate) state: Option<String>,
+    /// Whether the table exists.
+    #[serde(skip)]
+    pub(crate) exists: bool,
+    /// The statements that drop the triggers that log changes, and their functions.
+    #[serde(skip)]
+    pub(crate) drops: Vec<String>,
     /// The phase: copy, index, follow, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
@@ -94,7 +118,9 @@ impl Schema {
             run: serde_json::from_str(row.get(5)).unwrap_or_default(),
             log: row.get::<_, Option<Vec<String>>>(6).and_then(|names| names.try_into().ok()),
             state: row.get(7),
-            is_running: row.get(8),
+            exists: row.get(8),
+            drops: row.get(9),
+            is_running: row.get(10),
         };
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
     }

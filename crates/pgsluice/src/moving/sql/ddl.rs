@@ -106,7 +106,15 @@ pub(in crate::moving) fn rename_sequence(sequence: &str, to: &str) -> String {
     format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(to))
 }
 
-/// Sets the sequence `new` to the position of the sequence `old`.
-pub(in crate::moving) fn go_on(new: &str, old: &str) -> String {
-    format!("SELECT setval({}, last_value, is_called) FROM {old}", literal(new.as_bytes()))
+/// Sets the sequence `new`, whose name is quoted, to the position of the sequence `old` of a schema. Leaves out as many
+/// numbers as there can be sessions: each may be waiting for one of the old sequence, and will get it.
+pub(in crate::moving) fn go_on(new: &str, schema: &str, old: &str) -> String {
+    let old = format!("{}.{}", quoted(schema), quoted(old));
+    format!(
+        "SELECT setval({}, GREATEST(seqmin, LEAST(seqmax,
+             last_value::numeric + current_setting('max_connections')::int4 * seqincrement))::int8, is_called)
+         FROM {old}, pg_sequence WHERE seqrelid = {}::regclass",
+        literal(new.as_bytes()),
+        literal(old.as_bytes())
+    )
 }

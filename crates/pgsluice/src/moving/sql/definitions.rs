@@ -79,9 +79,11 @@ LEFT JOIN LATERAL (
 WHERE c.oid = $1
 ORDER BY con.contype = 'p' DESC NULLS LAST, x.relname";
 
-/// Returns the foreign keys of table `$1`: the name, the definition, and the comment.
+/// Returns the foreign keys of table `$1`: the name, the definition, the comment, and the table that it refers to.
 pub(in crate::moving) const FOREIGN_KEYS: &str = "
-SELECT conname::text, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint')
+SELECT conname::text, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint'),
+       (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.oid = confrelid)
 FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
 
 /// Returns the stored generated columns of table `$1`, quoted, and their expressions.
@@ -109,7 +111,7 @@ WITH t AS (
 ),
 trigger_ AS (SELECT own, g.* FROM t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal),
 statistics_ AS (
-    SELECT s.*, format('%I.%I', s.stxnamespace::regnamespace, s.stxname) AS named
+    SELECT s.*, format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = s.stxnamespace), s.stxname) AS named
     FROM t JOIN pg_statistic_ext s ON s.stxrelid = t.oid
 ),
 view_ AS (
@@ -172,7 +174,7 @@ SELECT sql FROM (
     FROM t JOIN pg_constraint con ON con.conrelid = t.oid, obj_description(con.oid, 'pg_constraint') AS description
     WHERE description IS NOT NULL AND con.contype NOT IN ('f', 't')
     UNION ALL
-    SELECT 10, 0, x.relname, format('COMMENT ON INDEX %I.%I IS %L', x.relnamespace::regnamespace::text, x.relname, description)
+    SELECT 10, 0, x.relname, format('COMMENT ON INDEX %I.%I IS %L', (SELECT nspname FROM pg_namespace WHERE oid = x.relnamespace), x.relname, description)
     FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class x ON x.oid = i.indexrelid,
          obj_description(x.oid, 'pg_class') AS description WHERE description IS NOT NULL
     UNION ALL
@@ -186,7 +188,7 @@ SELECT sql FROM (
     SELECT 10, 0, named, format('COMMENT ON STATISTICS %s IS %L', named, description)
     FROM statistics_, obj_description(oid, 'pg_statistic_ext') AS description WHERE description IS NOT NULL
     UNION ALL
-    SELECT 11, 0, s.relname, format('ALTER SEQUENCE %I.%I OWNED BY %s.%I', s.relnamespace::regnamespace::text, s.relname,
+    SELECT 11, 0, s.relname, format('ALTER SEQUENCE %I.%I OWNED BY %s.%I', (SELECT nspname FROM pg_namespace WHERE oid = s.relnamespace), s.relname,
                                     own, a.attname)
     FROM t
     JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype = 'a'
@@ -201,16 +203,21 @@ SELECT sql FROM (
                         AND d.classid = 'pg_class'::regclass
     JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S',
     LATERAL (
-        SELECT 1, format('REVOKE ALL ON SEQUENCE %I.%I FROM PUBLIC, %s', s.relnamespace::regnamespace::text, s.relname,
+        SELECT 0, format('REVOKE ALL ON SEQUENCE %I.%I FROM %s', (SELECT nspname FROM pg_namespace WHERE oid = s.relnamespace),
+                         s.relname, grantee::regrole)
+        FROM pg_default_acl, aclexplode(defaclacl)
+        WHERE defaclobjtype = 'S' AND defaclrole = current_user::regrole AND grantee <> 0
+        UNION ALL
+        SELECT 1, format('REVOKE ALL ON SEQUENCE %I.%I FROM PUBLIC, %s', (SELECT nspname FROM pg_namespace WHERE oid = s.relnamespace), s.relname,
                          s.relowner::regrole)
         UNION ALL
-        SELECT 1 + nth, format('GRANT %s ON SEQUENCE %I.%I TO %s%s', privilege_type, s.relnamespace::regnamespace::text,
+        SELECT 1 + nth, format('GRANT %s ON SEQUENCE %I.%I TO %s%s', privilege_type, (SELECT nspname FROM pg_namespace WHERE oid = s.relnamespace),
                                s.relname, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
                                CASE WHEN is_grantable AND grantee <> s.relowner THEN ' WITH GRANT OPTION' END)
         FROM aclexplode(COALESCE(s.relacl, acldefault('s', s.relowner)))
              WITH ORDINALITY AS acl (grantor, grantee, privilege_type, is_grantable, nth)
         UNION ALL
-        SELECT 100, format('COMMENT ON SEQUENCE %I.%I IS %L', s.relnamespace::regnamespace::text, s.relname,
+        SELECT 100, format('COMMENT ON SEQUENCE %I.%I IS %L', (SELECT nspname FROM pg_namespace WHERE oid = s.relnamespace), s.relname,
                            obj_description(s.oid, 'pg_class'))) AS of_sequence (nth, sql)
     UNION ALL
     SELECT 12, oid::int8, '', format('CREATE OR REPLACE VIEW %s%s AS %s', format('%I.%I', c.nspname, c.relname),
@@ -231,7 +238,7 @@ WITH t AS (
 SELECT kind, name, concat_ws(', ', VARIADIC parts) FROM (
     SELECT 'table' AS kind, relname::text AS name,
            ARRAY[own, 'owner ' || relowner::regrole, 'row security ' || relrowsecurity || relforcerowsecurity,
-                 'comment ' || obj_description(oid, 'pg_class')] AS parts
+                 'replica identity ' || relreplident::text, 'comment ' || obj_description(oid, 'pg_class')] AS parts
     FROM t
     UNION ALL
     SELECT 'column', attname,

@@ -1,7 +1,8 @@
 //! The locks of a move, and who is in their way.
 
-use pgsluice_core::catalog::Relation;
+use std::collections::BTreeSet;
 
+use crate::moving::survey::Survey;
 use crate::pg::sql::BEGIN;
 
 /// Makes an error of rows that a policy hides.
@@ -28,10 +29,19 @@ pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_
 /// Gives the lock of a move back.
 pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock($1, $2)";
 
-/// Begins a transaction that autovacuum is not in the way of. Waits as long as it must: only VACUUM, ANALYZE and DDL wait
-/// behind it.
-pub(in crate::moving) fn begin_alone(table: &Relation) -> String {
-    format!("{BEGIN}; LOCK TABLE ONLY {table} IN SHARE UPDATE EXCLUSIVE MODE")
+/// Begins a transaction that autovacuum of `tables` is not in the way of. Waits as long as it must: only VACUUM, ANALYZE
+/// and DDL wait behind it.
+pub(in crate::moving) fn begin_alone(tables: &[String]) -> String {
+    format!("{BEGIN}; LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE", tables.join(", "))
+}
+
+/// Keeps others from writing to the tables that foreign keys refer to. Done before the table itself is locked, since
+/// writers often change a row there and then insert one that refers to it.
+pub(in crate::moving) fn lock_parents(survey: &Survey) -> Vec<String> {
+    let lock = |parent: &str| format!("LOCK TABLE ONLY {parent} IN SHARE ROW EXCLUSIVE MODE");
+    let parents: BTreeSet<&str> =
+        survey.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
+    parents.into_iter().map(lock).collect()
 }
 
 /// Makes the transaction see the sessions of this moment.

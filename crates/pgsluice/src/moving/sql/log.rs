@@ -63,7 +63,9 @@ SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
        (SELECT string_agg(concat_ws(' ', tgname, oid, xmin, tgenabled), ', ' ORDER BY tgname)
         FROM pg_trigger WHERE tgrelid = $1 AND tgname IN ({triggers}) AND NOT tgisinternal),
        pg_relation_filenode($1),
-       (SELECT string_agg(xmin::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1 AND attnum > 0)";
+       (SELECT string_agg(xmin::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1 AND attnum > 0),
+       (SELECT string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped), ', ' ORDER BY attnum)
+        FROM pg_attribute WHERE attrelid = $1 AND attnum > 0)";
 
 impl Log {
     /// Returns the statements that create the log and what the triggers call.

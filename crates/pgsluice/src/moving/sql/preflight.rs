@@ -60,6 +60,10 @@ SELECT why, next FROM (
     FROM t, LATERAL (VALUES (relowner::regrole), (current_user::regrole)) AS r (role)
     WHERE NOT has_schema_privilege(role, relnamespace, 'CREATE')
     UNION ALL
+    SELECT format('role %s may not use schema %I', relowner::regrole, nspname),
+           format('GRANT USAGE ON SCHEMA %I TO %s;', nspname, relowner::regrole)
+    FROM t WHERE NOT has_schema_privilege(relowner, relnamespace, 'USAGE')
+    UNION ALL
     SELECT CASE relpersistence WHEN 't' THEN 'it is a temporary table'
                                ELSE 'it is unlogged, which a partitioned table cannot be' END,
            CASE relpersistence WHEN 't' THEN 'Copy its rows into a regular table.'
