@@ -12,6 +12,13 @@ const EVENTS: &str = "
 CREATE TABLE events (id bigint NOT NULL, placed date NOT NULL, v text, PRIMARY KEY (id, placed));
 CREATE INDEX events_v ON events (v)";
 
+/// Returns the number of random cases and their seed, which the environment may change.
+pub(super) fn cases(usual: usize, server: Server) -> (usize, u64) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let cases = number("PROPTEST_CASES").map_or(usual, |cases| cases as usize);
+    (cases, number("PGSLUICE_SEED").unwrap_or(u64::from(server.major())))
+}
+
 /// A database with the table.
 pub(super) struct Case {
     pub(super) bench: Bench,

@@ -15,6 +15,8 @@ on_each_server!([
     a_log_that_was_dropped,
     a_table_that_was_created_again,
     a_writer_to_both_tables_of_a_foreign_key,
+    an_interrupt_after_the_swap,
+    a_state_of_another_version,
     settings_that_change_meanwhile,
     rows_that_change_by_hundreds,
 ]);
@@ -135,11 +137,45 @@ fn rows_that_change_by_hundreds(server: Server) {
         scope.spawn(|| {
             let session = case.bench.other();
             let change = "BEGIN; UPDATE events SET v = 'changed' WHERE id <= 2000; SELECT pg_sleep(0.05); COMMIT";
-            while !over.load(SeqCst) && session.try_run(change).is_ok() {}
+            while !over.load(SeqCst) {
+                // From the swap on, the trigger refuses it.
+                if session.try_run(change).is_err() {
+                    return;
+                }
+            }
         });
         let ended = case.run(&[&["--max-lock=200ms"], &arguments()[..]].concat());
         over.store(true, SeqCst);
         assert!(ended.status.success(), "{ended:?}");
     });
     case.same_rows("events_old", "events", "many changes");
+}
+
+/// The table is partitioned: there is nothing to go on with, and nothing to drop.
+fn an_interrupt_after_the_swap(server: Server) {
+    let case = Case::with_events(server, 500);
+    case.bench.session.run(
+        "CREATE TABLE kind (id bigint PRIMARY KEY); INSERT INTO kind SELECT generate_series(1, 500);
+         ALTER TABLE events ADD CONSTRAINT of_kind FOREIGN KEY (id) REFERENCES kind",
+    );
+    let hold = case.bench.hold("moving::committed");
+    let running = case.start(&arguments(), &hold.environment());
+    hold.wait();
+    running.signal("-INT");
+    hold.let_go();
+    let ended = running.ended();
+    ended.fails(130, &["interrupted", "Table public.events is partitioned."]);
+    assert!(!ended.stderr.contains("partition abort"), "{ended:?}");
+    case.is_moved("an interrupt after the swap");
+}
+
+/// It is not dropped by a command that goes on.
+fn a_state_of_another_version(server: Server) {
+    let case = Case::with_events(server, 500);
+    assert!(case.run(&[&arguments()[..], &["--until=copy"]].concat()).status.success());
+    case.bench.session.run("COMMENT ON COLUMN events_log.key_number IS '{}'");
+    case.run(&["swap", "events"]).fails(2, &["no rows of table public.events are kept"]);
+    assert_eq!(case.kind("events_new"), "p");
+    case.moves("events", &MONTHS[..3]);
+    case.is_moved("a state of another version");
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 
-use super::case::Case;
+use super::case::{Case, cases};
 use super::writers::{GATE, Writers};
 use crate::harness::{Chance, Server, on_each_server};
 
@@ -47,9 +47,7 @@ const POINTS: &[&str] =
     &["moving::logged", "payload::sent", "moving::copied", "moving::built", "moving::followed"];
 
 fn random_writers(server: Server) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let cases = number("PROPTEST_CASES").map_or(CASES, |cases| cases as usize);
-    let seed = number("PGSLUICE_SEED").unwrap_or(u64::from(server.major()));
+    let (cases, seed) = cases(CASES, server);
     let mut chance = Chance::of(seed);
     let case = Case::new(server);
     for count in 0..cases {

@@ -3,7 +3,7 @@
 //!
 //! Each server runs a few fixed cases. `PROPTEST_CASES` changes their number, and `PGSLUICE_SEED` the seed.
 
-use super::case::Case;
+use super::case::{Case, cases};
 use crate::harness::{Chance, Server, on_each_server};
 
 on_each_server!([random_tables,]);
@@ -90,9 +90,7 @@ CREATE FUNCTION noop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; EN
 CREATE TABLE ten AS SELECT generate_series(0, 9) AS mod; ALTER TABLE ten ADD PRIMARY KEY (mod)";
 
 fn random_tables(server: Server) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let cases = number("PROPTEST_CASES").map_or(CASES, |cases| cases as usize);
-    let seed = number("PGSLUICE_SEED").unwrap_or(u64::from(server.major()));
+    let (cases, seed) = cases(CASES, server);
     let mut chance = Chance::of(seed);
     let case = Case::new(server);
     case.bench.session.run(SETUP);

@@ -261,6 +261,7 @@ fn the_state_is_the_owners(server: Server) {
              EXECUTE format('COMMENT ON TABLE evil IS %L', obj_description('events_log'::regclass));
              EXECUTE format('COMMENT ON COLUMN evil.key_number IS %L',
                             replace(col_description('events_log'::regclass, 1), 'PRIMARY KEY', 'DROP')); END $$;
+         CREATE FUNCTION evil() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RETURN NEW; END';
          ALTER TABLE evil OWNER TO {};
          UPDATE pgsluice.move SET log = 'evil'::regclass",
         role.name
@@ -268,6 +269,8 @@ fn the_state_is_the_owners(server: Server) {
     let tree = case.bench.value("SELECT 'events_new'::regclass::oid");
     let ended = case.run(&[&["events"], &MONTHS[..3]].concat());
     assert!(!ended.stderr.contains("going on"), "{ended:?}");
+    // Nor can they have functions of others dropped.
+    assert_eq!(case.bench.value("SELECT count(*) FROM pg_proc WHERE proname = 'evil'"), "1");
     assert_ne!(case.bench.value("SELECT 'events'::regclass::oid"), tree, "{ended:?}");
 }
 

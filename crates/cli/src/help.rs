@@ -51,7 +51,7 @@ Exit status: 0 equal, 1 different or failed, 2 usage error, 130 stopped.",
   pgsluice partition events --by 'RANGE (placed)' --step month -d shop
   pgsluice partition events --by 'HASH (id)' --leaves 16 --offline -d shop
 
-Exit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 stopped.",
+Exit status: 0 finished, 1 failed, 2 usage error, 130 stopped.",
     ),
     (
         &["partition", "status"],
@@ -59,7 +59,7 @@ Exit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 st
     ),
     (
         &["partition", "swap"],
-        "Example:\n  pgsluice partition swap events -d shop\n\nExit status: 0 finished, 1 failed, the table is unchanged, 2 usage error, 130 stopped.",
+        "Example:\n  pgsluice partition swap events -d shop\n\nExit status: 0 finished, 1 failed, 2 usage error, 130 stopped.",
     ),
     (
         &["partition", "abort"],

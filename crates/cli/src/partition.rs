@@ -1,25 +1,25 @@
 //! `pgsluice partition`: a plain table becomes a partitioned one.
 
+mod text;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use pgsluice::core::catalog::Strategy;
-use pgsluice::error::{Words, command, on_one_line};
+use pgsluice::error::{Words, command};
 use pgsluice::job::Job;
 use pgsluice::moving::{
-    DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, MovePlan, Moved, Shape, Until, abort,
-    list,
+    DEFAULT_AHEAD, DEFAULT_MAX_LOCK, Level, Move, MoveEntry, Shape, Until, abort, list,
 };
 use pgsluice::{Control, Error, Kind, Result, Target};
 
 use crate::ledger::LedgerPlace;
 use crate::load::{warn, watched};
 use crate::names::parse_columns;
-use crate::output::{bytes, count, grouped, print, print_json, say};
+use crate::output::{print, print_json, say};
 use crate::spec::Given;
 use crate::speed::SpeedArgs;
-use crate::summary::fallbacks;
 use crate::target::{TargetArgs, parse_time};
 use crate::{complete, exit, signals};
 
@@ -71,7 +71,7 @@ struct ShapeArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Move")]
 struct MoveArgs {
-    /// Block writes to the table until it is partitioned, which is faster; reads go on
+    /// Block writes to the table until it is partitioned; reads go on
     #[arg(long)]
     offline: bool,
     /// Print what would be done and what is in the way, and change nothing
@@ -128,13 +128,8 @@ enum PartitionCommand {
     },
     /// Go on with a table whose rows are copied: follow its changes, and swap
     Swap {
-        /// The table, written as in SQL
-        #[arg(add = complete::table())]
-        table: String,
         #[command(flatten)]
-        target: TargetArgs,
-        #[command(flatten)]
-        place: LedgerPlace,
+        of: TableArgs,
         #[command(flatten)]
         swap: SwapArgs,
         #[command(flatten)]
@@ -142,14 +137,20 @@ enum PartitionCommand {
     },
     /// Drop the new partitions of an unfinished run; the table itself does not change
     Abort {
-        /// The table, written as in SQL
-        #[arg(add = complete::table())]
-        table: String,
         #[command(flatten)]
-        target: TargetArgs,
-        #[command(flatten)]
-        place: LedgerPlace,
+        of: TableArgs,
     },
+}
+
+#[derive(Args, Debug)]
+struct TableArgs {
+    /// The table, written as in SQL
+    #[arg(add = complete::table())]
+    table: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    place: LedgerPlace,
 }
 
 /// Carries out `pgsluice partition`; its exit status.
@@ -157,9 +158,9 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
     match &args.command {
         Some(PartitionCommand::Status { target, place, json }) => target.with(*json, |target| {
             let moves = pgsluice::runtime()?.block_on(list(&target, place.schema()))?;
-            if *json { print_json(&moves) } else { print(&table(&moves)) }
+            if *json { print_json(&moves) } else { print(&text::table(&moves)) }
         }),
-        Some(PartitionCommand::Swap { table, target, place, swap, output }) => {
+        Some(PartitionCommand::Swap { of: TableArgs { table, target, place }, swap, output }) => {
             target.with(output.quiet, |target| {
                 let mut it = Move::new(table, Shape::by([]), target);
                 it.goes_on = true;
@@ -168,12 +169,14 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
                 carry_out(&it, output)
             })
         }
-        Some(PartitionCommand::Abort { table, target, place }) => target.with(false, |target| {
-            let MoveEntry { table, .. } =
-                pgsluice::runtime()?.block_on(abort(&target, place.schema(), table))?;
-            say(&format!("what was created beside {table} is dropped; the table is as it was"));
-            Ok(())
-        }),
+        Some(PartitionCommand::Abort { of: TableArgs { table, target, place } }) => {
+            target.with(false, |target| {
+                let MoveEntry { table, .. } =
+                    pgsluice::runtime()?.block_on(abort(&target, place.schema(), table))?;
+                say(&format!("what was created beside {table} is dropped; the table is as it was"));
+                Ok(())
+            })
+        }
         None => {
             let shape = args.shape.shape()?;
             args.moving.check()?;
@@ -203,7 +206,7 @@ impl PartitionArgs {
             return if self.output.json {
                 print_json(&plan)
             } else {
-                print(&planned(&plan, self.moving.offline))
+                print(&text::planned(&plan, self.moving.offline))
             };
         }
         carry_out(&it, &self.output)
@@ -243,7 +246,7 @@ fn carry_out(it: &Move, output: &OutputArgs) -> Result<()> {
     if quiet {
         warn(&moved.warnings);
     } else {
-        say(&summary(&moved));
+        say(&text::summary(&moved));
     }
     if json { print_json(&moved) } else { Ok(()) }
 }
@@ -258,8 +261,7 @@ impl SwapArgs {
 impl MoveArgs {
     fn check(&self) -> Result<()> {
         Given("no-verify", self.swap.no_verify).excludes(&Given("plan", self.plan))?;
-        Given("until", self.until.is_some()).excludes(&Given("plan", self.plan))?;
-        Given("until", self.until.is_some()).excludes(&Given("offline", self.offline))
+        Given("until", self.until.is_some()).excludes(&Given("plan", self.plan))
     }
 }
 
@@ -293,89 +295,6 @@ fn parse_key(key: &str) -> Result<Level> {
         _ => return Err(refused()),
     };
     Ok(Level { strategy, columns: parse_columns(list)? })
-}
-
-fn summary(moved: &Moved) -> String {
-    let Moved { table, rows, leaves, old_table, seconds, locked_seconds, changes, .. } = moved;
-    let size =
-        format!("{} in {}", count(*rows, "row", "rows"), count(*leaves as u64, "leaf", "leaves"));
-    let mut text = match moved.swapped {
-        true => format!(
-            "table {table} is partitioned: {size} in {seconds:.2} s, others waited at most {:.0} ms",
-            1000.0 * locked_seconds
-        ),
-        false => {
-            format!("table {table} is copied: {size} in {seconds:.2} s; its changes are logged")
-        }
-    };
-    if moved.rows_followed > 0 {
-        let followed = count(moved.rows_followed, "changed row was", "changed rows were");
-        text.push_str(&format!("\n  {followed} followed"));
-    }
-    text.push_str(&match moved.swapped {
-        true => format!("\n  the old table is {old_table}; drop it when it is no longer needed"),
-        false => format!("\n  to go on: pgsluice partition swap {table}"),
-    });
-    changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));
-    moved.notes.iter().for_each(|note| text.push_str(&format!("\n  {}", on_one_line(note))));
-    text + &fallbacks(&moved.fallbacks)
-}
-
-const OFFLINE_LOCKS: &str =
-    "SHARE while rows are copied: others read, nobody writes; ACCESS EXCLUSIVE for the swap";
-const ONLINE_LOCKS: &str = "SHARE ROW EXCLUSIVE to create two triggers, ACCESS EXCLUSIVE for the swap, each for at most --max-lock";
-
-fn planned(plan: &MovePlan, is_offline: bool) -> String {
-    let MovePlan { table, rows_estimated, bytes: size, index_bytes, leaves, .. } = plan;
-    let rows = match rows_estimated {
-        Some(rows) => format!("about {} rows", grouped(*rows)),
-        None => "never analyzed".to_owned(),
-    };
-    let mut lines = vec![
-        format!(
-            "table    {table}, {rows}, {} and {} of indexes",
-            bytes(*size),
-            bytes(*index_bytes)
-        ),
-        format!(
-            "disk     needs about {} more until {} is dropped",
-            bytes(size + index_bytes),
-            plan.old_table
-        ),
-        format!("locks    {}", if is_offline { OFFLINE_LOCKS } else { ONLINE_LOCKS }),
-    ];
-    lines.extend(plan.changes.iter().map(|change| format!("changes  {change}")));
-    for [why, next] in &plan.obstacles {
-        lines.push(format!("refused  {why}"));
-        lines.push(format!("         {next}"));
-    }
-    if *leaves > 0 {
-        lines.insert(1, format!("becomes  {}", count(*leaves as u64, "leaf", "leaves")));
-        lines.push(String::new());
-    }
-    lines.extend(plan.ddl.iter().map(|statement| format!("{statement};")));
-    lines.join("\n")
-}
-
-/// Returns one line for each move.
-fn table(moves: &[MoveEntry]) -> String {
-    if moves.is_empty() {
-        return "no table is being partitioned".to_owned();
-    }
-    let line = |it: &MoveEntry| {
-        let MoveEntry { table, tree, phase, begun, run, is_running, .. } = it;
-        let tree = tree.as_deref().unwrap_or("no tree");
-        let begun = begun.split('.').next().unwrap_or_default();
-        let state = match is_running {
-            true => format!("process {} on {}", run.pid, run.host),
-            false if it.can_go_on() => {
-                format!("not running; to go on: pgsluice partition swap {table}")
-            }
-            false => format!("not running; to drop it: pgsluice partition abort {table}"),
-        };
-        format!("{table}  {phase}  since {begun}  into {tree}  {state}")
-    };
-    moves.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgsluice_core::catalog::Relation;
 
 use super::branches::Branches;
-use super::patience::patiently;
+use super::patience::{LONGEST, patiently};
 use super::sql::ddl;
 use super::sql::locks::lock_parents;
 use super::survey::{NewIndex, Survey};
@@ -76,10 +76,11 @@ pub(super) async fn complete_foreign_keys(
         |leaf: &&Relation| foreign_keys(survey, leaf).into_iter().map(|[_, check]| check).collect();
     let of_leaves: Vec<Vec<Statement>> = leaves.iter().map(validate).collect();
     statements::run(&of_leaves, jobs, target, control).await?;
-    let root = &survey.table.relation;
+    let (root, wait) = (&survey.table.relation, max_lock.min(LONGEST));
     for statement in foreign_keys_of_root(survey, root) {
-        let statements = [&lock_parents(survey)[..], &[statement.sql]].concat().join("; ");
-        patiently(&statements, &[root.to_string()], link, max_lock, control).await?;
+        let statements =
+            [&lock_parents(survey.parents())[..], &[statement.sql]].concat().join("; ");
+        patiently(&statements, &[root.to_string()], link, wait, control).await?;
     }
     Ok(())
 }

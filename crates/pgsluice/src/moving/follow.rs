@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
-use super::log::{CAP, Log, Watched};
+use super::log::Watched;
 use super::sql::follow::{AS_BEFORE, BEGIN, BY_INDEX};
+use super::sql::log::{CAP, Log};
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::kind::Kind;

@@ -21,7 +21,7 @@ pub(super) struct Kept {
 }
 
 /// The outcome of the load that has copied the rows.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Copied {
     pub(super) rows: u64,
     pub(super) fallbacks: Vec<Fallback>,

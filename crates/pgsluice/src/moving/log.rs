@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::Relation;
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
 use super::patience::patiently;
-use super::sql::log::COLUMNS;
+use super::sql::log::{COLUMNS, Log, LoggedColumn};
 use super::sql::values::STORED;
 use super::table::Table;
 use crate::control::Control;
@@ -16,53 +16,6 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::partitions::names::TakenNames;
 use crate::pg::connect::Link;
-
-/// The number of entries that the log may have before it is given up, unless the move takes them out: some 3 GiB.
-pub(super) const CAP: i64 = 40_000_000;
-
-/// The log of a table, and how its entries find rows.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Log {
-    /// The table, qualified and quoted, as all names here.
-    pub(super) table: String,
-    /// The table, for messages.
-    label: String,
-    /// The log, and the function of the row trigger.
-    pub(super) name: String,
-    /// The function of the trigger for TRUNCATE.
-    pub(super) truncated: String,
-    /// The sequence that numbers entries.
-    pub(super) seq: String,
-    /// A sequence that is called once the log is incomplete.
-    pub(super) void: String,
-    /// The column that has the number of an entry.
-    pub(super) number: String,
-    /// The key of the table, and the other columns of the partition keys.
-    pub(super) columns: Vec<LoggedColumn>,
-    /// The columns of the table that an INSERT names.
-    pub(super) stored: Vec<String>,
-}
-
-/// A column that identifies a row, or decides where it is.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct LoggedColumn {
-    /// The column of the table, unquoted.
-    name: String,
-    /// The column of the log.
-    pub(super) logged: String,
-    /// The type and the collation.
-    pub(super) ty: String,
-    /// The equality operator.
-    pub(super) equal: String,
-    is_key: bool,
-    is_nullable: bool,
-}
-
-impl LoggedColumn {
-    pub(super) fn quoted(&self) -> String {
-        quoted(&self.name)
-    }
-}
 
 /// Facts that must not change while changes are logged.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -126,16 +79,6 @@ impl Log {
         }))
     }
 
-    /// The columns that identify a row.
-    pub(super) fn keys(&self) -> Vec<&LoggedColumn> {
-        self.columns.iter().filter(|column| column.is_key).collect()
-    }
-
-    /// The columns that accept NULL.
-    pub(super) fn nullable(&self) -> Vec<&LoggedColumn> {
-        self.columns.iter().filter(|column| column.is_nullable).collect()
-    }
-
     /// Begins to log, when all who write to the table have ended. Others wait for an attempt as long as `max_lock`.
     pub(super) async fn begin(
         &self,
@@ -144,7 +87,8 @@ impl Log {
         max_lock: Duration,
         control: &Control,
     ) -> Result<Watched> {
-        patiently(&self.watch(), &[self.table.clone()], link, max_lock, control).await?;
+        patiently(&self.watch(), std::slice::from_ref(&self.table), link, max_lock, control)
+            .await?;
         Ok(self.look(&link.client, table.oid).await?.0)
     }
 

@@ -227,15 +227,14 @@ impl Move {
         let Some(kept) = runtime.block_on(record::clean(self, control))? else {
             let hold = Hold::take(self, &runtime, control)?;
             let record = runtime.block_on(Record::create(self, &hold, control))?;
-            let mut can_go_on = false;
-            let moved = self.begin(&hold, &record, &runtime, control, &mut can_go_on);
-            return self.ended(moved, hold, &record, &runtime, began, can_go_on);
+            let moved = self.begin(&hold, &record, &runtime, control);
+            return self.ended(moved, hold, &record, &runtime, began);
         };
         let Kept { survey, branches, watched, copied, .. } = kept;
         let hold = runtime.block_on(Hold::take_over(self, survey, branches, control))?;
         let record = runtime.block_on(Record::take_over(self, &hold.survey.table, control))?;
         let moved = self.go_on(&hold, &record, watched, &runtime, control);
-        self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began, true)
+        self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::pg::sql::{COMMIT, ROLLBACK, lock_timeout};
 /// A pause between two attempts, in terms of how long one waits.
 const REST: u32 = 10;
 
-/// The longest wait for a lock while others are held. It is shorter than `deadlock_timeout`, so that the move gives way
+/// The longest wait for a lock on one table while that on another one is held. It is shorter than `deadlock_timeout`, so that the move gives way
 /// before the server ends a writer.
 pub(super) const LONGEST: Duration = Duration::from_millis(500);
 
@@ -25,7 +25,6 @@ pub(super) async fn patiently(
     max_lock: Duration,
     control: &Control,
 ) -> Result<()> {
-    let max_lock = max_lock.min(LONGEST);
     loop {
         let running = async {
             link.client.batch_execute(&begin_alone(tables)).await?;

@@ -22,14 +22,13 @@ use crate::source::Relation;
 use crate::testing::failpoint::failpoint;
 
 impl Move {
-    /// Fills the tree and swaps it in. Says when the rows are there, so that the move can go on later.
+    /// Fills the tree and swaps it in.
     pub(super) fn begin(
         &self,
         hold: &Hold,
         record: &Record<'_>,
         runtime: &Runtime,
         control: &Arc<Control>,
-        can_go_on: &mut bool,
     ) -> Result<(Copied, Swapped)> {
         let survey = &hold.survey;
         let follower = lock_watch::watched(&self.target, control, || {
@@ -50,7 +49,6 @@ impl Move {
                 if let Some(Follower { log, watched, .. }) = &follower {
                     let state = Kept::write(self, survey, branches, watched, &copied);
                     record.keep(log, &state).await?;
-                    *can_go_on = true;
                 }
                 failpoint("moving::built");
                 if self.until == Some(Until::Copy) {
@@ -91,12 +89,11 @@ impl Move {
         record: &Record<'_>,
         runtime: &Runtime,
         began: Instant,
-        can_go_on: bool,
     ) -> Result<Moved> {
         let (copied, Swapped { is_done, longest, followed }) = match moved {
             Ok(moved) => moved,
             Err(error) => {
-                return Err(runtime.block_on(record.take_back(error, &hold, can_go_on)));
+                return Err(runtime.block_on(record.take_back(error, &hold)));
             }
         };
         let Hold { survey, branches, .. } = &hold;
@@ -144,6 +141,7 @@ impl Move {
         };
         let swap = Swap::prepare(survey, link, self.max_lock, follower, keys).await?;
         let mut swapped = swap.run(control, &record.forget()).await?;
+        record.done();
         swapped.followed += followed;
         if follower.is_some() {
             let (limits, sessions) = ((jobs, self.max_lock), (link, target));

@@ -1,5 +1,6 @@
 //! The record of a move in the ledger, and the tree that it names.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tokio_postgres::Client;
@@ -8,10 +9,9 @@ use tokio_postgres::types::Oid;
 use super::Move;
 use super::hold::Hold;
 use super::kept::Kept;
-use super::log::Log;
-use super::sql::ddl::{OWN_TABLESPACE, drop_table};
+use super::sql::ddl::OWN_TABLESPACE;
 use super::sql::locks::{DROPPING, TRY_LOCK, UNLOCK};
-use super::sql::log::drop_log;
+use super::sql::log::Log;
 use super::table::Table;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -41,8 +41,20 @@ pub(super) struct Record<'a> {
     relation: Oid,
     /// The table, for messages.
     label: String,
+    stage: Cell<Stage>,
     /// The session that has written it.
     client: Client,
+}
+
+/// How far a move has come, which decides what remains of it after an error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The rows are not all there.
+    Begun,
+    /// Another process can go on.
+    Kept,
+    /// The table is partitioned.
+    Done,
 }
 
 impl<'a> Record<'a> {
@@ -75,7 +87,8 @@ impl<'a> Record<'a> {
         };
         link.canceller.unless_stopped(control, creating).await?;
         let (relation, label) = (survey.table.oid, survey.table.relation.label());
-        Ok(Self { target: &it.target, schema, relation, label, client: link.client })
+        let stage = Cell::new(Stage::Begun);
+        Ok(Self { target: &it.target, schema, relation, label, stage, client: link.client })
     }
 
     /// Goes on with the record of another process.
@@ -86,12 +99,20 @@ impl<'a> Record<'a> {
         link.client.batch_execute(DEPARSE_SETTINGS).await?;
         schema.make(&link.client, Access::Write).await?;
         link.client.batch_execute(&schema.take_over_move(relation, &Run::new())).await?;
-        Ok(Self { target: &it.target, schema, relation, label, client: link.client })
+        let stage = Cell::new(Stage::Kept);
+        Ok(Self { target: &it.target, schema, relation, label, stage, client: link.client })
     }
 
     /// Keeps the state from which another process can go on, beside `log`.
     pub(super) async fn keep(&self, log: &Log, state: &str) -> Result<()> {
-        Ok(self.client.batch_execute(&log.keep(state)).await?)
+        self.client.batch_execute(&log.keep(state)).await?;
+        self.stage.set(Stage::Kept);
+        Ok(())
+    }
+
+    /// Notes that the table is partitioned: nothing is taken back any more.
+    pub(super) fn done(&self) {
+        self.stage.set(Stage::Done);
     }
 
     /// Records which phase the move has reached.
@@ -109,8 +130,12 @@ impl<'a> Record<'a> {
     }
 
     /// Drops the tree of a move that has failed, unless it can go on; adds to its error what is left.
-    pub(super) async fn take_back(&self, error: Error, hold: &Hold, can_go_on: bool) -> Error {
-        if can_go_on && matches!(error.kind(), Kind::Interrupted | Kind::Connection) {
+    pub(super) async fn take_back(&self, error: Error, hold: &Hold) -> Error {
+        if self.stage.get() == Stage::Done {
+            return error;
+        }
+        let is_kept = self.stage.get() == Stage::Kept;
+        if is_kept && matches!(error.kind(), Kind::Interrupted | Kind::Connection) {
             return error
                 .with_detail(
                     "The rows that were copied are kept, and changes of the table are logged.",
@@ -148,22 +173,22 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Kept>> 
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let moves = schema.moves(&client).await?;
         let left = moves.iter().find(|left| left.relation == oid);
-        if it.goes_on && !left.is_some_and(MoveEntry::can_go_on) {
-            let message = format!("no rows of table {} are kept", relation.label());
+        let state = left.filter(|left| left.can_go_on()).and_then(|left| left.state.as_deref());
+        let kept = state.and_then(|state| Kept::read(state, it));
+        if it.goes_on && kept.is_none() {
+            let message = format!("no rows of table {} are kept by this version", relation.label());
             return Err(Error::new(Kind::Usage, message).with_sqlstate("55000").with_hint(
                 Words::from("List unfinished moves with ") + command("partition status") + ".",
             ));
         }
+        if kept.is_some() {
+            let label = relation.label();
+            control.progress.notice(format!("going on with an earlier move of {label}"));
+            return Ok(kept);
+        }
         if let Some(left) = left
             && lock(&client, oid).await?
         {
-            let state = left.state.as_deref().filter(|_| left.can_go_on());
-            if let Some(kept) = state.and_then(|state| Kept::read(state, it)) {
-                client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
-                let table = &left.table;
-                control.progress.notice(format!("going on with an earlier move of {table}"));
-                return Ok(Some(kept));
-            }
             remove(&schema, &client, left).await?;
             client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
             let table = &left.table;
@@ -226,13 +251,9 @@ pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
 
 /// Drops the tree and the log of an unfinished move, removes its record, and commits. Tries again while others hold locks.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
-    let tree = left.tree.iter().map(|tree| drop_table(tree));
-    // Without its log, a trigger would make each write fail.
-    let triggers = left.drops.iter().cloned();
-    let log = left.log.iter().map(|[log, truncated]| drop_log(log, truncated));
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
-    let statements: Vec<String> = begin.chain(triggers).chain(log).chain(tree).chain(end).collect();
+    let statements: Vec<String> = begin.chain(left.drops.iter().cloned()).chain(end).collect();
     let statements = statements.join("; ");
     for _ in 1..ATTEMPTS {
         let Err(error) = client.batch_execute(&statements).await else { return Ok(()) };

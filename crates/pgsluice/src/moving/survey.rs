@@ -6,10 +6,10 @@ use tokio_postgres::Client;
 
 use super::branches::{Branches, key_columns};
 use super::kept::RelationName;
-use super::log::Log;
 use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
+use super::sql::log::Log;
 use super::sql::preflight::{OBSTACLES, stale};
 use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
 use crate::error::kind::Kind;
@@ -147,6 +147,11 @@ impl Survey {
             self.leaf_indexes.push(names.map(|name| self.names.free(schema, &name).name).collect());
         }
         Ok(branches)
+    }
+
+    /// The tables that foreign keys refer to, qualified and quoted.
+    pub(super) fn parents(&self) -> impl Iterator<Item = &str> {
+        self.foreign_keys.iter().map(|key| key.parent.as_str())
     }
 
     /// Refuses a move that something is in the way of.

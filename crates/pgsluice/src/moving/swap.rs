@@ -8,13 +8,11 @@ use tokio_postgres::Client;
 
 use super::follow::{FEW, Follower};
 use super::hold::replaced;
-use super::log::Log;
-use super::patience;
-use super::patience::LONGEST;
+use super::patience::{self, LONGEST};
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
 use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone, lock_parents};
-use super::sql::log::drop_log;
+use super::sql::log::{Log, drop_log};
 use super::survey::{NewIndex, Survey};
 use super::table::{Table, widened};
 use crate::control::Control;
@@ -86,10 +84,15 @@ impl<'a> Swap<'a> {
         let mut noticed: Option<Instant> = None;
         let (mut swapped, mut few) = (Swapped::default(), FEW);
         loop {
-            self.begin(control).await?;
-            let began = Instant::now();
-            let attempt = self.attempt(control, few, last).await;
-            swapped.longest = swapped.longest.max(began.elapsed());
+            let attempt = match self.begin(control).await {
+                Ok(()) => {
+                    let began = Instant::now();
+                    let attempt = self.attempt(control, few, last).await;
+                    swapped.longest = swapped.longest.max(began.elapsed());
+                    attempt
+                }
+                Err(error) => Err(error),
+            };
             match attempt {
                 Ok(Some(rows)) => {
                     swapped.followed += rows;
@@ -106,7 +109,7 @@ impl<'a> Swap<'a> {
                 noticed = Some(Instant::now());
                 self.notice(control).await?;
             }
-            patience::rest(self.max_lock, control).await?;
+            patience::rest(self.wait(), control).await?;
             if let Some(follower) = self.follower {
                 swapped.followed += follower.catch_up(control).await?;
             }
@@ -126,6 +129,16 @@ impl<'a> Swap<'a> {
         };
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
         self.link.canceller.unless_stopped(control, beginning).await
+    }
+
+    /// How long one attempt waits for each lock.
+    fn wait(&self) -> Duration {
+        match self.follower {
+            None => self.max_lock,
+            // The work under the lock takes its time as well.
+            Some(_) if self.foreign_keys.is_empty() => self.max_lock / 2,
+            Some(_) => (self.max_lock / 2).min(LONGEST),
+        }
     }
 
     fn give_up(&self) -> &'static str {
@@ -148,15 +161,10 @@ impl<'a> Swap<'a> {
         let client = &self.link.client;
         let Survey { table, .. } = self.survey;
         let locking = async {
-            let mut statements = Vec::new();
-            let timeout = if self.follower.is_some() {
-                // The work under the lock takes its time as well.
-                statements.extend(lock_parents(self.survey));
-                (self.max_lock / 2).min(LONGEST)
-            } else {
-                self.max_lock
-            };
-            statements.insert(0, lock_timeout(timeout));
+            let mut statements = vec![lock_timeout(self.wait())];
+            if !self.foreign_keys.is_empty() {
+                statements.extend(lock_parents(self.survey.parents()));
+            }
             statements.push(lock_exclusively(std::iter::once(&table.relation)));
             Ok(client.batch_execute(&statements.join("; ")).await?)
         };

@@ -15,42 +15,44 @@ const LIST: &str = "
 WITH logging AS (
     SELECT tgname, tgrelid, tgfoid FROM pg_catalog.pg_trigger
     WHERE NOT tgisinternal AND tgname {any} (ARRAY['pgsluice_log', 'pgsluice_truncate'])
+),
+marked AS (
+    SELECT c.oid, c.relname, c.relowner, c.relnamespace, n.nspname,
+           pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+    FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+    JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
+    WHERE s.description {eq} {mark}
 )
-SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text, l.names, l.state,
-       EXISTS (SELECT FROM pg_catalog.pg_class k WHERE k.oid {eq} m.relation), triggers.drops,
+SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_catalog.text,
+       CASE WHEN l.relowner {eq} own.relowner THEN pg_catalog.col_description(l.oid, 1) END,
+       own.oid IS NOT NULL,
+       ARRAY(SELECT pg_catalog.format('DROP TRIGGER %I ON %I.%I', g.tgname, n.nspname, own.relname)
+             FROM logging g JOIN pg_catalog.pg_namespace n ON n.oid {eq} own.relnamespace
+             WHERE g.tgrelid {eq} own.oid AND m.log IS NOT NULL)
+       OPERATOR(pg_catalog.||)
+       ARRAY(SELECT pg_catalog.format('DROP FUNCTION %I.%I()', n.nspname, p.proname)
+             FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid {eq} p.pronamespace
+             WHERE p.prosecdef AND p.pronargs {eq} 0::pg_catalog.int2 AND m.log IS NOT NULL
+               AND (p.proowner {eq} own.relowner
+                    AND EXISTS (SELECT FROM logging g WHERE g.tgrelid {eq} own.oid AND g.tgfoid {eq} p.oid)
+                    OR p.proowner {eq} l.relowner AND p.pronamespace {eq} l.relnamespace
+                    AND (p.proname {eq} l.relname
+                         OR p.proname {eq} pg_catalog.concat(l.relname, '_truncate')::pg_catalog.name)))
+       OPERATOR(pg_catalog.||)
+       ARRAY(SELECT pg_catalog.format('DROP TABLE %s', d.name)
+             FROM (VALUES (1, l.name), (2, t.name)) AS d (nth, name)
+             WHERE d.name IS NOT NULL ORDER BY d.nth),
+       l.oid IS NOT NULL AND t.oid IS NOT NULL,
        EXISTS (SELECT FROM pg_catalog.pg_locks l
                JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
                WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
                  AND d.datname {eq} pg_catalog.current_database()
                  AND l.classid {eq} {lock}::pg_catalog.oid AND l.objid {eq} m.relation)
 FROM ONLY {ledger}.move m
-LEFT JOIN LATERAL (SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
-                   FROM pg_catalog.pg_class c
-                   JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
-                   JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
-                   WHERE c.oid {eq} m.tree AND s.description {eq} {mark}) AS t ON true
-LEFT JOIN LATERAL (SELECT ARRAY[pg_catalog.format('%I.%I', n.nspname, c.relname),
-                                pg_catalog.format('%I.%I', n.nspname, pg_catalog.concat(c.relname, '_truncate'))]
-                              AS names,
-                          CASE WHEN c.relowner {eq} (SELECT k.relowner FROM pg_catalog.pg_class k WHERE k.oid {eq} m.relation)
-                               THEN pg_catalog.col_description(c.oid, 1) END AS state
-                   FROM pg_catalog.pg_class c
-                   JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
-                   JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
-                   WHERE c.oid {eq} m.log AND s.description {eq} {mark}) AS l ON true
-CROSS JOIN LATERAL (
-    SELECT ARRAY(
-        SELECT pg_catalog.format('DROP TRIGGER %I ON %I.%I', g.tgname, n.nspname, c.relname)
-        FROM logging g JOIN pg_catalog.pg_class c ON c.oid {eq} g.tgrelid
-        JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
-        WHERE c.oid {eq} m.relation AND m.log IS NOT NULL
-    ) OPERATOR(pg_catalog.||) ARRAY(
-        SELECT pg_catalog.format('DROP FUNCTION IF EXISTS %I.%I()', n.nspname, p.proname)
-        FROM logging g JOIN pg_catalog.pg_class c ON c.oid {eq} g.tgrelid
-        JOIN pg_catalog.pg_proc p ON p.oid {eq} g.tgfoid AND p.proowner {eq} c.relowner AND p.prosecdef
-        JOIN pg_catalog.pg_namespace n ON n.oid {eq} p.pronamespace
-        WHERE c.oid {eq} m.relation AND m.log IS NOT NULL) AS drops
-) AS triggers
+LEFT JOIN pg_catalog.pg_class own ON own.oid {eq} m.relation
+LEFT JOIN marked t ON t.oid {eq} m.tree
+LEFT JOIN marked l ON l.oid {eq} m.log
 ORDER BY m.begun, m.relation";
 
 /// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
@@ -70,9 +72,6 @@ pub struct MoveEntry {
     pub table: String,
     /// The partitioned table under construction, qualified and quoted; `None` if it no longer exists.
     pub tree: Option<String>,
-    /// The log of changes: its table, and the function of the trigger for TRUNCATE, both qualified and quoted.
-    #[serde(skip)]
-    pub(crate) log: Option<[String; 2]>,
     /// The state from which another process can go on, as JSON: a comment on a column of the log. It contains SQL, so it is
     /// trusted only if the owner of the table can have written it, whose triggers COPY would run as well.
     #[serde(skip)]
@@ -80,9 +79,12 @@ pub struct MoveEntry {
     /// Whether the table exists.
     #[serde(skip)]
     pub(crate) exists: bool,
-    /// The statements that drop the triggers that log changes, and their functions.
+    /// The statements that drop what was created: triggers, functions of the owner of the table or the log, log and tree.
     #[serde(skip)]
     pub(crate) drops: Vec<String>,
+    /// Whether the tree and the log exist.
+    #[serde(skip)]
+    is_whole: bool,
     /// The phase: copy, index, follow, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
@@ -96,7 +98,7 @@ pub struct MoveEntry {
 impl MoveEntry {
     /// Whether another process can go on with it.
     pub fn can_go_on(&self) -> bool {
-        self.tree.is_some() && self.log.is_some() && self.state.is_some()
+        self.is_whole && self.state.is_some()
     }
 }
 
@@ -116,10 +118,10 @@ impl Schema {
             phase: row.get(3),
             begun: row.get(4),
             run: serde_json::from_str(row.get(5)).unwrap_or_default(),
-            log: row.get::<_, Option<Vec<String>>>(6).and_then(|names| names.try_into().ok()),
-            state: row.get(7),
-            exists: row.get(8),
-            drops: row.get(9),
+            state: row.get(6),
+            exists: row.get(7),
+            drops: row.get(8),
+            is_whole: row.get(9),
             is_running: row.get(10),
         };
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())

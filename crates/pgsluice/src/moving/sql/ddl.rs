@@ -91,11 +91,6 @@ pub(in crate::moving) fn analyze(table: &Relation) -> String {
     format!("ANALYZE {table}")
 }
 
-/// Drops a table, whose name is quoted.
-pub(in crate::moving) fn drop_table(table: &str) -> String {
-    format!("DROP TABLE {table}")
-}
-
 /// Renames something of a kind that has schemas.
 pub(in crate::moving) fn rename(kind: &str, schema: &str, from: &str, to: &str) -> String {
     format!("ALTER {kind} {}.{} RENAME TO {}", quoted(schema), quoted(from), quoted(to))

@@ -3,8 +3,7 @@
 
 use pgsluice_core::catalog::quoted;
 
-use crate::moving::log::{Log, LoggedColumn};
-use crate::moving::sql::log::same;
+use crate::moving::sql::log::{Log, LoggedColumn, same};
 use crate::pg::sql::literal;
 
 /// The entries that are being followed.

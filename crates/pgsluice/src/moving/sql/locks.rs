@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::moving::survey::Survey;
 use crate::pg::sql::BEGIN;
 
 /// Makes an error of rows that a policy hides.
@@ -37,10 +36,9 @@ pub(in crate::moving) fn begin_alone(tables: &[String]) -> String {
 
 /// Keeps others from writing to the tables that foreign keys refer to. Done before the table itself is locked, since
 /// writers often change a row there and then insert one that refers to it.
-pub(in crate::moving) fn lock_parents(survey: &Survey) -> Vec<String> {
+pub(in crate::moving) fn lock_parents<'p>(parents: impl Iterator<Item = &'p str>) -> Vec<String> {
+    let parents: BTreeSet<&str> = parents.collect();
     let lock = |parent: &str| format!("LOCK TABLE ONLY {parent} IN SHARE ROW EXCLUSIVE MODE");
-    let parents: BTreeSet<&str> =
-        survey.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
     parents.into_iter().map(lock).collect()
 }
 

@@ -3,9 +3,58 @@
 //! The log only says which rows to look at again, so the order of its entries does not matter. It is complete as long as
 //! both triggers are unchanged, and the sequence `void` was never used.
 
+use pgsluice_core::catalog::quoted;
+use serde::{Deserialize, Serialize};
+
 use crate::ledger::sql::moves::MARK;
-use crate::moving::log::{CAP, Log, LoggedColumn};
 use crate::pg::sql::literal;
+
+/// The number of entries that the log may have before it is given up, unless the move takes them out: some 3 GiB.
+pub(in crate::moving) const CAP: i64 = 40_000_000;
+
+/// The log of a table, and how its entries find rows.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(in crate::moving) struct Log {
+    /// The table, qualified and quoted, as all names here.
+    pub(in crate::moving) table: String,
+    /// The table, for messages.
+    pub(in crate::moving) label: String,
+    /// The log, and the function of the row trigger.
+    pub(in crate::moving) name: String,
+    /// The function of the trigger for TRUNCATE.
+    pub(in crate::moving) truncated: String,
+    /// The sequence that numbers entries.
+    pub(in crate::moving) seq: String,
+    /// A sequence that is called once the log is incomplete.
+    pub(in crate::moving) void: String,
+    /// The column that has the number of an entry.
+    pub(in crate::moving) number: String,
+    /// The key of the table, and the other columns of the partition keys.
+    pub(in crate::moving) columns: Vec<LoggedColumn>,
+    /// The columns of the table that an INSERT names.
+    pub(in crate::moving) stored: Vec<String>,
+}
+
+/// A column that identifies a row, or decides where it is.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(in crate::moving) struct LoggedColumn {
+    /// The column of the table, unquoted.
+    pub(in crate::moving) name: String,
+    /// The column of the log.
+    pub(in crate::moving) logged: String,
+    /// The type and the collation.
+    pub(in crate::moving) ty: String,
+    /// The equality operator.
+    pub(in crate::moving) equal: String,
+    pub(in crate::moving) is_key: bool,
+    pub(in crate::moving) is_nullable: bool,
+}
+
+impl LoggedColumn {
+    pub(in crate::moving) fn quoted(&self) -> String {
+        quoted(&self.name)
+    }
+}
 
 /// The triggers, in the order of their names.
 const TRIGGERS: [&str; 2] = ["pgsluice_log", "pgsluice_truncate"];
@@ -68,6 +117,16 @@ SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
         FROM pg_attribute WHERE attrelid = $1 AND attnum > 0)";
 
 impl Log {
+    /// The columns that identify a row.
+    pub(in crate::moving) fn keys(&self) -> Vec<&LoggedColumn> {
+        self.columns.iter().filter(|column| column.is_key).collect()
+    }
+
+    /// The columns that accept NULL.
+    pub(in crate::moving) fn nullable(&self) -> Vec<&LoggedColumn> {
+        self.columns.iter().filter(|column| column.is_nullable).collect()
+    }
+
     /// Returns the statements that create the log and what the triggers call.
     pub(in crate::moving) fn create(
         &self,
