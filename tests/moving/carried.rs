@@ -102,7 +102,7 @@ fn rows_that_come_later(server: Server) {
     for refused in [
         "INSERT INTO events (placed, total) VALUES ('2026-06-30', 1000)",
         "INSERT INTO events (placed, customer) VALUES ('2026-06-30', 11)",
-        "INSERT INTO events (id, placed) VALUES (2001, '2026-06-30')",
+        &*format!("INSERT INTO events (id, placed) VALUES ({id}, '2026-06-30')"),
         "INSERT INTO events (placed) VALUES ('2026-07-01')",
     ] {
         assert!(session.try_run(refused).is_err(), "{refused}");
