@@ -98,6 +98,9 @@ fn a_reader_delays_the_swap(server: Server) {
             "SET statement_timeout = '2s'; SELECT count(*) FROM events; RESET statement_timeout",
         );
     }
+    // The notice comes before the next attempt.
+    wait_until("the end of an attempt", || case.bench.count(swaps) == 0);
+    wait_until("the next attempt", || case.bench.count(swaps) > 0);
     reader.run("COMMIT");
     let ended = running.ended();
     assert!(ended.status.success(), "{ended:?}");
