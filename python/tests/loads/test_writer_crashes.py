@@ -75,10 +75,14 @@ class Crashed(OwnServer):
     ) -> None:
         """Crash the server behind rows that are not durable: the next call says how many."""
         with self.subTest(crash.__name__, options=of_writer, call=call):
-            producer = Producer(self, *of_writer)
+            # A slow machine gives the server the time to make all rows durable.
+            for _ in range(5):
+                producer = Producer(self, *of_writer)
+                crash()
+                (rows,) = self.ask("SELECT count(*) FROM loaded")
+                if rows < producer.at:
+                    break
             writer = producer.writer
-            crash()
-            (rows,) = self.ask("SELECT count(*) FROM loaded")
             self.assertLess(rows, producer.at)
             self.assertGreaterEqual(rows, producer.durable)
             with self.assertRaises(pgsluice.ConnectError) as caught:
