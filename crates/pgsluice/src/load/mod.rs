@@ -150,10 +150,12 @@ fn route(
         if let Err(error) = verified.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
             let place = routing.hopeless().and_then(|row| split.position(row));
             let place = place.and_then(|position| flow.inputs.locate(position));
+            flow.splits.wait_for_earlier(split.number, || flow.control.stop.is_stopped());
             flow.control.stop.fail(place.into_iter().fold(error, Error::at));
             break;
         }
         filling.complete(split.number, split.size());
+        flow.splits.complete(split.number);
         flow.control.progress.rows_already.fetch_add(bucketing.rows_already() - already, Relaxed);
         reading.give_back(split);
     }
