@@ -8,6 +8,7 @@ use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::route::Cause;
 
 use crate::exchange::Exchanged;
+use crate::ledger::Claimant;
 use crate::plan::Answered;
 use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
@@ -82,6 +83,16 @@ impl Tally {
     pub(crate) fn settled(&self) -> BTreeMap<NodeId, u64> {
         let mut nodes = self.by_node();
         add(&mut nodes, self.before.clone());
+        nodes
+    }
+
+    /// Returns the rows of this run, and those that the receipts of earlier runs count.
+    pub(crate) fn settled_after(
+        &self,
+        before: impl Iterator<Item = (Claimant, u64)>,
+    ) -> BTreeMap<NodeId, u64> {
+        let mut nodes = self.by_node();
+        before.for_each(|((_, node), rows)| *nodes.entry(node).or_default() += rows);
         nodes
     }
 

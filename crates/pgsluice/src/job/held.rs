@@ -9,7 +9,7 @@ use pgsluice_core::parse::{Value, text_row};
 use super::InputOptions;
 #[cfg(feature = "arrow")]
 use crate::error::Result;
-use crate::source::{FileFormat, Input, Relation};
+use crate::source::{FileFormat, Input, Relation, Snapshots};
 
 impl InputOptions {
     /// Takes rows of `columns` as text, in which `None` is NULL. The server reads each value as its column's type.
@@ -41,6 +41,12 @@ impl InputOptions {
     /// Takes the rows of a table, whose columns are matched to the target's by name.
     pub fn of_relation(relation: Relation) -> Self {
         let files = Input::of_relation(relation).into();
+        Self { files, file_format: FileFormat::Table, ..Self::default() }
+    }
+
+    /// Takes the rows of a table, each range of pages under a snapshot of its own.
+    pub(crate) fn of_changing(relation: Relation) -> Self {
+        let files = Input::of_snapshots(relation, Snapshots::Each).into();
         Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 

@@ -123,7 +123,7 @@ impl InputOptions {
             (!self.encoding.is_utf8()).then(|| format!("the input is in {}", self.encoding.name()));
         let is_told = !matches!(self.file_format, FileFormat::Delimited | FileFormat::Table);
         let format = is_told.then(|| format!("the input is read as {}", self.file_format.name()));
-        let table = self.files.table().map(OpenRelation::note);
+        let table = self.files.table().and_then(OpenRelation::note);
         let not_read = self.files.notes().iter().cloned();
         format.into_iter().chain(table).chain(compressed).chain(encoded).chain(not_read).collect()
     }

@@ -62,7 +62,9 @@ impl Blocks {
         is_same: impl FnOnce(&mut BlockState, StreamBlock) -> bool,
     ) -> Result<()> {
         let Origin { input: source, at: start } = split.start.origin;
-        let Some(input) = inputs.get(source as usize).filter(|it| !it.is_file()) else {
+        let Some(input) =
+            inputs.get(source as usize).filter(|it| !it.is_file() && !it.may_change())
+        else {
             return Ok(());
         };
         let (stop, hash) = (start + split.length as u64, split.hash().cast_signed());

@@ -88,7 +88,7 @@ pub(super) fn attempt(
 impl Attempt<'_> {
     /// Records what an error of this attempt may suggest.
     fn announce(&self) {
-        if self.job.keeps_ledger() {
+        if self.job.keeps_ledger() && !self.job.target.is_scratch {
             self.control.attempts.set_resume(self.id);
         }
         self.control.attempts.set_rejecting(rejecting(self.job));

@@ -48,7 +48,8 @@ pub(super) fn check(
 ) -> Result<()> {
     let Attempt { job, control, .. } = *attempt;
     let inputs = &job.input.files;
-    if !ledger.is_resumed() || !inputs.iter().any(Input::is_rereadable) {
+    // Of a table that changes, rows that are in the table may be gone.
+    if !ledger.is_resumed() || !inputs.iter().any(|it| it.is_rereadable() && !it.may_change()) {
         return Ok(());
     }
     control.progress.wait_for(Some(

@@ -19,7 +19,7 @@ use tempfile::TempPath;
 pub(super) use self::entries::pattern_of;
 use super::compression::Compression;
 use super::encoding::Encoding;
-use super::relation::{OpenRelation, Relation};
+use super::relation::{OpenRelation, Relation, Snapshots};
 use super::stream::Stream;
 use super::typed::Handed;
 use super::{FileFormat, typed};
@@ -73,7 +73,7 @@ enum Place {
     /// Text that the program hands over.
     Memory(Arc<[u8]>),
     /// A table that is not open yet.
-    Table(Relation),
+    Table(Relation, Snapshots),
     /// A table under its snapshot.
     OpenTable(Arc<OpenRelation>),
 }
@@ -131,7 +131,7 @@ impl Input {
                 let once = || self.cannot_read(&io::Error::other("it can be read only once"));
                 bytes.ok_or_else(once)?.0
             }
-            Place::Batches(_) | Place::Table(_) | Place::OpenTable(_) => {
+            Place::Batches(_) | Place::Table(..) | Place::OpenTable(_) => {
                 return Err(self.cannot_read(&io::Error::other("it is not text")));
             }
         };

@@ -59,7 +59,7 @@ pub use inputs::{Input, Inputs};
 pub(crate) use names::InputNames;
 pub use reader::Reader;
 pub use relation::Relation;
-pub(crate) use relation::{Copied, OpenRelation, SourceColumn};
+pub(crate) use relation::{Copied, OpenRelation, Snapshots, SourceColumn};
 pub use shape::Shape;
 pub(crate) use shown::shown_list;
 pub use split::Split;

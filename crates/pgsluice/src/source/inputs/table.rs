@@ -6,7 +6,7 @@ use pgsluice_core::position::{Origin, Position};
 use pgsluice_session::conninfo::Target;
 
 use super::super::interruptible::unless_stopped;
-use super::super::relation::{OpenRelation, Relation, open};
+use super::super::relation::{OpenRelation, Relation, Snapshots, open};
 use super::super::{FileFormat, InputNames};
 use super::{Input, Inputs, Place, Reread, resolve};
 use crate::control::Control;
@@ -36,14 +36,27 @@ impl Input {
 
     /// Creates an input from a table.
     pub fn of_relation(relation: Relation) -> Self {
+        Self::of_snapshots(relation, Snapshots::One)
+    }
+
+    /// Creates an input from a table that is read under these snapshots.
+    pub(crate) fn of_snapshots(relation: Relation, snapshots: Snapshots) -> Self {
         let name = relation.name.clone();
-        resolve::pipe(name, Place::Table(relation)).holding(FileFormat::Table)
+        resolve::pipe(name, Place::Table(relation, snapshots)).holding(FileFormat::Table)
+    }
+
+    /// Whether rows of the input may differ when it is read again.
+    pub(crate) fn may_change(&self) -> bool {
+        self.table().is_some_and(|table| table.snapshots() == Snapshots::Each)
     }
 
     /// Returns the input, opened if it is a table.
-    fn opened(&self, open: impl FnOnce(&Relation) -> Result<OpenRelation>) -> Result<Self> {
-        let Place::Table(relation) = &self.place else { return Ok(self.clone()) };
-        let relation = open(relation)?;
+    fn opened(
+        &self,
+        open: impl FnOnce(&Relation, Snapshots) -> Result<OpenRelation>,
+    ) -> Result<Self> {
+        let Place::Table(relation, snapshots) = &self.place else { return Ok(self.clone()) };
+        let relation = open(relation, *snapshots)?;
         let (name, size) = (relation.label().to_owned(), Some(relation.size()));
         let reread = Reread::FromStart;
         let place = Place::OpenTable(Arc::new(relation));
@@ -75,7 +88,9 @@ impl Inputs {
         let (inputs, target, of_thread) = (self.clone(), target.clone(), Arc::clone(control));
         // The caller may be inside a runtime, where another one cannot be entered.
         let opened = unless_stopped(control, move || {
-            let open = |relation: &Relation| open(relation, &target, &of_thread, readers);
+            let open = |relation: &Relation, snapshots| {
+                open((relation, snapshots), &target, &of_thread, readers)
+            };
             inputs.iter().map(|input| input.opened(open)).collect::<Result<Vec<_>>>()
         })?;
         let mut names = InputNames { are_all: true, ..InputNames::default() };

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pgsluice_core::position::Position;
 
+use super::Snapshots;
 use super::session::Sessions;
 use crate::error::{Location, Unit};
 
@@ -12,6 +13,12 @@ pub(super) const MOST_HEAPS: usize = 1 << 15;
 
 /// Approximate number of bytes of a heap that one statement reads.
 const PART_BYTES: u64 = 4 << 20;
+
+/// The most bytes if each statement has a snapshot of its own: the condition of a move reads the log each time.
+const LARGEST_PART: u64 = 256 << 20;
+
+/// The number of such statements that a large table is read by, unless they would read more than [`LARGEST_PART`].
+const FEW_PARTS: u64 = 64;
 
 /// Number of bits of a place that hold a row's page and its number in that page.
 const CTID_BITS: u32 = 48;
@@ -66,13 +73,21 @@ pub(super) struct Pages {
 }
 
 impl OpenRelation {
-    /// Returns the note about what the snapshot costs the server.
-    pub(crate) fn note(&self) -> String {
-        format!(
-            "table {} is read under one snapshot: until the load ends, VACUUM cannot remove rows that are deleted or \
-             updated in its database",
-            self.label
-        )
+    /// Returns the note about what the snapshot costs the server, if one is held.
+    pub(crate) fn note(&self) -> Option<String> {
+        let note = || {
+            format!(
+                "table {} is read under one snapshot: until the load ends, VACUUM cannot remove rows that are deleted \
+                 or updated in its database",
+                self.label
+            )
+        };
+        (self.snapshots() == Snapshots::One).then(note)
+    }
+
+    /// Returns the snapshots under which it is read.
+    pub(in crate::source) fn snapshots(&self) -> Snapshots {
+        self.sessions.snapshots()
     }
 
     /// Returns the name for messages.
@@ -120,7 +135,11 @@ impl OpenRelation {
     /// Servers before 14 have no TID range scan, and would scan the whole heap for each range of pages.
     pub(super) fn parts(&self) -> Vec<Pages> {
         let has_ranges = self.version >= 140_000;
-        let step = (PART_BYTES / self.page).max(1);
+        let bytes = match self.snapshots() {
+            Snapshots::One => PART_BYTES,
+            Snapshots::Each => (self.size() / FEW_PARTS).clamp(PART_BYTES, LARGEST_PART),
+        };
+        let step = (bytes / self.page).max(1);
         let mut parts = Vec::new();
         for (number, heap) in self.heaps.iter().enumerate() {
             if !has_ranges || !heap.has_pages {

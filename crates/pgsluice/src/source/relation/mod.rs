@@ -4,6 +4,9 @@
 //! range of pages after another. All rows therefore come from the same snapshot, and every read returns them in the
 //! same order.
 //!
+//! If the caller knows which rows change, each range is read under a snapshot of its own ([`Snapshots::Each`]), and VACUUM
+//! can go on. One session only keeps the pages where they are, by ACCESS SHARE.
+//!
 //! The place of a row is its ctid, prefixed with the number of its heap. Receipts, rejects and messages refer to it.
 
 mod heap;
@@ -45,6 +48,15 @@ pub struct Relation {
     pub server: Option<Target>,
     /// The SQL condition that a row must meet to be read; `None` to read all rows.
     pub filter: Option<String>,
+}
+
+/// The snapshots under which a table is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Snapshots {
+    /// One for all rows.
+    One,
+    /// One for each range of pages. A load is resumed although rows were changed, and skips places whose rows it has.
+    Each,
 }
 
 impl Relation {

@@ -8,13 +8,13 @@ use pgsluice_session::template::fill;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-use super::Relation;
 use super::heap::{Heap, MOST_HEAPS, OpenRelation, SourceColumn};
 use super::session::{Sessions, SourceSession};
+use super::{Relation, Snapshots};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::sql::relation::{COLUMNS, EXPORT, FIND, HEAPS, hold};
+use crate::source::sql::relation::{COLUMNS, EXPORT, FIND, HEAPS, NOTHING, hold};
 
 /// A table whose name was resolved, before its snapshot is taken.
 struct Found {
@@ -26,7 +26,7 @@ struct Found {
 
 /// Opens a table for at most `readers` concurrent sessions. Connects to `target` if the relation names no server.
 pub(in crate::source) fn open(
-    relation: &Relation,
+    (relation, snapshots): (&Relation, Snapshots),
     target: &Target,
     control: &Arc<Control>,
     readers: usize,
@@ -35,15 +35,22 @@ pub(in crate::source) fn open(
     let holder = SourceSession::open(server)?;
     let found = holder.run(control, async |link| find(&relation.name, &link.client).await)?;
     let explain = |error| refused(error, &found.name.label());
-    holder.begin(control)?;
+    holder.begin(snapshots, control)?;
     let looking = async |link: &pgsluice_session::connect::Link| {
         let client = &link.client;
-        let snapshot: String = client.query_one(EXPORT, &[]).await?.get(0);
+        let snapshot = match snapshots {
+            Snapshots::One => Some(client.query_one(EXPORT, &[]).await?.get(0)),
+            Snapshots::Each => None,
+        };
         let heaps = read_heaps(&found, client).await?;
         let columns = client.query_typed(&fill(COLUMNS, &[]), &[(&found.oid, Type::OID)]).await?;
         Ok((snapshot, heaps, columns.iter().map(column).collect()))
     };
     let (snapshot, heaps, columns) = holder.run(control, looking).map_err(explain)?;
+    if snapshots == Snapshots::Each {
+        // The portal of the last query would keep its snapshot.
+        holder.run(control, async |link| Ok(link.client.batch_execute(NOTHING).await?))?;
+    }
     let Found { name, version, page, .. } = found;
     let sessions = Sessions::new(server.clone(), snapshot, holder, Arc::clone(control), readers);
     let (label, alias, filter) = (name.label(), name.name, relation.filter.clone());

@@ -9,9 +9,10 @@ use pgsluice_session::conninfo::Target;
 use pgsluice_session::runtime::runtime;
 use tokio::runtime::Runtime;
 
+use super::Snapshots;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::source::sql::relation::{BEGIN, begin_with};
+use crate::source::sql::relation::{BEGIN, begin_with, begin_without_snapshot};
 
 /// A session with its own runtime, which can move between threads.
 pub(super) struct SourceSession {
@@ -19,11 +20,12 @@ pub(super) struct SourceSession {
     open: Option<(Runtime, Link)>,
 }
 
-/// The sessions that read one table under one snapshot.
+/// The sessions that read one table.
 pub(super) struct Sessions {
     target: Target,
-    snapshot: String,
-    /// The session that holds the snapshot.
+    /// The snapshot that all of them have; `None` if each range is read under its own.
+    snapshot: Option<String>,
+    /// The session that holds the snapshot, and the locks on the heaps.
     _holder: SourceSession,
     idle: Mutex<Vec<SourceSession>>,
     control: Arc<Control>,
@@ -38,15 +40,20 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Creates the sessions for `snapshot`, which `holder` has exported.
+    /// Creates the sessions for `snapshot`, which `holder` has exported, or for one snapshot each time.
     pub(super) fn new(
         target: Target,
-        snapshot: String,
+        snapshot: Option<String>,
         holder: SourceSession,
         control: Arc<Control>,
         readers: usize,
     ) -> Self {
         Self { target, snapshot, _holder: holder, idle: Mutex::default(), control, readers }
+    }
+
+    /// Returns the snapshots under which the sessions read.
+    pub(super) fn snapshots(&self) -> Snapshots {
+        if self.snapshot.is_some() { Snapshots::One } else { Snapshots::Each }
     }
 
     /// Returns an idle session, or opens one under the snapshot.
@@ -56,7 +63,10 @@ impl Sessions {
             Some(session) => Ok(session),
             None => {
                 let session = SourceSession::open(&self.target)?;
-                let begin = begin_with(&self.snapshot);
+                let begin = match &self.snapshot {
+                    Some(snapshot) => begin_with(snapshot),
+                    None => begin_without_snapshot(),
+                };
                 session.run(&self.control, async |link| {
                     link.client.batch_execute(&begin).await.map_err(snapshot_gone)
                 })?;
@@ -97,9 +107,13 @@ impl SourceSession {
         Ok(Self { open: Some((runtime, link)) })
     }
 
-    /// Begins the transaction that holds the snapshot.
-    pub(super) fn begin(&self, control: &Control) -> Result<()> {
-        self.run(control, async |link| Ok(link.client.batch_execute(BEGIN).await?))
+    /// Begins the transaction that holds the locks, and with [`Snapshots::One`] the snapshot.
+    pub(super) fn begin(&self, snapshots: Snapshots, control: &Control) -> Result<()> {
+        let begin = match snapshots {
+            Snapshots::One => BEGIN.to_owned(),
+            Snapshots::Each => begin_without_snapshot(),
+        };
+        self.run(control, async |link| Ok(link.client.batch_execute(&begin).await?))
     }
 
     /// Runs `work`, and asks the server to cancel it if the load is stopped.

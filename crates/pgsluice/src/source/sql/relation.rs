@@ -38,6 +38,14 @@ SET LOCAL enable_tidscan = on;
 SET LOCAL max_parallel_workers_per_gather = 0;
 SET LOCAL jit = off";
 
+/// Returns the statements that begin a transaction whose statements have a snapshot each.
+pub(in crate::source) fn begin_without_snapshot() -> String {
+    BEGIN.replacen("REPEATABLE READ", "READ COMMITTED", 1)
+}
+
+/// Query without a result.
+pub(in crate::source) const NOTHING: &str = "SELECT";
+
 /// Query that exports the snapshot of the transaction.
 pub(in crate::source) const EXPORT: &str = "SELECT pg_catalog.pg_export_snapshot()";
 
