@@ -3,12 +3,14 @@
 
 mod carried;
 mod case;
+mod drained;
 mod hostile;
 mod lost;
 mod meanwhile;
 mod online;
 mod random;
 mod refused;
+mod resumed;
 mod shapes;
 mod voided;
 mod writers;

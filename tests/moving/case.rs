@@ -104,7 +104,7 @@ impl Case {
     /// Checks that nothing is left of a log.
     #[track_caller]
     pub(super) fn nothing_beside(&self, what: &str) {
-        let left = "SELECT count(*) FROM (SELECT relname FROM pg_class WHERE relname ~ '_log(_seq|_void)?$'
+        let left = "SELECT count(*) FROM (SELECT relname FROM pg_class WHERE relname ~ '_log(_seq|_void|_second)?$'
                                           AND relnamespace = 'public'::regnamespace
                     UNION ALL SELECT proname FROM pg_proc WHERE proname ~ '_log(_truncate)?$' AND pronamespace = 'public'::regnamespace
                     UNION ALL SELECT tgname FROM pg_trigger WHERE tgname ~ '^pgsluice_') AS l";

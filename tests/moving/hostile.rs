@@ -67,7 +67,7 @@ fn a_log_that_was_dropped(server: Server) {
     let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", "moving::copied")]).ended();
     assert_eq!(killed.status.code(), None, "{killed:?}");
     case.bench.wait_for_sessions();
-    case.bench.session.run("DROP TABLE events_log");
+    case.bench.session.run("DROP TABLE events_log CASCADE");
     let write = "INSERT INTO events VALUES (0, '2026-02-01', 'later')";
     assert!(case.bench.session.try_run(write).is_err());
     let aborted = case.run(&["abort", "events"]);

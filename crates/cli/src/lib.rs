@@ -52,7 +52,7 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Compare a table with the input it was loaded from: rows, checksums, and leaves
     Verify(verify::VerifyArgs),
-    /// Turn a plain table into a partitioned one
+    /// Turn a plain table into a partitioned one, or drain a DEFAULT partition
     Partition(partition::PartitionArgs),
     /// Draw the partition tree of a table, with bounds, rows and sizes
     Tree(tree::TreeArgs),

@@ -1,4 +1,4 @@
-//! `pgsluice partition`: a plain table becomes a partitioned one.
+//! `pgsluice partition`: a plain table becomes a partitioned one, or a DEFAULT partition is drained.
 
 mod text;
 
@@ -66,6 +66,9 @@ struct ShapeArgs {
     /// Take partition keys and bounds from another partitioned table, written as in SQL
     #[arg(long, value_name = "TABLE", add = complete::table())]
     like: Option<String>,
+    /// The table is the DEFAULT partition of this one: move its rows to new partitions
+    #[arg(long, value_name = "TABLE", add = complete::table())]
+    of: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -126,7 +129,7 @@ enum PartitionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Go on with a table whose rows are copied: follow its changes, and swap
+    /// Go on with a table whose changes are logged: copy the rows that are missing, and swap
     Swap {
         #[command(flatten)]
         of: TableArgs,
@@ -274,6 +277,7 @@ impl ShapeArgs {
         shape.ahead = self.ahead.unwrap_or(DEFAULT_AHEAD);
         shape.has_default = self.default_partition;
         shape.like.clone_from(&self.like);
+        shape.of.clone_from(&self.of);
         shape.check()?;
         Ok(shape)
     }

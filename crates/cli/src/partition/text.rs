@@ -11,9 +11,13 @@ pub(super) fn summary(moved: &Moved) -> String {
     let Moved { table, rows, leaves, old_table, seconds, locked_seconds, changes, .. } = moved;
     let size =
         format!("{} in {}", count(*rows, "row", "rows"), count(*leaves as u64, "leaf", "leaves"));
+    let what = match &moved.of {
+        Some(parent) => format!("partition {table} of {parent} is drained"),
+        None => format!("table {table} is partitioned"),
+    };
     let mut text = match moved.swapped {
         true => format!(
-            "table {table} is partitioned: {size} in {seconds:.2} s, others waited at most {:.0} ms",
+            "{what}: {size} in {seconds:.2} s, others waited at most {:.0} ms",
             1000.0 * locked_seconds
         ),
         false => {
@@ -25,7 +29,10 @@ pub(super) fn summary(moved: &Moved) -> String {
         text.push_str(&format!("\n  {followed} followed"));
     }
     text.push_str(&match moved.swapped {
-        true => format!("\n  the old table is {old_table}; drop it when it is no longer needed"),
+        true => {
+            let kind = if moved.of.is_some() { "partition" } else { "table" };
+            format!("\n  the old {kind} is {old_table}; drop it when it is no longer needed")
+        }
         false => format!("\n  to go on: pgsluice partition swap {table}"),
     });
     changes.iter().for_each(|change| text.push_str(&format!("\n  {change}")));

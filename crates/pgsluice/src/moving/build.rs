@@ -1,14 +1,18 @@
 //! Indexes and foreign keys, created after the rows are copied: first on the leaves, over several connections at once,
 //! then on the partitioned table, which adopts them.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use pgsluice_core::catalog::Relation;
+use tokio_postgres::Client;
 
 use super::branches::Branches;
+use super::hold::Hold;
 use super::patience::{LONGEST, patiently};
 use super::sql::ddl;
+use super::sql::definitions::INDEXES_IN;
 use super::sql::locks::lock_parents;
 use super::survey::{NewIndex, Survey};
 use super::table::ForeignKey;
@@ -18,20 +22,31 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
-/// Makes the tree complete, over up to `jobs` connections. While the table has other rows than the tree, foreign keys
-/// wait: they would keep others from deleting the rows that only the tree refers to.
+/// Makes the tree complete, over up to `jobs` connections. Leaves out the indexes that are there already. While the
+/// table has other rows than the tree, foreign keys wait: they would keep others from deleting the rows that only the
+/// tree refers to. `client` is a session without a transaction, so that it holds no locks.
 pub(super) async fn build(
-    survey: &Survey,
-    branches: &Branches,
+    hold: &Hold,
+    client: &Client,
     jobs: usize,
     target: &Target,
     control: &Control,
 ) -> Result<()> {
+    let Hold { survey, branches, .. } = hold;
+    let Survey { root, table, drain, .. } = survey;
     let leaves = branches.leaves();
     let has_keys = survey.log.is_none();
-    let mut of_leaves = Vec::new();
+    let built = client.query(INDEXES_IN, &[&table.relation.schema]).await?;
+    let built: HashSet<String> = built.iter().map(|row| row.get(0)).collect();
+    let mut of_leaves: Vec<Vec<Statement>> = match drain {
+        Some(drain) => {
+            let bounds = drain.bounds(root, client).await?;
+            bounds.into_iter().map(|sql| vec![bound(sql)]).collect()
+        }
+        None => Vec::new(),
+    };
     for (leaf, names) in leaves.iter().zip(&survey.leaf_indexes) {
-        let mut task = indexes(survey, leaf, names);
+        let mut task = indexes(survey, leaf, names, &built);
         if has_keys {
             task.extend(foreign_keys(survey, leaf).into_iter().flatten());
         }
@@ -40,10 +55,11 @@ pub(super) async fn build(
     of_leaves.retain(|task| !task.is_empty());
     control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
     statements::run(&of_leaves, jobs, target, control).await?;
-    let root = &survey.root;
-    let mut task = indexes_of_root(survey);
-    if has_keys {
-        task.extend(foreign_keys_of_root(survey, root));
+    let mut task = Vec::new();
+    // The leaves of a drained partition are taken out of the tree.
+    if drain.is_none() {
+        task.extend(indexes_of_root(survey, &built));
+        task.extend(has_keys.then(|| foreign_keys_of_root(survey, root)).into_iter().flatten());
     }
     // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
     task.push(Statement {
@@ -85,6 +101,10 @@ pub(super) async fn complete_foreign_keys(
     Ok(())
 }
 
+fn bound(sql: String) -> Statement {
+    Statement { sql, what: "the bounds of the new partitions".to_owned(), is_index: false }
+}
+
 async fn complete(
     survey: &Survey,
     task: Vec<Statement>,
@@ -98,23 +118,29 @@ async fn complete(
     completed
 }
 
-fn indexes(survey: &Survey, leaf: &Relation, names: &[String]) -> Vec<Statement> {
+fn indexes(
+    survey: &Survey,
+    leaf: &Relation,
+    names: &[String],
+    built: &HashSet<String>,
+) -> Vec<Statement> {
     let label = leaf.label();
     let statement = |(new, name): (&NewIndex, &String)| Statement {
         sql: new.index.create(leaf, name),
         what: format!("index {} on {label}", new.index.name),
         is_index: true,
     };
-    survey.indexes.iter().zip(names).map(statement).collect()
+    let missing = survey.indexes.iter().zip(names).filter(|(_, name)| !built.contains(*name));
+    missing.map(statement).collect()
 }
 
-fn indexes_of_root(survey: &Survey) -> Vec<Statement> {
+fn indexes_of_root(survey: &Survey, built: &HashSet<String>) -> Vec<Statement> {
     let statement = |new: &NewIndex| Statement {
         sql: new.index.create(&survey.root, &new.new),
         what: format!("index {} on {}", new.index.name, survey.root.label()),
         is_index: false,
     };
-    survey.indexes.iter().map(statement).collect()
+    survey.indexes.iter().filter(|new| !built.contains(&new.new)).map(statement).collect()
 }
 
 /// Returns two statements for each foreign key of a leaf: one adds it, and one checks the rows.

@@ -1,11 +1,13 @@
 //! Following: what was changed in the table since it was copied is changed in the tree.
 
+use std::cell::Cell;
+use std::ops::Range;
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
 use super::log::Watched;
-use super::sql::follow::{AS_BEFORE, BEGIN, BY_INDEX};
+use super::sql::follow::{AS_BEFORE, BEGIN, BY_INDEX, truncate};
 use super::sql::log::{CAP, Log};
 use super::survey::Survey;
 use crate::control::Control;
@@ -20,6 +22,13 @@ const BATCH: i64 = 20_000;
 /// The number of entries that are few enough to be taken under the lock of the swap.
 pub(super) const FEW: i64 = 500;
 
+/// The number of entries after which the trigger writes to the other table.
+const TURN: i64 = 100_000;
+
+/// The number of attempts to truncate a table of entries, and the pause between them.
+const ATTEMPTS: usize = 10;
+const REST: Duration = Duration::from_millis(20);
+
 /// Applies the changes of a table to the tree.
 pub(super) struct Follower<'a> {
     pub(super) log: &'a Log,
@@ -27,6 +36,19 @@ pub(super) struct Follower<'a> {
     link: &'a Link,
     /// The facts that must not have changed since logging began.
     pub(super) watched: Watched,
+    turn: Cell<Turn>,
+}
+
+/// Which table of entries the trigger writes to.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    is_second: bool,
+    /// The number of the last entry before the turn.
+    since: i64,
+    /// Whether the other table has no entries, and no space that they have taken.
+    is_other_free: bool,
+    /// The last entry that the trigger takes.
+    cap: i64,
 }
 
 impl<'a> Follower<'a> {
@@ -40,7 +62,8 @@ impl<'a> Follower<'a> {
     ) -> Result<Self> {
         link.client.batch_execute(&log.batch()).await?;
         let watched = log.begin(link, &survey.table, max_lock, control).await?;
-        Ok(Self { log, survey, link, watched })
+        let turn = Turn { is_second: false, since: 0, is_other_free: true, cap: CAP };
+        Ok(Self { log, survey, link, watched, turn: Cell::new(turn) })
     }
 
     /// Goes on with a log that was begun by another session.
@@ -51,7 +74,9 @@ impl<'a> Follower<'a> {
         watched: Watched,
     ) -> Result<Self> {
         link.client.batch_execute(&log.batch()).await?;
-        Ok(Self { log, survey, link, watched })
+        // The next transaction lets the trigger write to a table that is known.
+        let turn = Turn { is_second: false, since: 0, is_other_free: false, cap: 0 };
+        Ok(Self { log, survey, link, watched, turn: Cell::new(turn) })
     }
 
     /// Refuses to go on if a change may not have been logged. Returns the number of the last entry.
@@ -59,30 +84,38 @@ impl<'a> Follower<'a> {
         self.log.check(&self.link.client, self.survey.table.oid, &self.watched).await
     }
 
-    /// Returns the number of the entry behind the first `size` entries; `None` if there are fewer.
-    pub(super) async fn bound(&self, size: i64) -> Result<Option<i64>> {
-        let row = self.link.client.query_opt(&self.log.bound(), &[&size]).await?;
+    /// Refuses to go on with a copy by pages if rows are in other pages now.
+    pub(super) async fn check_pages(&self) -> Result<()> {
+        self.log.check_pages(&self.link.client, self.survey.table.oid, &self.watched).await
+    }
+
+    /// Returns the number of the entry behind the first `size` entries from number `low` on; `None` if there are fewer.
+    pub(super) async fn bound(&self, size: i64, low: i64) -> Result<Option<i64>> {
+        let row = self.link.client.query_opt(&self.log.bound(), &[&size, &low]).await?;
         Ok(row.map(|row| row.get(0)))
     }
 
     /// Follows until little is left. Returns the number of changed rows.
     pub(super) async fn catch_up(&self, control: &Control) -> Result<u64> {
-        let (mut changed, mut size) = (0, BATCH);
-        let mut cap = CAP;
+        // An entry can become visible after one with a larger number. Those that were missed are taken with the last ones.
+        let (mut changed, mut size, mut low) = (0, BATCH, 0);
         loop {
-            let passing = self.transaction(size, &mut cap);
+            let passing = self.transaction(size, low);
             match self.link.canceller.unless_stopped(control, passing).await {
                 Ok(pass) => {
                     changed += pass.rows;
                     if pass.is_last {
+                        self.free(control).await?;
                         return Ok(changed);
                     }
                     size = BATCH;
+                    low = pass.bound.unwrap_or(0);
                 }
                 // Two rows that exchanged a unique value must be looked at together.
                 Err(error) if is(&error, &SqlState::UNIQUE_VIOLATION) && size < CAP => {
                     self.link.client.batch_execute(ROLLBACK).await?;
                     size = size.saturating_mul(8);
+                    low = 0;
                 }
                 Err(error) => {
                     let label = self.survey.table.relation.label();
@@ -94,26 +127,27 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// One transaction, which takes some `size` entries.
-    async fn transaction(&self, size: i64, cap: &mut i64) -> Result<Pass> {
+    /// One transaction, which takes some `size` entries from number `low` on.
+    async fn transaction(&self, size: i64, low: i64) -> Result<Pass> {
         let client = &self.link.client;
         client.batch_execute(BEGIN).await?;
         let last = self.check().await?;
-        let bound = self.bound(size).await?;
-        let rows = self.pass(bound).await?;
-        if last > *cap - CAP / 2 {
-            *cap = last + CAP;
-            client.batch_execute(&self.log.raise(*cap)).await?;
+        let bound = self.bound(size, low).await?;
+        let rows = self.pass(bound.map(|bound| low..bound)).await?;
+        let turn = self.next_turn(last);
+        if let Some(Turn { is_second, cap, .. }) = turn {
+            client.batch_execute(&self.log.write_to(self.table(is_second), cap)).await?;
         }
         client.batch_execute(COMMIT).await?;
-        Ok(Pass { rows, is_last: bound.is_none() && rows <= FEW as u64 })
+        self.turn.set(turn.unwrap_or(self.turn.get()));
+        Ok(Pass { rows, bound, is_last: bound.is_none() && rows <= FEW as u64 })
     }
 
-    /// Follows the entries before number `bound`, or all. Returns the number of rows in the batch.
-    pub(super) async fn pass(&self, bound: Option<i64>) -> Result<u64> {
+    /// Follows the entries with these numbers, or all. Returns the number of rows in the batch.
+    pub(super) async fn pass(&self, numbers: Option<Range<i64>>) -> Result<u64> {
         let Self { log, survey, .. } = self;
         let client = &self.link.client;
-        let rows = client.execute(&log.take(bound), &[]).await?;
+        let rows = client.execute(&log.take(numbers.as_ref()), &[]).await?;
         if rows == 0 {
             return Ok(0);
         }
@@ -124,6 +158,54 @@ impl<'a> Follower<'a> {
         statements.extend([AS_BEFORE, IMMEDIATE].map(str::to_owned));
         client.batch_execute(&statements.join("; ")).await?;
         Ok(rows)
+    }
+
+    fn table(&self, is_second: bool) -> &str {
+        if is_second { &self.log.second } else { &self.log.name }
+    }
+
+    /// Returns how the trigger is to go on when the log has an entry with number `last`, if otherwise than before.
+    fn next_turn(&self, last: i64) -> Option<Turn> {
+        let mut turn = self.turn.get();
+        let is_due = turn.is_other_free && last - turn.since >= TURN;
+        if is_due {
+            turn = Turn { is_second: !turn.is_second, since: last, is_other_free: false, ..turn };
+        }
+        let is_near = last > turn.cap - CAP / 2;
+        if is_near {
+            turn.cap = last + CAP;
+        }
+        (is_due || is_near).then_some(turn)
+    }
+
+    /// Truncates the table that the trigger does not write to, unless it has entries, or sessions go on using it.
+    async fn free(&self, control: &Control) -> Result<()> {
+        let mut turn = self.turn.get();
+        for _ in 0..ATTEMPTS {
+            if turn.is_other_free {
+                break;
+            }
+            let truncating = self.truncate(self.table(!turn.is_second));
+            turn.is_other_free = self.link.canceller.unless_stopped(control, truncating).await?;
+            self.turn.set(turn);
+            tokio::time::sleep(REST).await;
+        }
+        Ok(())
+    }
+
+    /// Truncates one of the tables of entries; returns false if it has entries, or a session uses it.
+    async fn truncate(&self, table: &str) -> Result<bool> {
+        let client = &self.link.client;
+        let [lock, is_empty] = Log::claim(table);
+        if let Err(error) = client.batch_execute(&lock).await {
+            client.batch_execute(ROLLBACK).await?;
+            let is_locked = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+            return if is_locked { Ok(false) } else { Err(error.into()) };
+        }
+        let is_empty: bool = client.query_one(&is_empty, &[]).await?.get(0);
+        let end = if is_empty { truncate(table) } else { ROLLBACK.to_owned() };
+        client.batch_execute(&end).await?;
+        Ok(is_empty)
     }
 }
 
@@ -144,5 +226,7 @@ fn is(error: &Error, state: &SqlState) -> bool {
 /// The outcome of one transaction.
 struct Pass {
     rows: u64,
+    /// The number of the first entry that was not taken; `None` if all were.
+    bound: Option<i64>,
     is_last: bool,
 }

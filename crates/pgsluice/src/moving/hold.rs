@@ -69,9 +69,14 @@ impl Hold {
             if *is_offline {
                 // Obstacles are found before other sessions have to wait.
                 client.batch_execute(LOOK).await?;
-                Survey::make(client, table, shape, *widens_keys, true).await?.check()?;
+                let survey = Survey::make(client, table, shape, *widens_keys, true).await?;
+                survey.check()?;
                 client.batch_execute(END_LOOK).await?;
-                client.batch_execute(&lock_shared(&relation)).await?;
+                // Writers lock the parent first.
+                let parent = survey.drain.iter().map(|drain| &drain.parent);
+                for table in parent.chain([&relation]) {
+                    client.batch_execute(&lock_shared(table)).await?;
+                }
                 if super::table::find(client, table).await?.0 != oid {
                     return Err(replaced(&relation));
                 }

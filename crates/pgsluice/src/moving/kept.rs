@@ -1,15 +1,16 @@
-//! A move whose rows are copied, as the ledger keeps it. Another process can go on with it.
+//! A move whose changes are logged, as the ledger keeps it. Another process can go on with it.
 
 use pgsluice_core::catalog::Relation;
 use serde::{Deserialize, Serialize};
 
 use super::Move;
 use super::branches::Branches;
+use super::hold::Hold;
 use super::log::Watched;
 use super::survey::Survey;
 use crate::counts::summary::{Fallback, Summary};
 
-/// The state of a move after the copy.
+/// The state of a move.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Kept {
     /// The shape that the user asked for. If another version spells it differently, that version copies again.
@@ -17,11 +18,21 @@ pub(super) struct Kept {
     pub(super) survey: Survey,
     pub(super) branches: Branches,
     pub(super) watched: Watched,
-    pub(super) copied: Copied,
+    #[serde(flatten)]
+    pub(super) filled: Filled,
+}
+
+/// How far the tree is filled.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(super) struct Filled {
+    /// The outcome of the copy, if it has ended.
+    pub(super) copied: Option<Copied>,
+    /// Whether the indexes are built.
+    pub(super) is_built: bool,
 }
 
 /// The outcome of the load that has copied the rows.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(super) struct Copied {
     pub(super) rows: u64,
     pub(super) fallbacks: Vec<Fallback>,
@@ -46,16 +57,12 @@ impl Kept {
     }
 
     /// Returns the state as JSON.
-    pub(super) fn write(
-        it: &Move,
-        survey: &Survey,
-        branches: &Branches,
-        watched: &Watched,
-        copied: &Copied,
-    ) -> String {
-        let asked = asked(it);
+    pub(super) fn write(it: &Move, hold: &Hold, watched: &Watched, filled: &Filled) -> String {
+        let Hold { survey, branches, .. } = hold;
+        let Filled { copied, is_built } = filled;
         serde_json::json!({
-            "asked": asked, "survey": survey, "branches": branches, "watched": watched, "copied": copied,
+            "asked": asked(it), "survey": survey, "branches": branches, "watched": watched,
+            "copied": copied, "is_built": is_built,
         })
         .to_string()
     }
@@ -64,7 +71,7 @@ impl Kept {
 impl Copied {
     pub(super) fn of(summary: Summary) -> Self {
         Self {
-            rows: summary.rows_loaded,
+            rows: summary.rows_loaded + summary.rows_already_loaded,
             fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },
             notes: summary.notes,
             warnings: summary.warnings,

@@ -63,13 +63,13 @@ impl Log {
             names.free(&table.schema, &format!("{}{suffix}", &name[..end.unwrap_or(0)]))
         };
         let log = free("_log");
-        let beside = |suffix: &str| {
-            Relation { schema: log.schema.clone(), name: log.name.clone() + suffix }.to_string()
-        };
+        let mut beside =
+            |suffix: &str| names.free(&log.schema, &format!("{}{suffix}", log.name)).to_string();
         Ok(Some(Self {
             table: table.to_string(),
             label: table.label(),
             name: log.to_string(),
+            second: beside("_second"),
             truncated: truncated(&log),
             seq: beside("_seq"),
             void: beside("_void"),
@@ -124,6 +124,15 @@ impl Log {
             return Err(self.incomplete("It was rewritten, and its columns were altered."));
         }
         Ok(last)
+    }
+
+    /// Refuses to go on with a copy by pages if rows are in other pages now.
+    pub(super) async fn check_pages(&self, client: &Client, oid: Oid, was: &Watched) -> Result<()> {
+        let (now, _) = self.look(client, oid).await?;
+        match now.filenode == was.filenode {
+            true => Ok(()),
+            false => Err(self.incomplete("It was rewritten before all rows were copied.")),
+        }
     }
 
     fn incomplete(&self, why: &str) -> Error {

@@ -23,8 +23,10 @@
 //! and the swap refuses a log that may be incomplete. The tree is dropped when a move fails; if that fails too, the ledger
 //! has a record of it, and the next move of the table or [`abort`] drops it.
 
+mod bounds;
 mod branches;
 mod build;
+mod drain;
 mod follow;
 mod hold;
 mod kept;
@@ -46,7 +48,7 @@ use serde::Serialize;
 
 use self::hold::Hold;
 use self::kept::Kept;
-use self::record::Record;
+use self::record::{Left, Record};
 pub use self::record::{abort, list};
 pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
@@ -128,7 +130,7 @@ pub struct MovePlan {
     pub bytes: u64,
     /// Bytes of its indexes, which the tree needs as well.
     pub index_bytes: u64,
-    /// The number of leaves, or 0 if there are obstacles.
+    /// The number of leaves that are created, apart from the DEFAULT partition if one is drained; 0 if there are obstacles.
     pub leaves: usize,
     /// The obstacles, each with the next step.
     pub obstacles: Vec<[String; 2]>,
@@ -145,9 +147,12 @@ pub struct MovePlan {
 pub struct Moved {
     /// The table.
     pub table: String,
+    /// The partitioned table whose DEFAULT partition it was; `None` if it has become partitioned itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// The rows that were copied.
     pub rows: u64,
-    /// The number of leaves.
+    /// The number of leaves, apart from the DEFAULT partition if one was drained.
     pub leaves: usize,
     /// The new name of the original table.
     pub old_table: String,
@@ -205,7 +210,7 @@ impl Move {
                 let (mut leaves, mut ddl) = (0, Vec::new());
                 if survey.obstacles.is_empty() {
                     let branches = survey.branches(shape, &link.client).await?;
-                    leaves = branches.leaves().len();
+                    leaves = survey.count(&branches);
                     ddl = survey.ddl(&branches, &link.client).await?;
                 }
                 Ok(MovePlan::new(survey, leaves, ddl))
@@ -224,17 +229,18 @@ impl Move {
         let began = Instant::now();
         // Its sessions live as long as it does.
         let runtime = runtime()?;
-        let Some(kept) = runtime.block_on(record::clean(self, control))? else {
+        let Some(left) = runtime.block_on(record::clean(self, control))? else {
             let hold = Hold::take(self, &runtime, control)?;
             let record = runtime.block_on(Record::create(self, &hold, control))?;
             let moved = self.begin(&hold, &record, &runtime, control);
             return self.ended(moved, hold, &record, &runtime, began);
         };
-        let Kept { survey, branches, watched, copied, .. } = kept;
+        let Left { kept: Kept { survey, branches, watched, filled, .. }, load } = left;
         let hold = runtime.block_on(Hold::take_over(self, survey, branches, control))?;
-        let record = runtime.block_on(Record::take_over(self, &hold.survey.table, control))?;
-        let moved = self.go_on(&hold, &record, watched, &runtime, control);
-        self.ended(moved.map(|swapped| (copied, swapped)), hold, &record, &runtime, began)
+        let taking = Record::take_over(self, &hold.survey.table, load, control);
+        let record = runtime.block_on(taking)?;
+        let moved = self.go_on(&hold, &record, (watched, filled), &runtime, control);
+        self.ended(moved, hold, &record, &runtime, began)
     }
 }
 
@@ -244,6 +250,12 @@ impl Move {
             return Err(Error::new(
                 Kind::Usage,
                 Words::from("") + option("until") + " cannot be used with " + option("offline"),
+            ));
+        }
+        if self.shape.of.is_some() && self.widens_keys {
+            return Err(Error::new(
+                Kind::Usage,
+                Words::from("") + option("widen-keys") + " cannot be used with " + option("of"),
             ));
         }
         if self.goes_on { Ok(()) } else { self.shape.check() }

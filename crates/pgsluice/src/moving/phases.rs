@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::follow::{Follower, explain};
 use super::hold::Hold;
-use super::kept::{Copied, Kept};
+use super::kept::{Copied, Filled, Kept};
 use super::log::Watched;
 use super::record::Record;
 use super::survey::Survey;
@@ -36,49 +36,99 @@ impl Move {
             let beginning = Follower::begin(log, survey, &hold.link, self.max_lock, control);
             runtime.block_on(beginning).map(Some)
         })?;
+        runtime.block_on(self.keep(hold, record, follower.as_ref(), &Filled::default()))?;
         failpoint("moving::logged");
-        let load = Load::new(self.job(survey), self.target.clone());
-        let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain));
-        let copied = Copied::of(loaded?);
+        self.fill(hold, record, (follower.as_ref(), Filled::default()), runtime, control)
+    }
+
+    /// Goes on with the tree of another process.
+    pub(super) fn go_on(
+        &self,
+        hold: &Hold,
+        record: &Record<'_>,
+        (watched, filled): (Watched, Filled),
+        runtime: &Runtime,
+        control: &Arc<Control>,
+    ) -> Result<(Copied, Swapped)> {
+        let Hold { link, survey, .. } = hold;
+        let follower = runtime.block_on(async {
+            match &survey.log {
+                Some(log) => Follower::go_on(log, survey, link, watched).await.map(Some),
+                None => Ok(None),
+            }
+        })?;
+        let is_begun = filled.copied.is_none();
+        let pages = follower.as_ref().filter(|_| is_begun);
+        pages.map_or(Ok(()), |follower| runtime.block_on(follower.check_pages()))?;
+        self.fill(hold, record, (follower.as_ref(), filled), runtime, control)
+    }
+
+    /// Does what is left: copies, builds, follows, and swaps.
+    fn fill(
+        &self,
+        hold: &Hold,
+        record: &Record<'_>,
+        (follower, filled): (Option<&Follower<'_>>, Filled),
+        runtime: &Runtime,
+        control: &Arc<Control>,
+    ) -> Result<(Copied, Swapped)> {
+        let Filled { copied, is_built } = filled;
+        let copied = match copied {
+            Some(copied) => copied,
+            None => self.copy(hold, record, follower, runtime, control)?,
+        };
         failpoint("moving::copied");
+        let mut filled = Filled { copied: Some(copied), is_built };
         let swapped = lock_watch::watched(&self.target, control, || {
             runtime.block_on(async {
-                let Hold { survey, branches, .. } = hold;
-                record.advance("index").await?;
-                build::build(survey, branches, self.speed.jobs, &self.target, control).await?;
-                if let Some(Follower { log, watched, .. }) = &follower {
-                    let state = Kept::write(self, survey, branches, watched, &copied);
-                    record.keep(log, &state).await?;
+                if !is_built {
+                    self.keep(hold, record, follower, &filled).await?;
+                    record.advance("index").await?;
+                    build::build(hold, &record.client, self.speed.jobs, &self.target, control)
+                        .await?;
+                    filled.is_built = true;
+                    self.keep(hold, record, follower, &filled).await?;
                 }
                 failpoint("moving::built");
                 if self.until == Some(Until::Copy) {
                     return Ok(Swapped::default());
                 }
-                self.finish(hold, record, follower.as_ref(), control).await
+                self.finish(hold, record, follower, control).await
             })
         })?;
-        Ok((copied, swapped))
+        Ok((filled.copied.unwrap_or_default(), swapped))
     }
 
-    /// Goes on with a tree that has the rows and the indexes.
-    pub(super) fn go_on(
+    /// Copies the rows, or those that an interrupted copy has not copied.
+    fn copy(
         &self,
         hold: &Hold,
         record: &Record<'_>,
-        watched: Watched,
+        follower: Option<&Follower<'_>>,
         runtime: &Runtime,
-        control: &Control,
-    ) -> Result<Swapped> {
-        let Hold { link, survey, .. } = hold;
-        lock_watch::watched(&self.target, control, || {
-            runtime.block_on(async {
-                let follower = match &survey.log {
-                    Some(log) => Some(Follower::go_on(log, survey, link, watched).await?),
-                    None => None,
-                };
-                self.finish(hold, record, follower.as_ref(), control).await
-            })
-        })
+        control: &Arc<Control>,
+    ) -> Result<Copied> {
+        let load = Load::new(self.job(&hold.survey, &record.load), self.target.clone());
+        let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain))?;
+        // A table that was rewritten between two copies has its rows in other places.
+        if loaded.rows_already_loaded > 0
+            && let Some(follower) = follower
+        {
+            runtime.block_on(follower.check_pages())?;
+        }
+        Ok(Copied::of(loaded))
+    }
+
+    /// Lets another process go on from here, if changes are logged.
+    async fn keep(
+        &self,
+        hold: &Hold,
+        record: &Record<'_>,
+        follower: Option<&Follower<'_>>,
+        filled: &Filled,
+    ) -> Result<()> {
+        let Some(Follower { log, watched, .. }) = follower else { return Ok(()) };
+        record.keep(log, &Kept::write(self, hold, watched, filled)).await
     }
 
     /// Returns the outcome, and drops what a failed move has created.
@@ -99,9 +149,10 @@ impl Move {
         let Hold { survey, branches, .. } = &hold;
         Ok(Moved {
             table: survey.table.relation.label(),
+            of: survey.drain.as_ref().map(|drain| drain.parent.label()),
             rows: copied.rows,
             rows_followed: followed,
-            leaves: branches.leaves().len(),
+            leaves: survey.count(branches),
             old_table: survey.old.label(),
             swapped: is_done,
             seconds: began.elapsed().as_secs_f64(),
@@ -135,11 +186,7 @@ impl Move {
             return Ok(Swapped { followed, ..Swapped::default() });
         }
         record.advance("swap").await?;
-        let keys = match follower {
-            None => Vec::new(),
-            Some(_) => build::add_foreign_keys(survey, branches),
-        };
-        let swap = Swap::prepare(survey, link, self.max_lock, follower, keys).await?;
+        let swap = Swap::prepare((survey, branches), link, self.max_lock, follower).await?;
         let mut swapped = swap.run(control, &record.forget()).await?;
         record.done();
         swapped.followed += followed;
@@ -170,18 +217,27 @@ impl Move {
         follower.catch_up(control).await
     }
 
-    /// Returns the load that copies the rows.
-    fn job(&self, survey: &Survey) -> Job {
+    /// Returns the load that copies the rows. The ledger has it by the name `id`.
+    fn job(&self, survey: &Survey, id: &str) -> Job {
         let mut job = Job::new(survey.root.to_string());
         let own = &survey.table.relation;
-        let filter = survey.log.as_ref().map(|log| log.not_logged(&quoted(&own.name)));
-        job.input =
-            InputOptions::of_relation(Relation { filter, ..Relation::new(own.to_string()) });
+        let relation = Relation::new(own.to_string());
         job.speed = self.speed.clone();
         job.safety.self_test = self.self_test;
         job.target.is_scratch = true;
-        // Without the lock the rows are of no use, so there is nothing to resume.
-        job.safety.ledger = None;
+        match &survey.log {
+            Some(log) => {
+                let filter = Some(log.not_logged(&quoted(&own.name)));
+                job.input = InputOptions::of_changing(Relation { filter, ..relation });
+                job.safety.ledger = Some(self.ledger.clone());
+                job.safety.load_id = Some(id.to_owned());
+            }
+            None => {
+                job.input = InputOptions::of_relation(relation);
+                // Without the lock the rows are of no use, so there is nothing to resume.
+                job.safety.ledger = None;
+            }
+        }
         job
     }
 }

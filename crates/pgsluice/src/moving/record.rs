@@ -19,7 +19,7 @@ use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result, Words, command};
 use crate::ledger::Run;
 use crate::ledger::sql::moves::{LOCK, MoveEntry};
-use crate::ledger::sql::{Access, Schema};
+use crate::ledger::sql::{Access, Participant, Schema};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS, ROLLBACK};
@@ -34,6 +34,9 @@ const REST: Duration = Duration::from_secs(2);
 /// The number of attempts to drop.
 const ATTEMPTS: usize = 30;
 
+/// The most characters of a table's name in the name of the load that copies its rows.
+const LONGEST_LABEL: usize = 100;
+
 /// A move in the ledger.
 pub(super) struct Record<'a> {
     target: &'a Target,
@@ -41,15 +44,23 @@ pub(super) struct Record<'a> {
     relation: Oid,
     /// The table, for messages.
     label: String,
+    /// The load that copies the rows, by its name in the ledger.
+    pub(super) load: String,
     stage: Cell<Stage>,
-    /// The session that has written it.
-    client: Client,
+    /// The session that has written it, without a transaction.
+    pub(super) client: Client,
+}
+
+/// An unfinished move, and the name of the load that copies the rows.
+pub(super) struct Left {
+    pub(super) kept: Kept,
+    pub(super) load: String,
 }
 
 /// How far a move has come, which decides what remains of it after an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The rows are not all there.
+    /// Changes are not logged.
     Begun,
     /// Another process can go on.
     Kept,
@@ -64,15 +75,18 @@ impl<'a> Record<'a> {
         let schema = Schema::new(&it.ledger);
         let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
         let ddl = survey.ddl(&hold.branches, &hold.link.client).await?;
+        let (run, label) = (Run::new(), survey.table.relation.label());
+        let plain: String = label.chars().filter(|c| !c.is_control()).take(LONGEST_LABEL).collect();
+        let load = format!("partition {plain} {}", run.token);
         let creating = async {
             let client = &link.client;
             client.batch_execute(DEPARSE_SETTINGS).await?;
             schema.make(client, Access::Write).await?;
             let own = survey.table.relation.to_string();
-            let label = survey.table.relation.label();
             let (root, log) = (survey.root.to_string(), survey.log.as_ref());
             let log = log.map(|log| log.name.as_str());
-            let record = schema.record_move(&own, &label, &root, log, &Run::new());
+            let by = (log, log.map(|_| load.as_str()));
+            let record = schema.record_move(&own, &label, &root, by, &run);
             let begin = [BEGIN, OWN_TABLESPACE].map(str::to_owned);
             let statements = begin.into_iter().chain(ddl).chain([record]);
             client.batch_execute(&statements.collect::<Vec<_>>().join(";\n")).await.map_err(
@@ -86,13 +100,17 @@ impl<'a> Record<'a> {
             Ok(())
         };
         link.canceller.unless_stopped(control, creating).await?;
-        let (relation, label) = (survey.table.oid, survey.table.relation.label());
-        let stage = Cell::new(Stage::Begun);
-        Ok(Self { target: &it.target, schema, relation, label, stage, client: link.client })
+        let (relation, stage) = (survey.table.oid, Cell::new(Stage::Begun));
+        Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
     }
 
     /// Goes on with the record of another process.
-    pub(super) async fn take_over(it: &'a Move, table: &Table, control: &Control) -> Result<Self> {
+    pub(super) async fn take_over(
+        it: &'a Move,
+        table: &Table,
+        load: String,
+        control: &Control,
+    ) -> Result<Self> {
         let (relation, label) = (table.oid, table.relation.label());
         let schema = Schema::new(&it.ledger);
         let link = control.stop.unless_stopped(connect::open(&it.target)).await?;
@@ -100,7 +118,7 @@ impl<'a> Record<'a> {
         schema.make(&link.client, Access::Write).await?;
         link.client.batch_execute(&schema.take_over_move(relation, &Run::new())).await?;
         let stage = Cell::new(Stage::Kept);
-        Ok(Self { target: &it.target, schema, relation, label, stage, client: link.client })
+        Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
     }
 
     /// Keeps the state from which another process can go on, beside `log`.
@@ -135,7 +153,7 @@ impl<'a> Record<'a> {
             return error;
         }
         let is_kept = self.stage.get() == Stage::Kept;
-        if is_kept && matches!(error.kind(), Kind::Interrupted | Kind::Connection) {
+        if is_kept && is_passing(&error) {
             return error
                 .with_detail(
                     "The rows that were copied are kept, and changes of the table are logged.",
@@ -164,8 +182,16 @@ impl<'a> Record<'a> {
     }
 }
 
+/// Whether the same move may succeed later: it was stopped, or the connection, the resources or an administrator of the
+/// server have ended it.
+fn is_passing(error: &Error) -> bool {
+    let class = error.sqlstate().and_then(|state| state.get(..2));
+    matches!(error.kind(), Kind::Interrupted | Kind::Connection)
+        || matches!(class, Some("08" | "53" | "57" | "58"))
+}
+
 /// Drops what an earlier move of the table has left, or returns it if `it` can go on with it.
-pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Kept>> {
+pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> {
     let cleaning = async {
         let client = connect::connect(&it.target).await?;
         let (oid, relation) = super::table::find(&client, &it.table).await?;
@@ -173,8 +199,10 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Kept>> 
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let moves = schema.moves(&client).await?;
         let left = moves.iter().find(|left| left.relation == oid);
-        let state = left.filter(|left| left.can_go_on()).and_then(|left| left.state.as_deref());
-        let kept = state.and_then(|state| Kept::read(state, it));
+        let kept = left.filter(|left| left.can_go_on()).and_then(|left| {
+            let kept = Kept::read(left.state.as_deref()?, it)?;
+            Some(Left { kept, load: left.load.clone()? })
+        });
         if it.goes_on && kept.is_none() {
             let message = format!("no rows of table {} are kept by this version", relation.label());
             return Err(Error::new(Kind::Usage, message).with_sqlstate("55000").with_hint(
@@ -252,7 +280,9 @@ pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
 /// Drops the tree and the log of an unfinished move, removes its record, and commits. Tries again while others hold locks.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
-    let end = [schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()];
+    let load = left.load.as_deref().map(|load| Participant::new(schema, load).forget());
+    let end =
+        load.into_iter().chain([schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()]);
     let statements: Vec<String> = begin.chain(left.drops.iter().cloned()).chain(end).collect();
     let statements = statements.join("; ");
     for _ in 1..ATTEMPTS {

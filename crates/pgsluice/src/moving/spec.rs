@@ -42,6 +42,8 @@ pub struct Shape {
     pub has_default: bool,
     /// A partitioned table whose keys and bounds are taken over.
     pub like: Option<String>,
+    /// The partitioned table whose DEFAULT partition is drained into new partitions; `levels` is empty then.
+    pub of: Option<String>,
 }
 
 /// The partition key of one level.
@@ -63,12 +65,25 @@ impl Shape {
             ahead: DEFAULT_AHEAD,
             has_default: false,
             like: None,
+            of: None,
         }
     }
 
     /// Takes the keys and bounds of a partitioned table.
     pub fn like(tree: impl Into<String>) -> Self {
         Self { like: Some(tree.into()), ..Self::by([]) }
+    }
+
+    /// Takes new partitions of `tree`, for rows of its DEFAULT partition. `step` is the width of ranges.
+    ///
+    /// ```
+    /// use pgsluice::moving::Shape;
+    ///
+    /// Shape::drain("orders", Some("month".to_owned())).check()?;
+    /// # Ok::<(), pgsluice::Error>(())
+    /// ```
+    pub fn drain(tree: impl Into<String>, step: Option<String>) -> Self {
+        Self { of: Some(tree.into()), step, ..Self::by([]) }
     }
 
     /// Refuses options that make no sense.
@@ -80,14 +95,23 @@ impl Shape {
         let usage = |message: Words| Err(Error::new(Kind::Usage, message));
         let has = |strategy| self.levels.iter().filter(|level| level.strategy == strategy).count();
         let [ranges, lists, hashes] = [Strategy::Range, Strategy::List, Strategy::Hash].map(has);
+        let describes = !self.levels.is_empty()
+            || self.leaves.is_some()
+            || self.has_default
+            || self.ahead != DEFAULT_AHEAD;
+        if self.of.is_some() {
+            return match describes || self.like.is_some() {
+                true => usage(option("of") + " can only be used with " + option("step")),
+                false => Ok(()),
+            };
+        }
         if self.like.is_some() {
-            let others = !self.levels.is_empty() || self.step.is_some() || self.leaves.is_some();
-            if others || self.has_default || self.ahead != DEFAULT_AHEAD {
-                return usage(
-                    option("like") + " cannot be used with options that describe partitions",
-                );
-            }
-            return Ok(());
+            return match describes || self.step.is_some() {
+                true => {
+                    usage(option("like") + " cannot be used with options that describe partitions")
+                }
+                false => Ok(()),
+            };
         }
         if self.levels.is_empty() {
             let error = Error::new(Kind::Usage, "no partition key given");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
 use super::branches::{Branches, key_columns};
+use super::drain::Drain;
 use super::kept::RelationName;
 use super::spec::Shape;
 use super::sql::ddl;
@@ -22,6 +23,8 @@ use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Survey {
     pub(super) table: Table,
+    /// The parent, if the table is a DEFAULT partition that is drained.
+    pub(super) drain: Option<Drain>,
     pub(super) indexes: Vec<NewIndex>,
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) identities: Vec<(Identity, String)>,
@@ -72,10 +75,14 @@ impl Survey {
         is_offline: bool,
     ) -> Result<Self> {
         let (oid, relation) = find(client, name).await?;
-        let key = key_columns(shape, client).await?;
+        let drain = Drain::find(client, shape, (oid, &relation)).await?;
+        let key = match &drain {
+            Some(drain) => Some(vec![drain.column.clone()]),
+            None => key_columns(shape, client).await?,
+        };
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let table = Table::read(client, oid, relation).await?;
-        let mut obstacles = obstacles_of(&table, client).await?;
+        let mut obstacles = obstacles_of(&table, drain.is_some(), client).await?;
 
         let schema = table.relation.schema.clone();
         let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
@@ -88,7 +95,10 @@ impl Survey {
         let mut indexes = Vec::new();
         for mut index in table.indexes(client, key.as_deref().unwrap_or_default()).await? {
             let was = index.definition.clone();
-            let obstacle = key_obstacle(&table, &index, key.is_some(), widens);
+            let obstacle = match &drain {
+                Some(_) => own_key(&index),
+                None => key_obstacle(&table, &index, key.is_some(), widens),
+            };
             let widened = if obstacle.is_some() { None } else { index.widen() };
             obstacles.extend(obstacle);
             if widened.is_some() {
@@ -114,12 +124,16 @@ impl Survey {
             obstacles.extend(log.is_none().then(no_key));
         }
         let foreign_keys = table.foreign_keys(client).await?;
+        if drain.is_some() && !is_offline {
+            obstacles.extend(foreign_keys.iter().map(late_check));
+        }
         changes.extend(foreign_keys.iter().map(|ForeignKey { name, .. }| {
             let old = &old.name;
             format!("{old} keeps foreign key {name}: rows that it refers to can be deleted after {old} is dropped")
         }));
         Ok(Self {
             table,
+            drain,
             indexes,
             foreign_keys,
             identities,
@@ -137,16 +151,26 @@ impl Survey {
     pub(super) async fn branches(&mut self, shape: &Shape, client: &Client) -> Result<Branches> {
         // Bounds are computed in the session's own time zone, everything else is deparsed in UTC.
         client.batch_execute(&[RESET_SETTINGS, steps::SESSION].join(";")).await?;
-        let branches = Branches::of(shape, &self.table, client, &mut self.names).await?;
+        let of = (&self.table, self.drain.as_ref());
+        let branches = Branches::of(shape, of, client, &mut self.names).await?;
         client.batch_execute(DEPARSE_SETTINGS).await?;
         // Names that the server chooses for several connections at once can be the same.
         let schema = &self.table.relation.schema;
         for leaf in branches.leaves() {
-            let name = |new: &NewIndex| format!("{}_{}", leaf.name, new.index.name);
+            let name = |new: &NewIndex| {
+                let own = new.index.name.strip_prefix(&self.table.relation.name);
+                let own = own.and_then(|rest| rest.strip_prefix('_')).unwrap_or(&new.index.name);
+                format!("{}_{own}", leaf.name)
+            };
             let names = self.indexes.iter().map(name);
             self.leaf_indexes.push(names.map(|name| self.names.free(schema, &name).name).collect());
         }
         Ok(branches)
+    }
+
+    /// Returns the number of leaves. The last one of a drained partition is the new DEFAULT partition, and does not count.
+    pub(super) fn count(&self, branches: &Branches) -> usize {
+        branches.leaves().len() - usize::from(self.drain.is_some())
     }
 
     /// The tables that foreign keys refer to, qualified and quoted.
@@ -161,7 +185,7 @@ impl Survey {
 
     /// Refuses the swap if something has come in the way since the survey.
     pub(super) async fn check_again(&self, client: &Client) -> Result<()> {
-        let obstacles = obstacles_of(&self.table, client).await?;
+        let obstacles = obstacles_of(&self.table, self.drain.is_some(), client).await?;
         if obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &obstacles)) }
     }
 
@@ -190,7 +214,10 @@ impl Survey {
     pub(super) async fn ddl(&self, branches: &Branches, client: &Client) -> Result<Vec<String>> {
         let Self { table, root, .. } = self;
         let own = &table.relation;
-        let mut ddl = Vec::from(ddl::create_root(root, own, &branches.key, &table.tablespace));
+        // The partitions of a table have its identity columns, not their own.
+        let without = if self.drain.is_some() { " EXCLUDING IDENTITY" } else { "" };
+        let key = &branches.key;
+        let mut ddl = Vec::from(ddl::create_root(root, (own, without), key, &table.tablespace));
         ddl.extend(branches.create(root, &table.options));
         let of_columns = client.query(OF_COLUMNS, &[&table.oid, &root.to_string()]).await?;
         ddl.extend(of_columns.iter().map(|row| row.get(0)));
@@ -209,8 +236,8 @@ impl Survey {
     }
 }
 
-async fn obstacles_of(table: &Table, client: &Client) -> Result<Vec<Obstacle>> {
-    let rows = client.query(OBSTACLES, &[&table.oid]).await?;
+async fn obstacles_of(table: &Table, is_drained: bool, client: &Client) -> Result<Vec<Obstacle>> {
+    let rows = client.query(OBSTACLES, &[&table.oid, &is_drained]).await?;
     let obstacle = |row: &tokio_postgres::Row| Obstacle {
         why: row.get(0),
         next: row.get::<_, String>(1).into(),
@@ -253,6 +280,24 @@ fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -
     let why = format!("column {column} accepts NULL, which a primary key does not");
     let next = ddl::refuse_null(&table.relation.label(), column) + ";";
     Some(Obstacle { why, next: next.into() })
+}
+
+/// Returns what prevents a unique index of a drained partition from being one of the new partitions.
+fn own_key(index: &Index) -> Option<Obstacle> {
+    let name = &index.name;
+    let why = format!("unique key {name} does not contain the partition key");
+    let next = format!("Drop {name}: the partitioned table does not have it.").into();
+    (!index.lacks.is_empty()).then_some(Obstacle { why, next })
+}
+
+/// Returns the obstacle of a foreign key, which the server would check under the lock of the swap.
+fn late_check(key: &ForeignKey) -> Obstacle {
+    let name = &key.name;
+    let why =
+        format!("foreign key {name} would be checked for all rows under the lock of the swap");
+    let next =
+        Words::from("To have it checked before, block writes with ") + option("offline") + ".";
+    Obstacle { why, next }
 }
 
 /// Returns the obstacle to a move during which others write.

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::Client;
 
+use super::branches::Branches;
+use super::build::add_foreign_keys;
 use super::follow::{FEW, Follower};
 use super::hold::replaced;
 use super::patience::{self, LONGEST};
 use super::sql::ddl;
 use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
 use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone, lock_parents};
-use super::sql::log::{Log, drop_log};
 use super::survey::{NewIndex, Survey};
 use super::table::{Table, widened};
 use crate::control::Control;
@@ -32,6 +33,7 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// The facts that the swap needs, read in advance.
 pub(super) struct Swap<'a> {
     survey: &'a Survey,
+    branches: &'a Branches,
     /// Holds the lock on the table.
     link: &'a Link,
     max_lock: Duration,
@@ -61,13 +63,16 @@ type Thing = (String, String, String);
 impl<'a> Swap<'a> {
     /// Finds the new sequences.
     pub(super) async fn prepare(
-        survey: &'a Survey,
+        (survey, branches): (&'a Survey, &'a Branches),
         link: &'a Link,
         max_lock: Duration,
         follower: Option<&'a Follower<'a>>,
-        foreign_keys: Vec<String>,
     ) -> Result<Self> {
         let client = &link.client;
+        let foreign_keys = match follower {
+            None => Vec::new(),
+            Some(_) => add_foreign_keys(survey, branches),
+        };
         let mut sequences = Vec::new();
         for (identity, old) in &survey.identities {
             let new =
@@ -76,7 +81,7 @@ impl<'a> Swap<'a> {
             let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
             sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
         }
-        Ok(Self { survey, link, max_lock, follower, foreign_keys, sequences })
+        Ok(Self { survey, branches, link, max_lock, follower, foreign_keys, sequences })
     }
 
     /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
@@ -122,9 +127,9 @@ impl<'a> Swap<'a> {
             None => ATTEMPT.to_owned(),
             // Triggers and foreign keys are created on each leaf, and the log is dropped.
             Some(Follower { log, .. }) => {
-                let Survey { table, root, .. } = self.survey;
-                let own = format!("ONLY {}", table.relation);
-                begin_alone(&[own, root.to_string(), format!("ONLY {}", log.name)])
+                let root = self.survey.root.to_string();
+                let own = self.renamed().map(|table| format!("ONLY {table}"));
+                begin_alone(&own.chain([root, log.name.clone()]).collect::<Vec<_>>())
             }
         };
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
@@ -159,13 +164,12 @@ impl<'a> Swap<'a> {
     /// One attempt. Returns the number of rows that were followed under the lock; `None` if there are too many.
     async fn attempt(&self, control: &Control, few: i64, last: &str) -> Result<Option<u64>> {
         let client = &self.link.client;
-        let Survey { table, .. } = self.survey;
         let locking = async {
             let mut statements = vec![lock_timeout(self.wait())];
             if !self.foreign_keys.is_empty() {
                 statements.extend(lock_parents(self.survey.parents()));
             }
-            statements.push(lock_exclusively(std::iter::once(&table.relation)));
+            statements.push(lock_exclusively(self.renamed()));
             Ok(client.batch_execute(&statements.join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
@@ -178,18 +182,36 @@ impl<'a> Swap<'a> {
         };
         // Privileges, views and what depends on the table may have changed until now.
         self.survey.check_again(client).await?;
-        let late = client.query(LATE, &[&table.oid]).await?;
-        let before = expected(self.survey, described(client, table.oid).await?);
-        let late = late.iter().map(|row| row.get(0));
-        let keys = self.foreign_keys.iter().cloned();
-        let statements: Vec<String> = self.renames().into_iter().chain(late).chain(keys).collect();
-        client.batch_execute(&statements.join(";\n")).await?;
-        self.check_carried(&before).await?;
+        match &self.survey.drain {
+            None => self.take_place().await?,
+            Some(drain) => {
+                let statements = drain.swap(self.survey, self.branches);
+                client.batch_execute(&statements.join(";\n")).await?;
+            }
+        }
         client.batch_execute(last).await?;
         failpoint("moving::committing");
         client.batch_execute(COMMIT_DURABLY).await?;
         failpoint("moving::committed");
         Ok(Some(followed))
+    }
+
+    /// The tables that become other ones, in the order in which others lock them.
+    fn renamed(&self) -> impl Iterator<Item = &Relation> {
+        let parent = self.survey.drain.iter().map(|drain| &drain.parent);
+        parent.chain([&self.survey.table.relation])
+    }
+
+    /// Gives the name of the table to the partitioned one, and all that belongs to the name.
+    async fn take_place(&self) -> Result<()> {
+        let (client, oid) = (&self.link.client, self.survey.table.oid);
+        let late = client.query(LATE, &[&oid]).await?;
+        let before = expected(self.survey, described(client, oid).await?);
+        let late = late.iter().map(|row| row.get(0));
+        let keys = self.foreign_keys.iter().cloned();
+        let statements: Vec<String> = self.renames().into_iter().chain(late).chain(keys).collect();
+        client.batch_execute(&statements.join(";\n")).await?;
+        self.check_carried(&before).await
     }
 
     /// Takes the last entries of the log, and drops it.
@@ -213,12 +235,11 @@ impl<'a> Swap<'a> {
                 ),
             ));
         }
-        if follower.bound(few).await?.is_some() {
+        if follower.bound(few, 0).await?.is_some() {
             return Ok(None);
         }
         let rows = follower.pass(None).await?;
-        let Log { name, truncated, .. } = follower.log;
-        client.batch_execute(&drop_log(name, truncated)).await?;
+        client.batch_execute(&follower.log.drop()).await?;
         Ok(Some(rows))
     }
 

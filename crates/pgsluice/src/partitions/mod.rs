@@ -368,20 +368,20 @@ fn key_value(
     }
 }
 
-/// The partitions of `node` that are ranges of one column, in the order of its children; both
-/// ends are None for another kind of partition.
+/// The partitions of `node` that are ranges of one column, in the order of its children.
 fn ranges(plan: &Plan, node: NodeId) -> Vec<Range> {
+    let range = |&child: &NodeId| range_of(plan.catalogue.facts[child].bound.as_deref()?);
+    plan.tree.nodes[node].children.iter().filter_map(range).collect()
+}
+
+/// Returns the range of a deparsed bound; an end is None if it has none, or is not a single value.
+pub(crate) fn range_of(bound: &str) -> Option<Range> {
     let end = |edge: &[Literal]| match edge {
         [Literal::Value(text)] => Some(text.clone()),
         _ => None,
     };
-    let range = |&child: &NodeId| match plan.catalogue.facts[child]
-        .bound
-        .as_deref()
-        .and_then(bounds::parse)?
-    {
+    match bounds::parse(bound)? {
         Literals::Range { lower, upper } => Some((end(&lower), end(&upper))),
         _ => None,
-    };
-    plan.tree.nodes[node].children.iter().filter_map(range).collect()
+    }
 }

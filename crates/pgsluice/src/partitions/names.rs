@@ -39,8 +39,10 @@ fn cut(name: &str, length: usize) -> &str {
 
 /// Returns the name of a partition whose neighbour is called `neighbour`. `spellings` pairs the
 /// neighbour's value with the new one's in several ways; the first that is found counts.
-pub(super) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<String> {
-    spellings.iter().find_map(|(old, new)| {
+pub(crate) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<String> {
+    // A part that both have in common says nothing.
+    let mut spellings = spellings.iter().filter(|(old, new)| old != new);
+    spellings.find_map(|(old, new)| {
         let at = neighbour.rfind(old.as_str()).filter(|_| !old.is_empty())?;
         let (before, after) = (&neighbour[..at], &neighbour[at + old.len()..]);
         // A part of a longer number or word is no value.

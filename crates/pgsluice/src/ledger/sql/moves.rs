@@ -41,9 +41,15 @@ SELECT m.relation, m.name, t.name, m.phase, m.begun::pg_catalog.text, m.run::pg_
                          OR p.proname {eq} pg_catalog.concat(l.relname, '_truncate')::pg_catalog.name)))
        OPERATOR(pg_catalog.||)
        ARRAY(SELECT pg_catalog.format('DROP TABLE %s', d.name)
-             FROM (VALUES (1, l.name), (2, t.name)) AS d (nth, name)
+             FROM (SELECT 1, pg_catalog.format('%I.%I', n.nspname, c.relname)
+                   FROM pg_catalog.pg_inherits i
+                   JOIN pg_catalog.pg_class c ON c.oid {eq} i.inhrelid AND c.relowner {eq} l.relowner
+                   JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+                   WHERE i.inhparent {eq} l.oid
+                   UNION ALL VALUES (2, l.name), (3, t.name)) AS d (nth, name)
              WHERE d.name IS NOT NULL ORDER BY d.nth),
-       l.oid IS NOT NULL AND t.oid IS NOT NULL,
+       l.oid IS NOT NULL AND t.oid IS NOT NULL
+       AND (m.load IS NULL OR EXISTS (SELECT FROM ONLY {ledger}.load a WHERE a.id {eq} m.load)), m.load,
        EXISTS (SELECT FROM pg_catalog.pg_locks l
                JOIN pg_catalog.pg_database d ON d.oid {eq} l.database
                WHERE l.locktype {eq} 'advisory' AND l.granted AND l.objsubid {eq} 2::pg_catalog.int2
@@ -82,9 +88,12 @@ pub struct MoveEntry {
     /// The statements that drop what was created: triggers, functions of the owner of the table or the log, log and tree.
     #[serde(skip)]
     pub(crate) drops: Vec<String>,
-    /// Whether the tree and the log exist.
+    /// Whether the tree and the log exist, and the ledger has the load that copies the rows.
     #[serde(skip)]
     is_whole: bool,
+    /// The load that copies the rows, if it is in the ledger.
+    #[serde(skip)]
+    pub(crate) load: Option<String>,
     /// The phase: copy, index, follow, verify or swap.
     pub phase: String,
     /// When it began, in the server's words.
@@ -122,28 +131,29 @@ impl Schema {
             exists: row.get(7),
             drops: row.get(8),
             is_whole: row.get(9),
-            is_running: row.get(10),
+            load: row.get(10),
+            is_running: row.get(11),
         };
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
     }
 
     /// Returns the statement that records a move of table `relation` into the tree `tree` with the log `log`, all as SQL
-    /// has them.
+    /// has them, and the load that copies the rows.
     pub(crate) fn record_move(
         &self,
         relation: &str,
         label: &str,
         tree: &str,
-        log: Option<&str>,
+        (log, load): (Option<&str>, Option<&str>),
         run: &Run,
     ) -> String {
         let text = |text: &str| literal(text.as_bytes());
-        let log = log.map_or_else(|| "NULL".to_owned(), text);
+        let [log, load] = [log, load].map(|it| it.map_or_else(|| "NULL".to_owned(), text));
         let run = serde_json::to_string(run).unwrap_or_default();
         format!(
-            "INSERT INTO {}.move (relation, name, tree, log, phase, begun, run)
+            "INSERT INTO {}.move (relation, name, tree, log, load, phase, begun, run)
              VALUES ({}::pg_catalog.regclass::pg_catalog.oid, {}, {}::pg_catalog.regclass::pg_catalog.oid,
-                     {log}::pg_catalog.regclass::pg_catalog.oid, 'copy', pg_catalog.now(), {})",
+                     {log}::pg_catalog.regclass::pg_catalog.oid, {load}, 'copy', pg_catalog.now(), {})",
             self.quoted(),
             text(relation),
             text(label),

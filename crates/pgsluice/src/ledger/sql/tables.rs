@@ -128,6 +128,7 @@ pub(super) const TABLES: [Table; 7] = [
             ("name", "text", true),
             ("tree", "oid", true),
             ("log", "oid", false),
+            ("load", "text", false),
             ("phase", "text", true),
             ("begun", "timestamptz", true),
             ("run", "jsonb", true),
@@ -135,7 +136,8 @@ pub(super) const TABLES: [Table; 7] = [
         key: &["relation"],
         comment: "The tables that are being partitioned. Tree: the partitioned table that is to \
                   take the place of the relation. Log: the table of the keys that were changed meanwhile; \
-                  NULL if nobody can change any. Phase: copy, index, follow, verify or swap. Run: \
+                  NULL if nobody can change any. Load: the load that copies the rows; NULL if it is not \
+                  in the ledger. Phase: copy, index, follow, verify or swap. Run: \
                   the process that does it. The swap, or an abort, removes the row.",
     },
     Table {

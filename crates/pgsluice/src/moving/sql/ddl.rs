@@ -8,16 +8,16 @@ use crate::pg::sql::{alter_column, literal};
 /// Lets tables without a tablespace be in that of the database.
 pub(in crate::moving) const OWN_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
 
-/// Creates the partitioned table `root` like the table `own`, without indexes.
+/// Creates the partitioned table `root` like the table `own`, without indexes, and `without` what these clauses say.
 pub(in crate::moving) fn create_root(
     root: &Relation,
-    own: &Relation,
+    (own, without): (&Relation, &str),
     key: &str,
     tablespace: &str,
 ) -> [String; 2] {
     [
         format!(
-            "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS) \
+            "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS{without}) \
              PARTITION BY {key}{tablespace}"
         ),
         format!("COMMENT ON TABLE {root} IS {}", literal(MARK.as_bytes())),

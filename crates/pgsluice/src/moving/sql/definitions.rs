@@ -13,6 +13,11 @@ pub(in crate::moving) const OID: &str = "
 SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2";
 
+/// Returns the names of all indexes in schema `$1`.
+pub(in crate::moving) const INDEXES_IN: &str = "
+SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relkind IN ('i', 'I')";
+
 /// Returns the sequence of an identity column `$2` of table `$1`, qualified and quoted.
 pub(in crate::moving) const SEQUENCE: &str = "SELECT pg_get_serial_sequence($1, $2)";
 
@@ -80,11 +85,14 @@ WHERE c.oid = $1
 ORDER BY con.contype = 'p' DESC NULLS LAST, x.relname";
 
 /// Returns the foreign keys of table `$1`: the name, the definition, the comment, and the table that it refers to.
+/// Leaves out the parts of a foreign key that refer to partitions of that table.
 pub(in crate::moving) const FOREIGN_KEYS: &str = "
-SELECT conname::text, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint'),
+SELECT con.conname::text, pg_get_constraintdef(con.oid), obj_description(con.oid, 'pg_constraint'),
        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.oid = confrelid)
-FROM pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
+        WHERE c.oid = con.confrelid)
+FROM pg_constraint con LEFT JOIN pg_constraint above ON above.oid = con.conparentid
+WHERE con.conrelid = $1 AND con.contype = 'f' AND above.conrelid IS DISTINCT FROM con.conrelid
+ORDER BY con.conname";
 
 /// Returns the stored generated columns of table `$1`, quoted, and their expressions.
 pub(in crate::moving) const GENERATED: &str = "

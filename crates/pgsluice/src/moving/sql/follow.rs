@@ -1,10 +1,12 @@
 //! The statements by which a tree follows the table. One transaction of them, under one snapshot, takes entries out of
 //! the log, deletes the rows that they are about, and inserts those that the table has now.
 
+use std::ops::Range;
+
 use pgsluice_core::catalog::quoted;
 
 use crate::moving::sql::log::{Log, LoggedColumn, same};
-use crate::pg::sql::literal;
+use crate::pg::sql::{COMMIT, literal};
 
 /// The entries that are being followed.
 const BATCH: &str = "pg_temp.pgsluice_batch";
@@ -20,6 +22,11 @@ SET LOCAL enable_material = off; SET LOCAL max_parallel_workers_per_gather = 0; 
 /// Ends [`BY_INDEX`].
 pub(in crate::moving) const AS_BEFORE: &str = "
 SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+
+/// Returns the statements that empty one of the tables of entries, which is locked, and commit.
+pub(in crate::moving) fn truncate(table: &str) -> String {
+    format!("TRUNCATE ONLY {table}; {COMMIT}")
+}
 
 /// Exports the snapshot of the transaction.
 pub(in crate::moving) const EXPORT: &str = "SELECT pg_export_snapshot()";
@@ -40,33 +47,34 @@ impl Log {
         )
     }
 
-    /// Returns the query for the number of the entry behind the first `$1` ones.
+    /// Returns the query for the number of the entry behind the first `$1` ones from number `$2` on.
     pub(in crate::moving) fn bound(&self) -> String {
         let Self { name, number, .. } = self;
-        format!("SELECT {number} FROM ONLY {name} ORDER BY {number} OFFSET $1 LIMIT 1")
+        format!(
+            "SELECT {number} FROM {name} WHERE {number} >= $2 ORDER BY {number} OFFSET $1 LIMIT 1"
+        )
     }
 
-    /// Returns the statement that takes entries into the batch: those before number `bound`, with all others about the
-    /// same rows, or all entries.
-    pub(in crate::moving) fn take(&self, bound: Option<i64>) -> String {
+    /// Returns the statement that takes entries into the batch: those with these numbers, or all.
+    pub(in crate::moving) fn take(&self, numbers: Option<&Range<i64>>) -> String {
         let Self { name, number, .. } = self;
-        let first = bound.map(|bound| {
-            let same: Vec<String> = self
-                .keys()
-                .iter()
-                .map(|LoggedColumn { logged, equal, .. }| format!("f.{logged} {equal} l.{logged}"))
-                .collect();
-            format!(
-                " WHERE EXISTS (SELECT FROM ONLY {name} AS f WHERE f.{number} < {bound} AND {})",
-                same.join(" AND ")
-            )
-        });
+        let only = numbers
+            .map(|Range { start, end }| format!(" WHERE {number} >= {start} AND {number} < {end}"));
         let columns = logged(&self.columns.iter().collect::<Vec<_>>());
         format!(
-            "WITH taken AS (DELETE FROM ONLY {name} AS l{} RETURNING {columns})
+            "WITH taken AS (DELETE FROM {name}{} RETURNING {columns})
              INSERT INTO {BATCH} SELECT DISTINCT {columns} FROM taken",
-            first.unwrap_or_default()
+            only.unwrap_or_default()
         )
+    }
+
+    /// Returns the statements that lock one of the tables of entries, unless others use it, and the query whether it is
+    /// empty.
+    pub(in crate::moving) fn claim(table: &str) -> [String; 2] {
+        [
+            format!("BEGIN; LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE NOWAIT"),
+            format!("SELECT NOT EXISTS (SELECT FROM ONLY {table})"),
+        ]
     }
 
     /// Returns the statements that delete the rows of the batch from the partitioned table `tree`.

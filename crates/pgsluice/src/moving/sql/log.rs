@@ -2,6 +2,10 @@
 //!
 //! The log only says which rows to look at again, so the order of its entries does not matter. It is complete as long as
 //! both triggers are unchanged, and the sequence `void` was never used.
+//!
+//! Entries are in two tables. One inherits from the other, so that a query for the log reads both. The trigger writes to
+//! one of them. The other one is truncated when its entries were followed: they leave nothing behind, even while an old
+//! snapshot keeps VACUUM from removing them.
 
 use pgsluice_core::catalog::quoted;
 use serde::{Deserialize, Serialize};
@@ -19,8 +23,10 @@ pub(in crate::moving) struct Log {
     pub(in crate::moving) table: String,
     /// The table, for messages.
     pub(in crate::moving) label: String,
-    /// The log, and the function of the row trigger.
+    /// The log, which is also the first table of entries and the function of the row trigger.
     pub(in crate::moving) name: String,
+    /// The second table of entries.
+    pub(in crate::moving) second: String,
     /// The function of the trigger for TRUNCATE.
     pub(in crate::moving) truncated: String,
     /// The sequence that numbers entries.
@@ -133,17 +139,23 @@ impl Log {
         owner: Option<&str>,
         grantees: &[String],
     ) -> Vec<String> {
-        let Self { name, seq, void, truncated, number, .. } = self;
+        let Self { name, second, seq, void, truncated, number, .. } = self;
+        // Tables that are truncated need no vacuum, and it would be in the way.
+        let options = "WITH (autovacuum_enabled = off)";
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {}", column.logged, column.ty)).collect();
         let mut statements = vec![
             format!("CREATE SEQUENCE {seq}"),
             format!("CREATE SEQUENCE {void}"),
-            format!("CREATE TABLE {name} ({number} int8 PRIMARY KEY, {})", columns.join(", ")),
+            format!(
+                "CREATE TABLE {name} ({number} int8 PRIMARY KEY, {}) {options}",
+                columns.join(", ")
+            ),
+            format!("CREATE TABLE {second} (PRIMARY KEY ({number})) INHERITS ({name}) {options}"),
             format!("COMMENT ON TABLE {name} IS {}", literal(MARK.as_bytes())),
             format!("ALTER SEQUENCE {seq} OWNED BY {name}.{number}"),
             format!("ALTER SEQUENCE {void} OWNED BY {name}.{number}"),
-            format!("CREATE {}", self.row_function(CAP)),
+            format!("CREATE {}", self.row_function(name, CAP)),
             format!(
                 "CREATE {}",
                 function(
@@ -155,12 +167,13 @@ impl Log {
         ];
         let grantees = grantees.iter().map(String::as_str);
         for role in grantees.filter(|role| *role != "PUBLIC").chain(["PUBLIC"]) {
-            statements.push(format!("REVOKE ALL ON TABLE {name} FROM {role}"));
+            statements.push(format!("REVOKE ALL ON TABLE {name}, {second} FROM {role}"));
             statements.push(format!("REVOKE ALL ON SEQUENCE {seq}, {void} FROM {role}"));
             statements.push(format!("REVOKE ALL ON FUNCTION {name}(), {truncated}() FROM {role}"));
         }
         if let Some(owner) = owner {
             statements.push(format!("ALTER TABLE {name} OWNER TO {owner}"));
+            statements.push(format!("ALTER TABLE {second} OWNER TO {owner}"));
             statements.push(format!("ALTER FUNCTION {name}() OWNER TO {owner}"));
             statements.push(format!("ALTER FUNCTION {truncated}() OWNER TO {owner}"));
         }
@@ -172,21 +185,21 @@ impl Log {
         format!("COMMENT ON COLUMN {}.{} IS {}", self.name, self.number, text(state))
     }
 
-    /// Returns the statement that lets the log grow to entry `cap`.
-    pub(in crate::moving) fn raise(&self, cap: i64) -> String {
-        format!("CREATE OR REPLACE {}", self.row_function(cap))
+    /// Returns the statement that lets the trigger write to `table`, and the log grow to entry `cap`.
+    pub(in crate::moving) fn write_to(&self, table: &str, cap: i64) -> String {
+        format!("CREATE OR REPLACE {}", self.row_function(table, cap))
     }
 
-    /// Returns what the row trigger calls. Beyond entry `cap` it stops logging and advances a sequence, which a
+    /// Returns what the row trigger calls: it writes to `table`. Beyond entry `cap` it stops logging and advances a sequence, which a
     /// rollback does not undo. This keeps the log of a loader that has died from filling the disk.
-    fn row_function(&self, cap: i64) -> String {
+    fn row_function(&self, table: &str, cap: i64) -> String {
         let Self { name, seq, void, .. } = self;
         let values = |row: &str, place: &str| {
             let values: Vec<String> =
                 self.columns.iter().map(|column| format!("{row}.{}", column.quoted())).collect();
             (
                 values.join(", "),
-                format!("INSERT INTO {name} VALUES ({place}, {});", values.join(", ")),
+                format!("INSERT INTO {table} VALUES ({place}, {});", values.join(", ")),
             )
         };
         let next = format!("nextval({})", text(seq));
@@ -238,11 +251,21 @@ impl Log {
             .replace("{seq}", &self.seq)
     }
 
+    /// Returns the statements that end logging and drop the log.
+    pub(in crate::moving) fn drop(&self) -> String {
+        let Self { name, second, truncated, .. } = self;
+        // The triggers go with the functions.
+        format!(
+            "DROP FUNCTION IF EXISTS {name}() CASCADE; DROP FUNCTION IF EXISTS {truncated}() CASCADE; \
+             DROP TABLE {name}, {second}"
+        )
+    }
+
     /// Returns the condition that no entry of the log is about the row `row`.
     pub(in crate::moving) fn not_logged(&self, row: &str) -> String {
         let alias = if row.trim_matches('"') == "logged" { "entry" } else { "logged" };
         let same = same(&self.keys(), alias, row);
-        format!("NOT EXISTS (SELECT FROM ONLY {} AS {alias} WHERE {same})", self.name)
+        format!("NOT EXISTS (SELECT FROM {} AS {alias} WHERE {same})", self.name)
     }
 }
 
@@ -251,14 +274,6 @@ impl Log {
     pub(in crate::moving) fn unchanged(&self, row: &str) -> String {
         format!(" WHERE {}", self.not_logged(row))
     }
-}
-
-/// Returns the statements that end logging and drop the log `name`, with its functions `name` and `truncated`.
-pub(in crate::moving) fn drop_log(name: &str, truncated: &str) -> String {
-    // The triggers go with them.
-    format!(
-        "DROP FUNCTION IF EXISTS {name}() CASCADE; DROP FUNCTION IF EXISTS {truncated}() CASCADE; DROP TABLE {name}"
-    )
 }
 
 /// Returns the condition that two rows have the same values in these columns of the log and of the table.

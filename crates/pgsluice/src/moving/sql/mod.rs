@@ -2,6 +2,7 @@
 
 pub(super) mod ddl;
 pub(super) mod definitions;
+pub(super) mod drain;
 pub(super) mod follow;
 pub(super) mod locks;
 pub(super) mod log;

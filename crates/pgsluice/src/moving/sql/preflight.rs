@@ -2,7 +2,8 @@
 //!
 //! Whatever depends on the table and is not known to be carried over is refused.
 
-/// Returns what is in the way of moving table `$1`: the reason, and the next step. To be run under
+/// Returns what is in the way of moving table `$1`, which is a DEFAULT partition if `$2`: the reason, and the next
+/// step. To be run under
 /// [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(in crate::moving) const OBSTACLES: &str = "
 WITH t AS (
@@ -78,7 +79,23 @@ SELECT why, next FROM (
     FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE NOT t.relispartition
     UNION ALL
     SELECT format('it is a partition of %s', inhparent::regclass), 'Name the partitioned table, or detach the partition first.'
-    FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE t.relispartition
+    FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE t.relispartition AND NOT $2::bool
+    UNION ALL
+    SELECT format('this role does not own %s', p.oid::regclass), format('Connect as %s.', p.relowner::regrole)
+    FROM t JOIN pg_inherits i ON i.inhrelid = t.oid JOIN pg_class p ON p.oid = i.inhparent
+    WHERE $2 AND NOT pg_has_role(p.relowner, 'USAGE')
+    UNION ALL
+    SELECT format('it has the trigger %I of its own', tgname), format('DROP TRIGGER %I ON %s;', tgname, own)
+    FROM trigger_ WHERE $2 AND tgparentid = 0
+    UNION ALL
+    SELECT 'it has row security of its own', format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY;', own)
+    FROM t WHERE $2 AND relrowsecurity
+    UNION ALL
+    SELECT format('view %s reads it by its name', v.oid::regclass), format('Let view %s read the partitioned table.', v.oid::regclass)
+    FROM t JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
+    JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+    JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
+    WHERE $2
     UNION ALL
     SELECT format('table %s inherits from it', inhrelid::regclass),
            format('ALTER TABLE %s NO INHERIT %s;', inhrelid::regclass, own)
@@ -90,9 +107,11 @@ SELECT why, next FROM (
     SELECT format('it has the rule %I', rulename), format('DROP RULE %I ON %s;', rulename, own)
     FROM t JOIN pg_rewrite r ON r.ev_class = t.oid
     UNION ALL
-    SELECT format('foreign key %I of table %s refers to it', conname, conrelid::regclass),
+    SELECT format('foreign key %I of table %s refers to %s', conname, conrelid::regclass,
+                  CASE confrelid WHEN t.oid THEN 'it' ELSE confrelid::regclass::text END),
            format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname)
-    FROM t JOIN pg_constraint con ON con.confrelid = t.oid AND con.contype = 'f'
+    FROM t JOIN pg_constraint con ON con.contype = 'f' AND con.conparentid = 0
+        AND (con.confrelid = t.oid OR con.confrelid IN (SELECT relid FROM pg_partition_ancestors(t.oid)))
     UNION ALL
     SELECT format('role %s may not refer to %s, as foreign key %I does', role, confrelid::regclass, conname),
            format('GRANT REFERENCES ON %s TO %s;', confrelid::regclass, role)

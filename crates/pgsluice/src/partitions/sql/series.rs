@@ -1,8 +1,11 @@
-//! Adjacent ranges from one value to another, for a table that has no partitions yet.
+//! Ranges from one value to another: adjacent ones for a table that has no partitions yet, and those between the
+//! partitions that it has.
 
+use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
 
-use super::steps::{Counting, WantedRange};
+use super::arithmetic::Arithmetic;
+use super::steps::{Counting, Range, WantedRange};
 use crate::Result;
 
 impl Counting {
@@ -41,5 +44,65 @@ impl Counting {
         let [ahead, limit] = [ahead, limit].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         let rows = client.query(&sql, &[&lower, &step, &extent.1, &ahead, &limit]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// Returns ranges between the ranges `taken`, of one step each, that cover the values of `extent` which no range
+    /// contains. They are cut where one of `taken` begins or ends. Stops behind `limit` steps.
+    pub(crate) async fn gaps(
+        &self,
+        client: &impl GenericClient,
+        taken: &[Range],
+        step: &str,
+        extent: (&str, &str),
+        limit: usize,
+    ) -> Result<Vec<(String, Option<String>)>> {
+        let Self { ty, base } = self;
+        let Arithmetic { step_type, origin, guess, slack, .. } = self.arithmetic();
+        let (first, is_bound) = self.ends_in_sql();
+        let sql = format!(
+            "WITH s AS (SELECT l::{base} AS lo, h::{base} AS hi FROM unnest($1::text[], $2::text[]) AS r (l, h)),
+             a AS (SELECT step, $4::text::{ty}::{base} AS value, $5::text::{ty}::{base} AS last,
+                          COALESCE((SELECT max(lo) FROM s WHERE lo + step = hi), {origin}::{base}) AS anchor
+                   FROM (SELECT $3::text::{step_type} AS step) AS given),
+             f AS (SELECT max(k) AS first
+                   FROM a CROSS JOIN LATERAL (SELECT {guess} AS guess) AS g
+                   CROSS JOIN LATERAL generate_series(guess - ({slack}), guess + ({slack})) AS k
+                   WHERE anchor + k * step <= value),
+             r AS (SELECT k, anchor + k * step AS lo, anchor + (k + 1) * step AS hi
+                   FROM a, f, generate_series(first, first + $6::int8) AS k
+                   WHERE anchor + k * step <= last),
+             p AS (SELECT k, lo AS at FROM r UNION SELECT k, hi FROM r
+                   UNION SELECT k, at FROM r, s, LATERAL (VALUES (s.lo), (s.hi)) AS v (at) WHERE at > r.lo AND at < r.hi),
+             c AS (SELECT at AS lo, lead(at) OVER (PARTITION BY k ORDER BY at) AS hi FROM p)
+             SELECT {first}::{ty}::text, CASE WHEN {is_bound} THEN hi::{ty}::text END
+             FROM c WHERE hi IS NOT NULL AND NOT EXISTS (
+                 SELECT FROM s WHERE (s.lo IS NULL OR s.lo <= c.lo) AND (s.hi IS NULL OR s.hi >= c.hi))
+             ORDER BY lo"
+        );
+        let (lower, upper): (Vec<_>, Vec<_>) = taken.iter().cloned().unzip();
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows =
+            client.query(&sql, &[&lower, &upper, &step, &extent.0, &extent.1, &limit]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// Returns which of the ranges that begin at `lower`, in ascending order, contain values of a column of the table
+    /// `own`, as places in `lower`. All values must be in one of the ranges.
+    pub(crate) async fn used(
+        &self,
+        client: &impl GenericClient,
+        own: &str,
+        column: &str,
+        lower: &[&str],
+    ) -> Result<Vec<usize>> {
+        let (base, column) = (self.base, quoted(column));
+        let finite = self.arithmetic().finite;
+        let sql = format!(
+            "SELECT DISTINCT width_bucket(value, $1::text[]::{base}[])
+             FROM (SELECT {column}::{base} AS value FROM ONLY {own}) AS v WHERE {finite}"
+        );
+        let rows = client.query(&sql, &[&lower]).await?;
+        let place = |row: &tokio_postgres::Row| usize::try_from(row.get::<_, i32>(0) - 1).ok();
+        Ok(rows.iter().filter_map(place).collect())
     }
 }

@@ -7,6 +7,7 @@
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, ToSql};
 
+use super::arithmetic::Arithmetic;
 use crate::pg::sql::literal;
 use crate::{Error, Kind, Result};
 
@@ -32,7 +33,7 @@ pub(crate) struct WantedRange {
 }
 
 /// How partitions are named after their lower bounds, the most exact first.
-const PATTERNS: [&str; 13] = [
+const PATTERNS: [&str; 15] = [
     "YYYY_MM_DD_HH24",
     "YYYYMMDDHH24",
     "YYYY_MM_DD",
@@ -43,6 +44,8 @@ const PATTERNS: [&str; 13] = [
     "YYYY\"_q\"Q",
     "YYYY\"q\"Q",
     "YYYY_MM",
+    "YYYY\"m\"MM",
+    "YYYY\"_m\"MM",
     "YYYY-MM",
     "YYYYMM",
     "YYYY",
@@ -205,25 +208,8 @@ impl Counting {
     /// Returns the question of [`Self::wanted`].
     fn wanted_sql(&self) -> String {
         let Self { ty, base } = self;
-        let (step_type, origin, finite, guess, slack) = if self.is_time() {
-            (
-                "interval",
-                // A Monday, and the first day of a month, a quarter and a year.
-                "'2001-01-01 00:00:00'",
-                "isfinite(value)",
-                "floor(extract(epoch FROM value - anchor)::float8
-                    / extract(epoch FROM step)::float8)::int8",
-                // Months and years differ in length.
-                "2 + CASE WHEN extract(year FROM step) <> 0 OR extract(month FROM step) <> 0
-                     THEN abs(guess) / 25 ELSE 0 END",
-            )
-        } else {
-            ("numeric", "0", "value <> 'NaN'", "floor((value - anchor) / step)", "1")
-        };
-        let (first, is_bound) = match self.ends() {
-            Some((least, most)) => (format!("greatest(lo, {least})"), format!("hi <= {most}")),
-            None => ("lo".to_owned(), "true".to_owned()),
-        };
+        let Arithmetic { step_type, origin, finite, guess, slack } = self.arithmetic();
+        let (first, is_bound) = self.ends_in_sql();
         format!(
             "WITH s AS (SELECT l::{base} AS lo, h::{base} AS hi
                         FROM unnest($1::text[], $2::text[]) AS r (l, h)),

@@ -1,0 +1,118 @@
+//! Online moves that were killed while they copied: the next one goes on with the rows that are in the tree.
+
+use super::case::{Case, MONTHS};
+use super::voided::arguments;
+use crate::harness::{Server, on_each_server};
+
+on_each_server!([
+    a_copy_is_continued,
+    rows_that_moved_are_copied_again,
+    the_table_is_vacuumed_while_it_is_copied,
+    entries_that_were_followed_take_no_space,
+]);
+
+/// A table with more rows than the first transaction takes.
+fn with_wide_rows(server: Server) -> Case {
+    let case = Case::with_events(server, 0);
+    case.bench.session.run(
+        "INSERT INTO events SELECT i, date '2026-01-10' + i % 70, repeat(md5(i::text), 8) FROM generate_series(1, 60000) AS i;
+         INSERT INTO before TABLE events",
+    );
+    case
+}
+
+/// Moves until some rows are in the tree, but not all.
+fn killed_in_the_copy(case: &Case) {
+    let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", "payload::committed")]).ended();
+    assert_eq!(killed.status.code(), None, "{killed:?}");
+    case.bench.wait_for_sessions();
+    let copied = case.bench.count("events_new");
+    assert!(copied > 0 && copied < case.bench.count("events"), "{copied}");
+}
+
+fn a_copy_is_continued(server: Server) {
+    let case = with_wide_rows(server);
+    killed_in_the_copy(&case);
+    let status = case.run(&["status"]);
+    assert!(
+        status.stdout.contains("to go on: pgsluice partition swap public.events"),
+        "{status:?}"
+    );
+    // What is changed between the runs is followed, wherever the row is in the table.
+    case.bench.session.run(
+        "UPDATE events SET v = 'changed', placed = placed + 31 WHERE id % 10 = 1 AND placed < '2026-02-01';
+         DELETE FROM events WHERE id % 10 = 2; INSERT INTO events VALUES (0, '2026-02-01', 'later');
+         DROP TABLE before; CREATE TABLE before AS SELECT * FROM events",
+    );
+    let ended = case.run(&arguments());
+    assert!(ended.status.success(), "{ended:?}");
+    case.is_moved("a copy that was continued");
+    case.nothing_beside("a copy that was continued");
+    // The rows were not copied by two loads.
+    assert_eq!(case.bench.count("pgsluice.load"), 1);
+    assert_eq!(case.bench.count("pgsluice.receipt"), 0);
+}
+
+/// Their places say which rows are in the tree.
+fn rows_that_moved_are_copied_again(server: Server) {
+    let case = with_wide_rows(server);
+    killed_in_the_copy(&case);
+    case.bench.session.run("DELETE FROM events WHERE id % 3 = 0");
+    case.bench.session.run("VACUUM FULL events");
+    case.bench.session.run("DROP TABLE before; CREATE TABLE before AS SELECT * FROM events");
+    case.run(&arguments()).fails(
+        1,
+        &[
+            "not all changes of table public.events were logged",
+            "It was rewritten before all rows were copied.",
+        ],
+    );
+    assert_eq!(case.kind("events"), "r");
+    case.nothing_beside("a table that was rewritten");
+    assert_eq!(case.bench.count("pgsluice.load"), 0);
+    case.moves("events", &MONTHS[..3]);
+    case.is_moved("a table that was rewritten");
+}
+
+fn the_table_is_vacuumed_while_it_is_copied(server: Server) {
+    let case = with_wide_rows(server);
+    let hold = case.bench.hold("payload::sent");
+    let running = case.start(&arguments(), &hold.environment());
+    hold.wait();
+    let oldest = "SELECT concat(string_agg(query, ' | ')) FROM pg_stat_activity WHERE application_name = 'pgsluice'
+                  AND backend_xmin IS NOT NULL AND state = 'idle in transaction'";
+    assert_eq!(case.bench.value(oldest), "");
+    hold.let_go();
+    assert!(running.ended().status.success());
+    case.is_moved("a table without a snapshot");
+}
+
+/// Also while an old snapshot keeps VACUUM from removing them.
+fn entries_that_were_followed_take_no_space(server: Server) {
+    let case = Case::with_events(server, 1000);
+    let stopped = case.run(&[&arguments()[..], &["--until=copy"]].concat());
+    assert!(stopped.status.success(), "{stopped:?}");
+    let old = case.bench.other();
+    old.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM before");
+    let sizes = "SELECT concat(pg_relation_size('events_log') / 1000000, ' ', pg_relation_size('events_log_second') / 1000000)";
+    for _ in 0..2 {
+        for _ in 0..150 {
+            case.bench.session.run("UPDATE events SET v = v");
+        }
+        assert_ne!(case.bench.value(sizes), "0 0");
+        let followed = case.run(&[
+            "events",
+            "--json",
+            "-q",
+            "--by=RANGE (placed)",
+            "--step=month",
+            "--until=follow",
+        ]);
+        assert!(followed.status.success(), "{followed:?}");
+    }
+    assert_eq!(case.bench.value(sizes), "0 0");
+    old.run("COMMIT");
+    let swapped = case.run(&["swap", "events", "--json", "-q"]);
+    assert!(swapped.status.success(), "{swapped:?}");
+    case.is_moved("a long log");
+}
