@@ -21,13 +21,14 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
 from bench import goals, inputs, network, source, stages, writing
+from bench.move import command
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
 
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
 # Benchmarks that are no loads.
-OTHERS = {"stages": stages.main, "writing": writing.main}
+OTHERS = {"stages": stages.main, "writing": writing.main, "move": command.main}
 HELP = {
     "ids": "uuids of a load",
     "share": "per cent of the rows that are there before",
@@ -50,7 +51,7 @@ def main(args: list[str]) -> int:
     case = args[0] if args else ""
     try:
         if case in OTHERS:
-            return OTHERS[case](whole=not args[1:])
+            return OTHERS[case](args[1:])
         # All are read before the first one runs, so that none of the options is wrong for another.
         parts = [load(part) for part in PARTS.get(case, [case])]
         plans = [(part, arguments(part, args[1:])) for part in parts]

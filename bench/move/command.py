@@ -1,0 +1,39 @@
+"""Run the benchmark, print its tables, and write its record."""
+
+from datetime import UTC, datetime
+
+import pgsluice
+from pgsluice_lab import site
+from pgsluice_lab.machine import machine
+from pgsluice_lab.record import Machine, Postgresql
+
+from bench.move import options, phases, report, speed, swaps
+from bench.move.record import Move
+from bench.place import ROOT
+from bench.record import commit
+
+
+def main(args: list[str]) -> int:
+    """Measure, write the record if it is the whole benchmark, and return the exit status."""
+    size, parts, whole = options.read(args)
+    now = datetime.now(UTC).replace(microsecond=0).isoformat()
+    with site.opened(None) as place:
+        # The speed first: what Python holds later would count as the memory of its children.
+        record = Move(
+            date=now,
+            pgsluice=pgsluice.__version__,
+            commit=commit(),
+            parameters=vars(size),
+            machine=Machine(**machine()),
+            postgresql=Postgresql(**place.described()),
+            ways=speed.measure(place, size) if "speed" in parts else [],
+            writing=phases.measure(place, size) if "phases" in parts else None,
+            swaps=swaps.measure(place, size) if "swaps" in parts else [],
+        )
+    print(f"\n{report.tables(record)}")
+    if not whole:
+        print("\nnot the whole benchmark, so no record is written")
+        return 0
+    file = record.write()
+    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
+    return 0

@@ -1,0 +1,3 @@
+-- Fills a tree that exists.
+
+INSERT INTO accounts SELECT * FROM :plain;

@@ -1,0 +1,104 @@
+"""A record as Markdown: the ways, the phases, and the swaps."""
+
+import statistics
+from collections.abc import Iterator
+
+from pgsluice_lab.timing import MIB
+
+from bench.move.record import Move, Phase, Spent, Swap, Writing
+from bench.move.ways import OURS, WAYS
+
+HEADINGS = "how", "seconds", "rows/s", "client CPU s", "server CPU s", "client peak MiB", "WAL MiB"
+PHASES = "phase", "seconds", "transactions/s", "p50 ms", "p99 ms", "longest ms"
+CHART = "![Seconds of each way to partition, and latency of the writers](move.svg)"
+
+
+def tables(record: Move) -> str:
+    """Return the tables of the parts that were measured."""
+    return "\n\n".join(
+        [
+            *(ways(record) if record.ways else []),
+            *(writers(record, record.writing) if record.writing else []),
+            *([swaps(record)] if record.swaps else []),
+            CHART,
+        ]
+    )
+
+
+def ways(record: Move) -> Iterator[str]:
+    """Yield a table of the ways without a primary key, one with it, and the peak memory."""
+    given = record.parameters
+    for key, words in ((False, "without a primary key"), (True, "with a primary key on `aid`")):
+        yield (
+            f"{given['rows']:,} rows of `pgbench_accounts` in a plain table {words}, which is to"
+            f" become {given['leaves']} hash leaves; pgsluice with `-j {given['jobs']}`:"
+        )
+        lines = [row(*HEADINGS), "|---|" + "--:|" * (len(HEADINGS) - 1)]
+        of_key = (each for each in record.ways if WAYS[each.way].key == key)
+        yield "\n".join([*lines, *(way(each, given["rows"]) for each in of_key)])
+    yield (
+        "The first way only fills leaves: it neither creates them nor compares rows, and renames"
+        " nothing. pgsluice does all of that; `--no-verify` leaves out the comparison. Its peak"
+        f" memory was {record.peak(*OURS):.0f} MiB at `--memory {given['memory']}MiB`."
+    )
+
+
+def way(spent: Spent, rows: int) -> str:
+    """Return the line of one way."""
+    seconds, client, server, wal = (
+        spent.median(name)
+        for name in ("seconds", "client_cpu_seconds", "server_cpu_seconds", "wal_bytes")
+    )
+    return row(
+        WAYS[spent.way].title,
+        f"{seconds:.2f}",
+        f"{rows / seconds:,.0f}",
+        f"{client:.2f}",
+        "-" if server is None else f"{server:.2f}",
+        f"{max(spent.client_peak_mib):,.0f}",
+        f"{wal / MIB:,.0f}",
+    )
+
+
+def writers(record: Move, writing: Writing) -> Iterator[str]:
+    """Yield a table of the writers' latency in each phase."""
+    given = record.parameters
+    yield (
+        f"{given['clients']} clients of pgbench write to this table while it is partitioned online."
+        " Of 20 transactions, 18 update a row by its key, one inserts a row, and one deletes such a"
+        " row. Each transaction counts for the phase in which it began. `start` is the survey, and"
+        " `copy` begins with the log:"
+    )
+    lines = [row(*PHASES), "|---|" + "--:|" * (len(PHASES) - 1)]
+    yield "\n".join([*lines, *(phase(each) for each in writing.phases)])
+    failed = sum(each.failed for each in writing.phases)
+    yield (
+        f"The move took {writing.seconds:.1f} s and followed {writing.rows_followed:,} changed"
+        f" rows. pgsluice reports that others waited at most {writing.locked_ms:.0f} ms for the"
+        f" swap. {failed or 'No'} {'transaction' if failed == 1 else 'transactions'} failed."
+    )
+
+
+def phase(each: Phase) -> str:
+    """Return the line of one phase."""
+    times = (f"{value:,.2f}" for value in (each.p50_ms, each.p99_ms, each.longest_ms))
+    return row(each.phase, f"{each.seconds:.1f}", f"{each.a_second:,.0f}", *times)
+
+
+def swaps(record: Move) -> str:
+    """Return a sentence on the longest transactions around the swaps."""
+    given = record.parameters
+    longest = [each.longest_ms for each in record.swaps]
+    return (
+        f"{len(longest)} swaps of tables of {given['swap_rows']:,} rows with the same clients: the"
+        f" longest transaction around a swap took {statistics.median(longest):.0f} ms (median), and"
+        f" {max(longest):.0f} ms at most. pgsluice reports {locked(record.swaps):.0f} ms at most."
+    )
+
+
+def locked(swaps: list[Swap]) -> float:
+    return max(each.locked_ms for each in swaps)
+
+
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

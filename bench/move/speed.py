@@ -1,0 +1,68 @@
+"""The time of each way to partition a table, in interleaved rounds."""
+
+from dataclasses import fields
+
+from pgsluice_lab.site import Site
+
+from bench.move import programs
+from bench.move.accounts import HERE, Accounts
+from bench.move.options import Options
+from bench.move.record import Spent
+from bench.move.ways import WAYS, Way
+
+FIGURES = [each.name for each in fields(Spent) if each.name != "way"]
+
+
+def measure(site: Site, options: Options) -> list[Spent]:
+    """Measure each way once in each round. Each round begins with another way."""
+    accounts = Accounts(site, options.rows, "bare", "keyed")
+    spent: dict[str, dict[str, list]] = {way: {name: [] for name in FIGURES} for way in WAYS}
+    for number in range(options.rounds):
+        turn = number * len(WAYS) // options.rounds
+        for name in [*WAYS][turn:] + [*WAYS][:turn]:
+            print(f"round {number + 1}: {name}", flush=True)
+            for figure, value in move(accounts, WAYS[name], options).items():
+                spent[name][figure].append(value)
+        # Not after each way: files that were deleted lately make the next one slower on ext4.
+        drop_old(site, accounts)
+    accounts.drop()
+    return [Spent(way, **figures) for way, figures in spent.items()]
+
+
+def move(accounts: Accounts, way: Way, options: Options) -> dict[str, float | int | None]:
+    """Partition the table in one way, and return the figures of the record."""
+    site, name = accounts.site, "keyed" if way.key else "bare"
+    plain = f"{accounts.home}.{name}"
+    if way.tree:
+        accounts.make_tree(options.leaves, way.key)
+    if way.script is None:
+        accounts.lend(name)
+        plain = f"{accounts.work}.accounts"
+        command = programs.partition(site, accounts.work, options, *way.options)
+    else:
+        variables = {"plain": plain, "leaves": options.leaves, "key": 0}
+        command = programs.script(site, HERE / way.script, **variables)
+    # Reads the table into memory.
+    site.query(f"SELECT count(*) FROM {plain}")
+    site.checkpoint(always=True)
+    meter = site.meter()
+    timing = programs.run(site, accounts.work, command)
+    cost = meter.stop()
+    accounts.check(options.leaves)
+    if way.script is None:
+        accounts.take_back(name)
+    site.renew(accounts.work)
+    return {
+        "seconds": round(timing.seconds, 4),
+        "client_cpu_seconds": round(timing.cpu_seconds, 3),
+        "server_cpu_seconds": None if cost.cpu_seconds is None else round(cost.cpu_seconds, 3),
+        "client_peak_mib": round(timing.peak_mib, 1),
+        "wal_bytes": cost.wal_bytes,
+    }
+
+
+def drop_old(site: Site, accounts: Accounts) -> None:
+    """Drop the partitioned tables of a round."""
+    for [schema] in site.own():
+        if schema not in (accounts.home, accounts.work):
+            site.drop(schema)

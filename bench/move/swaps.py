@@ -1,0 +1,44 @@
+"""The longest transaction of a writer around each of many swaps."""
+
+import time
+
+from pgsluice_lab.site import Site
+
+from bench.move import programs
+from bench.move.accounts import Accounts
+from bench.move.latency import longest
+from bench.move.options import Options
+from bench.move.pgbench import writing
+from bench.move.record import Swap
+
+# Seconds before the move, in which all clients connect, and after the swap, in which all that have
+# waited for it end.
+LEAD = TAIL = 1
+
+
+def measure(site: Site, options: Options) -> list[Swap]:
+    """Move and swap a new table each time."""
+    swaps = []
+    for number in range(options.swaps):
+        swaps.append(one(site, options))
+        print(f"swap {number + 1}: {swaps[-1].longest_ms:.0f} ms", flush=True)
+    return swaps
+
+
+def one(site: Site, options: Options) -> Swap:
+    """Move a table until only the swap is left, and measure the swap."""
+    accounts = Accounts(site, options.swap_rows, "keyed")
+    accounts.lend("keyed")
+    site.checkpoint(always=True)
+    schema = accounts.work
+    with writing(site, schema, options.swap_rows, options.clients) as writers:
+        time.sleep(LEAD)
+        until_follow = programs.partition(site, schema, options, "--until", "follow")
+        programs.run(site, schema, until_follow)
+        began = time.time()
+        timing = programs.run(site, schema, programs.swap(site, schema))
+        ended = time.time()
+        time.sleep(TAIL)
+        found = longest(writers.stop(), began, ended)
+    accounts.drop()
+    return Swap(found, round(1000 * programs.report(timing.output)["locked_seconds"], 3))

@@ -1,0 +1,86 @@
+"""The phases of a running move, as the ledger shows them every 100 ms."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+from pgsluice_lab.site import Site
+from psycopg import errors
+
+from bench.move import programs
+from bench.move.latency import Window
+
+PAUSE = 0.1
+# The time before a move is in the ledger, and the last phase of each.
+START, SWAP = "start", "swap"
+PHASE = "SELECT phase FROM pgsluice.move"
+
+Poll = tuple[float, str | None]
+"""When the ledger was read, and the phase, if it had one."""
+
+
+@contextmanager
+def asking(site: Site) -> Iterator[Callable[[], str | None]]:
+    """Connect, and give a function that returns the phase of the only move."""
+    password = site.env.get("PGPASSWORD")
+    with psycopg.connect(site.url, password=password, autocommit=True) as connection:
+
+        def phase() -> str | None:
+            try:
+                row = connection.execute(PHASE).fetchone()
+            except (errors.UndefinedTable, errors.InvalidSchemaName):
+                return None  # the ledger is not created yet
+            return row and row[0]
+
+        yield phase
+
+
+def watched(site: Site, schema: str, command: list[str], limit: float) -> tuple[str, list[Window]]:
+    """Run a move, and return what it printed and its phases. Fails if it fails or takes too long."""
+    polls: list[Poll] = []
+    began = time.time()
+    with asking(site) as phase, subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=site.environment(schema)
+    ) as process:  # fmt: skip
+        try:
+            while process.poll() is None and time.time() < began + limit:
+                polls.append((time.time(), phase()))
+                pause(process)
+            ended = time.time()
+        finally:
+            if process.poll() is None:
+                process.kill()
+        output, said = process.communicate()
+    if process.returncode:
+        raise programs.failed(command, process.returncode, said)
+    return output, windows(began, polls, ended)
+
+
+def pause(process: subprocess.Popen) -> None:
+    """Wait until the next poll, or until the process ends."""
+    try:
+        process.wait(PAUSE)
+    except subprocess.TimeoutExpired:
+        return
+
+
+def windows(began: float, polls: list[Poll], ended: float) -> list[Window]:
+    """Return the phases of a move that has succeeded.
+
+    A phase begins at the last poll that did not show it yet. A swap that no poll has shown is
+    after the last poll that showed a phase.
+    """
+    marks = [(began, START)]
+    before = began
+    for at, phase in polls:
+        if phase and phase != marks[-1][1]:
+            marks.append((before, phase))
+        if phase or marks[-1][1] == START:
+            before = at
+    if marks[-1][1] != SWAP:
+        marks.append((before, SWAP))
+    ends = [begins for begins, _ in marks[1:]] + [ended]
+    return [Window(phase, begins, end) for (begins, phase), end in zip(marks, ends, strict=True)]
