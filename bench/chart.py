@@ -1,4 +1,4 @@
-"""Records as charts: for each benchmark a figure of each way to load or to write, as bars, in SVG.
+"""Records as charts: the figures of a benchmark as bars, in SVG.
 
 The picture brings its own background, so that it is legible wherever it is shown, and follows the
 reader's preference for light or dark.
@@ -7,9 +7,13 @@ reader's preference for light or dark.
 from collections.abc import Callable
 from html import escape
 
+from bench.move.record import AFTER, BASELINE, Move
+from bench.move.ways import WAYS as MOVES
 from bench.record import Record
 from bench.writing import WAYS, Writing
 
+# A title, a value for each label, and the text of a value.
+Panel = tuple[str, dict[str, float], Callable[[float], str]]
 # What all floors have in common.
 ASYNCHRONOUS = ", synchronous_commit=off"
 WIDTH, MARGIN, LETTER, VALUE = 860, 24, 7, 76
@@ -35,8 +39,8 @@ STYLE = """
 
 def chart(panels: list[tuple[str, Record]]) -> str:
     """Return the SVG of these titles and records, each with a scale of its own."""
-    medians = [(title, seconds(record)) for title, record in panels]
-    return drawn(medians, lambda value: f"{value:.2f} s", "Seconds of each way to load")
+    medians = [(title, seconds(record), in_seconds) for title, record in panels]
+    return drawn(medians, "Seconds of each way to load")
 
 
 def writing_chart(record: Writing) -> str:
@@ -49,20 +53,50 @@ def writing_chart(record: Writing) -> str:
                 for each in record.batches
                 if each.rows == rows
             },
+            lambda value: f"{value:,.0f} rows/s",
         )
         for rows in dict.fromkeys(each.rows for each in record.batches)
     ]
-    return drawn(panels, lambda value: f"{value:,.0f} rows/s", "Rows a second of each way to write")
+    return drawn(panels, "Rows a second of each way to write")
 
 
-def drawn(
-    panels: list[tuple[str, dict[str, float]]], show: Callable[[float], str], label: str
-) -> str:
+def move_chart(record: Move) -> str:
+    """Return the SVG of the seconds of each way to partition, and of the latency in each phase."""
+    panels: list[Panel] = []
+    for key, words in ((False, "without a primary key"), (True, "with a primary key")):
+        bars = {
+            MOVES[each.way].words: each.median("seconds")
+            for each in record.ways
+            if MOVES[each.way].key == key
+        }
+        panels.append((f"Seconds to partition a table {words}", bars, in_seconds))
+    phases = record.writing.phases if record.writing else []
+    for name, words in (("p99_ms", "99th percentile of"), ("longest_ms", "Longest of")):
+        bars = {label(each.phase): getattr(each, name) for each in phases}
+        panels.append((f"{words} the writers' transactions, by phase", bars, in_milliseconds))
+    title = "Seconds of each way to partition, and latency of the writers"
+    return drawn([each for each in panels if each[1]], title)
+
+
+def label(phase: str) -> str:
+    """Return the label of a phase. The phases of the move have the color of pgsluice."""
+    return phase if phase in (BASELINE, AFTER) else f"pgsluice: {phase}"
+
+
+def in_seconds(value: float) -> str:
+    return f"{value:.2f} s"
+
+
+def in_milliseconds(value: float) -> str:
+    return f"{value:,.1f} ms"
+
+
+def drawn(panels: list[Panel], label: str) -> str:
     """Return the SVG of these titles and bars, each panel with a scale of its own."""
     parts = []
     top = MARGIN
-    labels = LETTER * max(len(how) for _, bars in panels for how in bars) + GAP
-    for title, bars in panels:
+    labels = LETTER * max(len(how) for _, bars, _ in panels for how in bars) + GAP
+    for title, bars, show in panels:
         parts.append(panel(title, bars, labels, top, show))
         top += HEAD + STEP * len(bars) + GAP
     height = top - GAP + MARGIN - (STEP - BAR)

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench import delays, grid
+from bench.move import record as moves
+from bench.move.record import Move
+from bench.move.ways import OURS
 from bench.record import PARTS, Record, newest
 
 Relation = Literal["at least", "at most"]
-Figure = Callable[[Record], float | None]
+Figure = Callable[[Record | Move], float | None]
 
 
 def faster(engine: str, than: str) -> Figure:
@@ -64,6 +67,16 @@ def as_best(record: Record) -> float | None:
 def beside(record: Record) -> float | None:
     """Return the most MiB that a load from Python takes beside its table."""
     return record.peak("python-load") if record.of("python-load") else None
+
+
+def move_peak(record: Record | Move) -> float | None:
+    """Return the peak memory of pgsluice in all moves, in MiB."""
+    return record.peak(*OURS) if isinstance(record, Move) else None
+
+
+def longest_swap(record: Record | Move) -> float | None:
+    """Return the milliseconds of the longest transaction around a swap."""
+    return record.longest_ms if isinstance(record, Move) else None
 
 
 def pace(record: Record) -> float | None:
@@ -120,6 +133,13 @@ TABLE = "5 M pgbench rows, an Arrow table in Python, 800 hash leaves"
 TABLES = "lineitem, an Arrow table in Python, range by month x hash 4"
 LIBRARIES = "the best of ADBC, polars, psycopg and pandas"
 BESIDE = "these tables in Python: memory beside the table"
+MOVED = "`partition --offline`, 5 M pgbench rows{}, 800 hash leaves"
+ONLINE = "`partition`, 5 M pgbench rows{}, 800 hash leaves"
+KEYED = " with primary key"
+FILLED = "`INSERT INTO ... SELECT` into such leaves"
+MOVES_PEAK = "these moves: peak memory"
+BESIDE_MEMORY = "`--memory` of 512 MiB, and 64 more"
+SWAPS = "50 swaps of 100,000 rows: the longest transaction of 8 writers"
 OWN = "our command line, the same rows as a file"
 SAME_SERVER = "5 M pgbench rows of a plain table, 800 hash leaves{}"
 OTHER_SERVER = "5 M pgbench rows of another server's plain table, 800 hash leaves{}"
@@ -219,6 +239,11 @@ GOALS = [
         )
         for key, words, _ in KEYS
     ),
+    Goal("move", faster("offline", "insert"), MOVED.format(""), FILLED, "at least", 2.5),
+    Goal("move", faster("offline-key", "insert-key"), MOVED.format(KEYED), FILLED, "at least", 3.0),
+    Goal("move", faster("online-key", "insert-key"), ONLINE.format(KEYED), FILLED, "at least", 2.0),
+    Goal("move", move_peak, MOVES_PEAK, BESIDE_MEMORY, "at most", 576, "MiB"),
+    Goal("move", longest_swap, SWAPS, "", "at most", 500, "ms"),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),
@@ -257,7 +282,7 @@ class Judged:
         return f"{self.goal.relation} {self.goal.limit:g}"
 
 
-def judge(case: str, record: Record | None) -> list[Judged]:
+def judge(case: str, record: Record | Move | None) -> list[Judged]:
     """Return the goals of a benchmark, judged by a record of it."""
     own = (goal for goal in GOALS if goal.case == case)
     return [Judged(goal, goal.figure(record) if record else None) for goal in own]
@@ -281,6 +306,8 @@ def main(cases: list[str]) -> int:
     named |= {whole for whole, parts in PARTS.items() if named & set(parts)}
     of = {name: each for name, each in records.items() if each.head.experiment in named}
     judged = [each for name, record in of.items() for each in judge(name, record)]
+    if "move" in cases:
+        judged += judge("move", moves.newest())
     show(judged, "what the newest records show")
     return 0
 

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from bench import stages, tables, writing
-from bench.chart import chart, writing_chart
+from bench.chart import chart, move_chart, writing_chart
+from bench.move import record as move
+from bench.move.record import Move
 from bench.place import ROOT
 from bench.record import Record, newest
 from bench.stages import Stages
@@ -19,6 +21,7 @@ BENCHMARKS = ROOT / "docs" / "benchmarks.md"
 GOALS = ROOT / "bench" / "GOALS.md"
 CHART = ROOT / "docs" / "figures.svg"
 WRITING_CHART = ROOT / "docs" / "writing.svg"
+MOVE_CHART = ROOT / "docs" / "move.svg"
 TABLES = {
     "hash800": tables.hash800,
     "hash800-pg15": tables.hash800,
@@ -26,6 +29,7 @@ TABLES = {
     "files": tables.files,
     "python": tables.python,
     "relation": tables.relation,
+    "move": tables.move,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
@@ -53,22 +57,24 @@ def main() -> int:
     if not records:
         sys.exit("bench-report: no record; measure one by `make bench`")
     rewrite(README, {"readme": tables.readme(records)})
-    written = writing.newest()
-    shown = {**records, "stages": stages.newest(), "writing": written}
+    written, moved = writing.newest(), move.newest()
+    shown = {**records, "stages": stages.newest(), "writing": written, "move": moved}
     rewrite(BENCHMARKS, {bench: section(bench, shown.get(bench)) for bench in TABLES})
-    rewrite(GOALS, {"goals": tables.goals(records)})
+    rewrite(GOALS, {"goals": tables.goals({**records, "move": moved})})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
     if written:
         WRITING_CHART.write_text(writing_chart(written))
+    if moved:
+        MOVE_CHART.write_text(move_chart(moved))
     return 0
 
 
-def section(bench: str, record: Record | Stages | Writing | None) -> str:
+def section(bench: str, record: Record | Stages | Writing | Move | None) -> str:
     """Return a benchmark's table, and when and on what it was measured, if it was."""
     if record is None:
         return "Not measured yet."
-    place = [tables.place(record)] if isinstance(record, Record) else []
+    place = [tables.place(record)] if isinstance(record, Record | Move) else []
     return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
 
 

@@ -1,12 +1,14 @@
 """Records as Markdown: README's table, the table of goals, and a short table for each benchmark."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pgsluice_lab.timing import MIB
 
 from bench import delays
 from bench.goals import GOALS, judge
 from bench.grid import ENGINES, cells, mean, worst
+from bench.move import markdown
+from bench.move.record import Move
 from bench.record import Record
 from bench.stages import Stage, Stages
 from bench.writing import COPIES, ROUNDS, WAYS, Writing
@@ -44,7 +46,7 @@ def brief(seconds: float) -> str:
     return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
-def goals(records: dict[str, Record]) -> str:
+def goals(records: Mapping[str, Record | Move | None]) -> str:
     """Return all goals as the records say, or as not measured."""
     lines = ["| load | against | measured | goal | |", "|---|---|---|---|---|"]
     for case in dict.fromkeys(goal.case for goal in GOALS):
@@ -311,6 +313,12 @@ def writing(record: Writing) -> str:
     )
 
 
+def move(record: Move) -> str:
+    """Return the ways to partition a table, and the waits of the writers."""
+    picture = "![Seconds of each way to partition, and latency of the writers](move.svg)"
+    return paragraphs(markdown.tables(record), picture)
+
+
 def stages(record: Stages) -> str:
     inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
@@ -360,8 +368,10 @@ def loads(record: Record, *columns: Column) -> str:
     return "\n".join(lines)
 
 
-def date(record: Record | Stages | Writing) -> str:
+def date(record: Record | Stages | Writing | Move) -> str:
     """Return when it was measured, and how often."""
+    if isinstance(record, Move):
+        return f"Medians of {record.parameters['rounds']} interleaved rounds, {record.date[:10]}."
     if isinstance(record, Writing):
         machine = record.machine
         return (
@@ -374,9 +384,10 @@ def date(record: Record | Stages | Writing) -> str:
     return f"Medians of {rounds} interleaved rounds, {record.head.date[:10]}."
 
 
-def place(record: Record) -> str:
+def place(record: Record | Move) -> str:
     """Return on what it was measured."""
-    machine, server = record.head.machine, record.head.postgresql
+    about = record if isinstance(record, Move) else record.head
+    machine, server = about.machine, about.postgresql
     return (
         f"Measured on {machine.cores} cores ({machine.cpu}) for client and server,"
         f" {machine.memory_gib} GiB, PostgreSQL {server.version.split()[0]} with"

@@ -7,7 +7,8 @@ from pgsluice_lab import site
 from pgsluice_lab.machine import machine
 from pgsluice_lab.record import Machine, Postgresql
 
-from bench.move import options, phases, report, speed, swaps
+from bench import goals
+from bench.move import markdown, options, phases, speed, swaps
 from bench.move.record import Move
 from bench.place import ROOT
 from bench.record import commit
@@ -30,7 +31,8 @@ def main(args: list[str]) -> int:
             writing=phases.measure(place, size) if "phases" in parts else None,
             swaps=swaps.measure(place, size) if "swaps" in parts else [],
         )
-    print(f"\n{report.tables(record)}")
+    print(f"\n{markdown.tables(record)}")
+    goals.show(goals.judge("move", record), "what it must show")
     if not whole:
         print("\nnot the whole benchmark, so no record is written")
         return 0

@@ -9,11 +9,7 @@ from bench.move.accounts import Accounts
 from bench.move.latency import Window, by_phase
 from bench.move.options import Options
 from bench.move.pgbench import writing
-from bench.move.record import Writing
-
-BASELINE, AFTER = "baseline", "after"
-# Seconds after which a move that does not catch up with the writers is stopped.
-LIMIT = 3600
+from bench.move.record import AFTER, BASELINE, Writing
 
 
 def measure(site: Site, options: Options) -> Writing:
@@ -29,7 +25,7 @@ def measure(site: Site, options: Options) -> Writing:
         began = time.time()
         time.sleep(options.baseline)
         print("writers: with a move", flush=True)
-        output, windows = watch.watched(site, accounts.work, command, LIMIT)
+        output, windows = watch.watched(site, accounts.work, command)
         time.sleep(options.after)
         ended = time.time()
         windows.insert(0, Window(BASELINE, began, windows[0].begins))

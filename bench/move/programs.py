@@ -7,9 +7,12 @@ from pathlib import Path
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.programs import needed
 from pgsluice_lab.site import Site
-from pgsluice_lab.timing import Timing, timed
+from pgsluice_lab.timing import OverdueError, Timing, timed
 
 from bench.move.options import Options
+
+# Seconds that a program may take. A move that cannot catch up with the writers does not end.
+LIMIT = 3600
 
 
 def partition(site: Site, schema: str, options: Options, *more: str) -> list[str]:
@@ -35,7 +38,9 @@ def script(site: Site, file: Path, **variables: object) -> list[str]:
 def run(site: Site, schema: str, command: list[str]) -> Timing:
     """Run a program and return its cost. Fails with its message if it fails."""
     try:
-        return timed(command, env=site.environment(schema), quiet=True)
+        return timed(command, env=site.environment(schema), limit=LIMIT, quiet=True)
+    except OverdueError as overdue:
+        raise too_long(command) from overdue
     except subprocess.CalledProcessError as failure:
         raise failed(command, failure.returncode, failure.stderr or "") from failure
 
@@ -43,6 +48,11 @@ def run(site: Site, schema: str, command: list[str]) -> Timing:
 def failed(command: list[str], status: int, said: str) -> LabError:
     """Return the error of a program that failed."""
     return LabError(f"{Path(command[0]).name} ended with status {status}", said.strip())
+
+
+def too_long(command: list[str]) -> LabError:
+    """Return the error of a program that was stopped."""
+    return LabError(f"{Path(command[0]).name} was stopped after {LIMIT:,} seconds")
 
 
 def report(output: str) -> dict:

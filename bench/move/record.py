@@ -12,6 +12,8 @@ from pgsluice_lab.typed import build
 from bench.record import RECORDS
 
 VERSION = 1
+# The time without a move, before it and after it, among the phases.
+BASELINE, AFTER = "baseline", "after"
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ def asking(site: Site) -> Iterator[Callable[[], str | None]]:
         yield phase
 
 
-def watched(site: Site, schema: str, command: list[str], limit: float) -> tuple[str, list[Window]]:
-    """Run a move, and return what it printed and its phases. Fails if it fails or takes too long."""
+def watched(site: Site, schema: str, command: list[str]) -> tuple[str, list[Window]]:
+    """Run a move, and return its output and its phases. Fails if it fails or takes too long."""
     polls: list[Poll] = []
     began = time.time()
     with asking(site) as phase, subprocess.Popen(
@@ -46,10 +46,12 @@ def watched(site: Site, schema: str, command: list[str], limit: float) -> tuple[
         text=True, env=site.environment(schema)
     ) as process:  # fmt: skip
         try:
-            while process.poll() is None and time.time() < began + limit:
+            while process.poll() is None and time.time() < began + programs.LIMIT:
                 polls.append((time.time(), phase()))
                 pause(process)
             ended = time.time()
+            if process.poll() is None:
+                raise programs.too_long(command)
         finally:
             if process.poll() is None:
                 process.kill()

@@ -24,7 +24,7 @@ class Way:
 
 
 INSERT = "`INSERT INTO ... SELECT` into a tree that exists"
-BY_HAND = "`CREATE TABLE`s, `INSERT INTO ... SELECT`, `ADD PRIMARY KEY`, `ANALYZE`"
+BY_HAND = "by hand: leaves, `INSERT INTO ... SELECT`, `ADD PRIMARY KEY`, `ANALYZE`"
 OFFLINE = "`pgsluice partition --offline`"
 ONLINE = "`pgsluice partition`"
 UNVERIFIED = "`pgsluice partition --offline --no-verify`"

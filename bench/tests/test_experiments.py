@@ -20,7 +20,7 @@ class Experiments(unittest.TestCase):
         shown = {parts.get(case, case) for case in CASES}
         self.assertLessEqual(parts.keys(), set(CASES))
         self.assertEqual(
-            {*shown, "stages", "writing"}, {name.removesuffix("-pg15") for name in TABLES}
+            {*shown, "stages", "writing", "move"}, {name.removesuffix("-pg15") for name in TABLES}
         )
 
     def test_what_they_name_is_there(self):

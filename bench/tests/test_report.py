@@ -11,12 +11,14 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Run
 
 from bench import stages, tables, writing
-from bench.chart import chart, writing_chart
+from bench.chart import chart, move_chart, writing_chart
+from bench.move import record as move
 from bench.record import PARTS, RECORDS, Record, newest
 from bench.report import (
     BENCHMARKS,
     CHART,
     GOALS,
+    MOVE_CHART,
     README,
     TABLES,
     TITLES,
@@ -80,12 +82,15 @@ class Committed(unittest.TestCase):
     def test_the_pages_and_the_chart_hold_the_newest_records(self):
         records = newest()
         self.assertIn(tables.readme(records), README.read_text())
-        self.assertIn(tables.goals(records), GOALS.read_text())
+        moved = move.newest()
+        self.assertIn(tables.goals({**records, "move": moved}), GOALS.read_text())
         panels = [(title, records[bench]) for bench, title in TITLES.items()]
         self.assertEqual(chart(panels), CHART.read_text())
         written = writing.newest()
         self.assertEqual(writing_chart(written), WRITING_CHART.read_text())
-        shown = {**records, "stages": stages.newest(), "writing": written}
+        if moved:
+            self.assertEqual(move_chart(moved), MOVE_CHART.read_text())
+        shown = {**records, "stages": stages.newest(), "writing": written, "move": moved}
         for bench in TABLES:
             with self.subTest(bench=bench):
                 page = BENCHMARKS.read_text()
