@@ -117,7 +117,7 @@ class Move:
     def median(self, name: str, way: str) -> float | None:
         """Return the median of a figure of a way, or None if it was not measured."""
         spent = self.spent(way)
-        return spent and spent.median(name)
+        return spent.median(name) if spent else None
 
     def faster(self, way: str, than: str) -> float | None:
         """Return how many times as fast one way is as another, by medians."""

@@ -1,5 +1,6 @@
 """The time of each way to partition a table, in interleaved rounds."""
 
+import shutil
 from dataclasses import fields
 
 from pgsluice_lab.site import Site
@@ -10,6 +11,10 @@ from bench.move.options import Options
 from bench.move.record import Spent
 from bench.move.ways import WAYS, Way
 
+# Where the embedded server has its data, and the room that a round needs there.
+DATA = "/var/tmp"
+ROOM_FOR_WAL = 8 << 30
+BYTES_OF_A_ROW = 160
 FIGURES = [each.name for each in fields(Spent) if each.name != "way"]
 
 
@@ -23,8 +28,8 @@ def measure(site: Site, options: Options) -> list[Spent]:
             print(f"round {number + 1}: {name}", flush=True)
             for figure, value in move(accounts, WAYS[name], options).items():
                 spent[name][figure].append(value)
-        # Not after each way: files that were deleted lately make the next one slower on ext4.
-        drop_old(site, accounts)
+        make_room(accounts, options.rows)
+    drop_old(accounts)
     accounts.drop()
     return [Spent(way, **figures) for way, figures in spent.items()]
 
@@ -61,8 +66,19 @@ def move(accounts: Accounts, way: Way, options: Options) -> dict[str, float | in
     }
 
 
-def drop_old(site: Site, accounts: Accounts) -> None:
-    """Drop the partitioned tables of a round."""
-    for [schema] in site.own():
+def make_room(accounts: Accounts, rows: int) -> None:
+    """Drop the partitioned tables of all rounds if there is too little room for another round.
+
+    ext4 passes by the inodes of files that were deleted within the last minutes, which makes the
+    creation of leaves slower. So they are kept as long as possible.
+    """
+    if shutil.disk_usage(DATA).free < ROOM_FOR_WAL + rows * BYTES_OF_A_ROW * len(WAYS):
+        print("too little room on the disk: dropping the tables of this round", flush=True)
+        drop_old(accounts)
+
+
+def drop_old(accounts: Accounts) -> None:
+    """Drop the partitioned tables of all rounds."""
+    for [schema] in accounts.site.own():
         if schema not in (accounts.home, accounts.work):
-            site.drop(schema)
+            accounts.site.drop(schema)

@@ -32,7 +32,7 @@ def asking(site: Site) -> Iterator[Callable[[], str | None]]:
                 row = connection.execute(PHASE).fetchone()
             except (errors.UndefinedTable, errors.InvalidSchemaName):
                 return None  # the ledger is not created yet
-            return row and row[0]
+            return row[0] if row else None
 
         yield phase
 
