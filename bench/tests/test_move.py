@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from dataclasses import asdict, replace
 from pathlib import Path
+from unittest.mock import patch
 from xml.etree import ElementTree
 
 from pgsluice_lab.failure import LabError
@@ -14,7 +15,7 @@ from pgsluice_lab.record import Machine, Postgresql
 from bench import tables
 from bench.chart import move_chart
 from bench.goals import judge
-from bench.move import options
+from bench.move import options, record
 from bench.move.latency import Transaction, Window, by_phase, longest, transactions
 from bench.move.options import Options
 from bench.move.record import Move, Phase, Spent, Swap, Writing
@@ -54,13 +55,22 @@ class Records(unittest.TestCase):
     def test_a_record_is_read_back_and_unknown_keys_are_refused(self):
         file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "move.json"
         nothing = replace(a_record(), ways=[], writing=None, swaps=[])
-        for record in (a_record(), nothing):
-            file.write_text(json.dumps(asdict(record)))
-            self.assertEqual(Move.read(file), record)
+        for each in (a_record(), nothing):
+            file.write_text(json.dumps(asdict(each)))
+            self.assertEqual(Move.read(file), each)
         for change in ({"more": 1}, {"version": 0}, {"ways": [{"way": "insert"}]}):
             file.write_text(json.dumps(asdict(a_record()) | change))
             with self.assertRaises(LabError):
                 Move.read(file)
+
+    def test_the_newest_file_is_the_record(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(patch.object(record, "RECORDS", folder))
+        self.assertIsNone(record.newest())
+        a_record().write()
+        later = replace(a_record(), date="2026-11-28T00:00:00+00:00")
+        self.assertEqual(later.write().name, "move-2026-11-28T000000.json")
+        self.assertEqual(record.newest(), later)
 
     def test_goals_compare_medians_of_ways_with_the_same_key(self):
         judged = judge("move", a_record())
