@@ -43,8 +43,17 @@ const KEYS: &[(&str, &str, &[&str])] = &[
 const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
 
 /// Points at which the move is held up, so that more is written there, or killed and run again.
-const POINTS: &[&str] =
-    &["moving::logged", "payload::sent", "moving::copied", "moving::built", "moving::followed"];
+const POINTS: &[&str] = &[
+    "moving::logged",
+    "payload::sent",
+    "payload::committed",
+    "moving::copied",
+    "moving::built",
+    "moving::followed",
+];
+
+/// How often a text of 32 characters is repeated in each row: with wide rows, more than one transaction copies the table.
+const WIDTHS: &[usize] = &[1, 24];
 
 fn random_writers(server: Server) {
     let (cases, seed) = cases(CASES, server);
@@ -58,6 +67,7 @@ fn random_writers(server: Server) {
 fn judge(case: &Case, chance: &mut Chance, which: &str) {
     let (ty, key, by) = chance.one_of(KEYS);
     let (id, rows) = (chance.one_of(IDS), 500 + chance.below(20_000));
+    let width = chance.one_of(WIDTHS);
     // A unique key contains the column of the partition key, which is NULL in some rows.
     let is_widened = by.contains(&"--widen-keys");
     let unique = match (is_widened, chance.is_one_in(2)) {
@@ -70,7 +80,7 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
         "DROP TABLE IF EXISTS events, events_old CASCADE; DROP FUNCTION IF EXISTS gate;
          CREATE TABLE events (id bigint {id}, k {ty}, u bigint, v text{unique},
                               g bigint GENERATED ALWAYS AS (id * 2) STORED);
-         INSERT INTO events (id, k, u, v) SELECT i, {values}, i, md5(i::text) FROM generate_series(1, {rows}) AS i;
+         INSERT INTO events (id, k, u, v) SELECT i, {values}, i, repeat(md5(i::text), {width}) FROM generate_series(1, {rows}) AS i;
          {GATE}"
     );
     case.bench.session.run(&ddl);
