@@ -1,6 +1,7 @@
 //! Moves of plain tables: a table becomes partitioned with the same rows, constraints, indexes and privileges, or it does
 //! not change at all.
 
+mod adverse;
 mod carried;
 mod case;
 mod drained;

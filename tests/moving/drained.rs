@@ -14,6 +14,8 @@ on_each_server!([
     no_count_is_ever_wrong,
     a_kill_at_each_point,
     an_abort_leaves_nothing,
+    new_partitions_are_like_the_old_one,
+    a_partition_that_is_attached_meanwhile,
     what_is_refused,
 ]);
 
@@ -319,4 +321,63 @@ fn what_is_refused(server: Server) {
     }
     assert_eq!(partitions(&case).len(), 3);
     case.nothing_beside("refused");
+}
+
+/// MERGE PARTITION was reverted from PostgreSQL because it lost some of these.
+fn new_partitions_are_like_the_old_one(server: Server) {
+    let case = with_orders(server, 2000);
+    case.bench.session.run(
+        "ALTER TABLE orders_default ADD CONSTRAINT own CHECK (id < 1000000), REPLICA IDENTITY FULL, SET (fillfactor = 70),
+             ALTER v SET STATISTICS 50, ALTER v SET STORAGE EXTERNAL;
+         CREATE INDEX orders_default_own ON orders_default (v)",
+    );
+    case.moves("orders_default", &[&BY_MONTH[..], &["--offline"]].concat());
+    is_drained(&case, "a rich partition");
+    for partition in ["orders_y2026m01", "orders_default"] {
+        let facts = format!(
+            "SELECT concat_ws(' ', relreplident, reloptions,
+                 (SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c'),
+                 (SELECT concat_ws(' ', to_jsonb(a) ->> 'attstattarget', attstorage) FROM pg_attribute a
+                  WHERE attrelid = c.oid AND attname = 'v'),
+                 (SELECT count(*) FROM pg_index WHERE indrelid = c.oid))
+             FROM pg_class c WHERE oid = '{partition}'::regclass"
+        );
+        assert_eq!(
+            case.bench.value(&facts),
+            "f {fillfactor=70} orders_id_check own 50 e 3",
+            "{partition}"
+        );
+    }
+    // A value that the server would compute otherwise now is not changed silently.
+    let case = with_orders(server, 500);
+    case.bench.session.run(
+        "CREATE FUNCTION twice(bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 2 * $1';
+         ALTER TABLE orders ADD h bigint GENERATED ALWAYS AS (twice(id)) STORED;
+         CREATE OR REPLACE FUNCTION twice(bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 3 * $1'",
+    );
+    case.run(&[&["orders_default", "--offline"], &BY_MONTH[..]].concat())
+        .fails(1, &["generated columns of table public.orders_default would get other values"]);
+}
+
+/// The swap cannot attach a range that is taken, and nothing changes.
+fn a_partition_that_is_attached_meanwhile(server: Server) {
+    let case = with_orders(server, 2000);
+    with_key(&case);
+    case.bench.session.run("DELETE FROM orders WHERE placed >= '2026-05-01'; DELETE FROM before WHERE placed >= '2026-05-01'");
+    case.bench.session.run("INSERT INTO orders VALUES (100000, '2026-05-02', 'one'); INSERT INTO before SELECT * FROM orders WHERE id = 100000");
+    let hold = case.bench.hold("moving::built");
+    let running = case.start(&[&["orders_default"], &BY_MONTH[..]].concat(), &hold.environment());
+    hold.wait();
+    case.bench.session.run(
+        "BEGIN; DELETE FROM orders WHERE id = 100000;
+         CREATE TABLE orders_y2026m05_later PARTITION OF orders FOR VALUES FROM ('2026-05-01') TO ('2026-06-01');
+         INSERT INTO orders VALUES (100000, '2026-05-02', 'one'); COMMIT",
+    );
+    hold.let_go();
+    running.ended().fails(1, &["would overlap partition"]);
+    case.same_rows("before", "orders", "an attached partition");
+    assert_eq!(case.moves_left(), 0);
+    case.nothing_beside("an attached partition");
+    case.moves("orders_default", &BY_MONTH);
+    is_drained(&case, "an attached partition");
 }

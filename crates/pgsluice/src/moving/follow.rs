@@ -99,6 +99,7 @@ impl<'a> Follower<'a> {
     pub(super) async fn catch_up(&self, control: &Control) -> Result<u64> {
         // An entry can become visible after one with a larger number. Those that were missed are taken with the last ones.
         let (mut changed, mut size, mut low) = (0, BATCH, 0);
+        self.free(control).await?;
         loop {
             let passing = self.transaction(size, low);
             match self.link.canceller.unless_stopped(control, passing).await {
@@ -186,26 +187,29 @@ impl<'a> Follower<'a> {
                 break;
             }
             let truncating = self.truncate(self.table(!turn.is_second));
-            turn.is_other_free = self.link.canceller.unless_stopped(control, truncating).await?;
-            self.turn.set(turn);
-            tokio::time::sleep(REST).await;
+            match self.link.canceller.unless_stopped(control, truncating).await? {
+                None => tokio::time::sleep(REST).await,
+                Some(false) => break,
+                Some(true) => turn.is_other_free = true,
+            }
         }
+        self.turn.set(turn);
         Ok(())
     }
 
-    /// Truncates one of the tables of entries; returns false if it has entries, or a session uses it.
-    async fn truncate(&self, table: &str) -> Result<bool> {
+    /// Truncates one of the tables of entries. Returns whether it has no entries; `None` if a session uses it.
+    async fn truncate(&self, table: &str) -> Result<Option<bool>> {
         let client = &self.link.client;
         let [lock, is_empty] = Log::claim(table);
         if let Err(error) = client.batch_execute(&lock).await {
             client.batch_execute(ROLLBACK).await?;
             let is_locked = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
-            return if is_locked { Ok(false) } else { Err(error.into()) };
+            return if is_locked { Ok(None) } else { Err(error.into()) };
         }
         let is_empty: bool = client.query_one(&is_empty, &[]).await?.get(0);
         let end = if is_empty { truncate(table) } else { ROLLBACK.to_owned() };
         client.batch_execute(&end).await?;
-        Ok(is_empty)
+        Ok(Some(is_empty))
     }
 }
 

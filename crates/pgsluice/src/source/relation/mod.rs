@@ -55,7 +55,8 @@ pub struct Relation {
 pub(crate) enum Snapshots {
     /// One for all rows.
     One,
-    /// One for each range of pages. A load is resumed although rows were changed, and skips places whose rows it has.
+    /// One for each range of pages. A load is resumed although rows were changed, and skips places whose rows it has. The
+    /// condition must not change the order of rows.
     Each,
 }
 

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use pgsluice_session::connect::Link;
 
-use super::Copied;
 use super::heap::{Heap, OpenRelation, Pages};
 use super::open::refused;
 use super::rows::{CopiedRows, MalformedRow, RowLayout, skip_header};
+use super::{Copied, Snapshots};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::key_form::KeyForm;
@@ -53,6 +53,7 @@ impl TablePart {
             has_ctid: heap.has_pages,
             pages: pages.range.as_ref(),
             filter: filter.as_deref(),
+            sorts: relation.snapshots() == Snapshots::One,
         };
         let statement = query.copy_out(&items, is_binary);
         let (columns, has_ctid) = (copied.columns(), heap.has_pages);

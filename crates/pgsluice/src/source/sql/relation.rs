@@ -100,12 +100,14 @@ pub(in crate::source) struct HeapQuery<'r> {
     pub(in crate::source) pages: Option<&'r Range<u64>>,
     /// The user's condition, in SQL.
     pub(in crate::source) filter: Option<&'r str>,
+    /// Whether the condition may be planned as a join, which returns rows in another order.
+    pub(in crate::source) sorts: bool,
 }
 
 impl HeapQuery<'_> {
     /// Returns the statement that copies out `items` of each row, in binary or as text.
     pub(in crate::source) fn copy_out(&self, items: &[String], is_binary: bool) -> String {
-        let Self { heap, alias, has_ctid, pages, filter } = *self;
+        let Self { heap, alias, has_ctid, pages, filter, sorts } = *self;
         let alias = quoted(alias);
         let ctid = has_ctid.then(|| format!("{alias}.ctid"));
         let items: Vec<String> = ctid.into_iter().chain(items.iter().cloned()).collect();
@@ -126,8 +128,7 @@ impl HeapQuery<'_> {
             false => format!(" WHERE {}", pages.join(" AND ")),
         };
         let format = if is_binary { " (FORMAT binary)" } else { "" };
-        // The condition may be planned as a join, which returns rows in another order.
-        let order = match has_ctid && filter.is_some() {
+        let order = match has_ctid && filter.is_some() && sorts {
             true => format!(" ORDER BY {alias}.ctid"),
             false => String::new(),
         };
