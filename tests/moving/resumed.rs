@@ -9,6 +9,7 @@ on_each_server!([
     rows_that_moved_are_copied_again,
     the_table_is_vacuumed_while_it_is_copied,
     entries_that_were_followed_take_no_space,
+    triggers_without_a_record,
 ]);
 
 /// A table with more rows than the first transaction takes.
@@ -85,6 +86,36 @@ fn the_table_is_vacuumed_while_it_is_copied(server: Server) {
     hold.let_go();
     assert!(running.ended().status.success());
     case.is_moved("a table without a snapshot");
+}
+
+/// As in a restored dump, or after the ledger was dropped.
+fn triggers_without_a_record(server: Server) {
+    for is_moved in [false, true] {
+        let case = Case::with_events(server, 1000);
+        let stopped = case.run(&[&arguments()[..], &["--until=copy"]].concat());
+        assert!(stopped.status.success(), "{stopped:?}");
+        case.bench.session.run("DROP SCHEMA pgsluice CASCADE");
+        let status = case.run(&["status"]);
+        let expected = "public.events  has triggers of a move that the ledger does not have; to drop them: \
+                        pgsluice partition abort public.events\n";
+        assert_eq!(status.stdout, expected, "{status:?}");
+        let json: serde_json::Value =
+            serde_json::from_str(&case.run(&["status", "--json"]).stdout).unwrap();
+        assert_eq!(
+            (&json[0]["phase"], &json[0]["tree"]),
+            (&"lost".into(), &serde_json::Value::Null)
+        );
+        if is_moved {
+            case.moves("events", &MONTHS[..3]);
+            case.is_moved("a lost move");
+        } else {
+            let aborted = case.run(&["abort", "events"]);
+            assert!(aborted.status.success(), "{aborted:?}");
+            case.is_untouched("a lost move");
+        }
+        case.nothing_beside("a lost move");
+        assert_eq!(case.run(&["status"]).stdout, "no table is being partitioned\n");
+    }
 }
 
 /// Also while an old snapshot keeps VACUUM from removing them.

@@ -84,6 +84,11 @@ pub(super) fn table(moves: &[MoveEntry]) -> String {
     }
     let line = |it: &MoveEntry| {
         let MoveEntry { table, tree, phase, begun, run, is_running, .. } = it;
+        if it.is_lost() {
+            return format!(
+                "{table}  has triggers of a move that the ledger does not have; to drop them: pgsluice partition abort {table}"
+            );
+        }
         let tree = tree.as_deref().unwrap_or("no tree");
         let begun = begun.split('.').next().unwrap_or_default();
         let state = match is_running {

@@ -255,7 +255,9 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
         }
         Err(_) => left.table == name,
     };
-    let Some(left) = moves.into_iter().find(is_it) else {
+    // A restored dump has the record of a table of another database, and triggers that no record is about.
+    let mut of_table: Vec<MoveEntry> = moves.into_iter().filter(is_it).collect();
+    let Some(left) = of_table.pop() else {
         let message = format!("table {} is not being partitioned", found?.1.label());
         return Err(Error::new(Kind::Usage, message).with_sqlstate("55000"));
     };
@@ -268,7 +270,9 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
             .with_detail(format!("Process {pid} on {host} does it, as {user}."))
             .with_hint("Stop that process first."));
     }
-    remove(&schema, &client, &left).await?;
+    for left in of_table.iter().chain([&left]) {
+        remove(&schema, &client, left).await?;
+    }
     Ok(left)
 }
 
@@ -281,8 +285,8 @@ pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let load = left.load.as_deref().map(|load| Participant::new(schema, load).forget());
-    let end =
-        load.into_iter().chain([schema.forget_move(left.relation), COMMIT_DURABLY.to_owned()]);
+    let record = (!left.is_lost()).then(|| schema.forget_move(left.relation));
+    let end = load.into_iter().chain(record).chain([COMMIT_DURABLY.to_owned()]);
     let statements: Vec<String> = begin.chain(left.drops.iter().cloned()).chain(end).collect();
     let statements = statements.join("; ");
     for _ in 1..ATTEMPTS {

@@ -61,6 +61,52 @@ LEFT JOIN marked t ON t.oid {eq} m.tree
 LEFT JOIN marked l ON l.oid {eq} m.log
 ORDER BY m.begun, m.relation";
 
+/// Returns the tables that have triggers of a move and are not among `$1`: the oid, the name, and the statements that
+/// drop the triggers, what they call, the log and the tree, each if it belongs to the owner of the table.
+const LOST: &str = "
+WITH logging AS (
+    SELECT own.oid, own.relname, own.relowner, own.relnamespace, g.tgname, p.proname, p.pronamespace,
+           pg_catalog.format('%I.%I', n.nspname, own.relname) AS name,
+           p.prosecdef AND p.pronargs {eq} 0::pg_catalog.int2 AND p.proowner {eq} own.relowner AS is_own
+    FROM pg_catalog.pg_trigger g
+    JOIN pg_catalog.pg_class own ON own.oid {eq} g.tgrelid
+    JOIN pg_catalog.pg_namespace n ON n.oid {eq} own.relnamespace
+    JOIN pg_catalog.pg_proc p ON p.oid {eq} g.tgfoid
+    WHERE NOT g.tgisinternal AND g.tgname {any} (ARRAY['pgsluice_log', 'pgsluice_truncate'])
+      AND NOT own.oid {any} ($1)
+),
+beside AS (
+    SELECT l.oid AS own, c.oid, c.relkind, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+    FROM logging l
+    JOIN pg_catalog.pg_class c ON c.relowner {eq} l.relowner
+         AND (c.relnamespace {eq} l.pronamespace AND c.relname {eq} l.proname AND l.tgname {eq} 'pgsluice_log'
+              OR c.relnamespace {eq} l.relnamespace AND c.relkind {eq} 'p'
+                 AND c.relname {eq} pg_catalog.concat(l.relname, '_new')::pg_catalog.name AND l.tgname {eq} 'pgsluice_log')
+    JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+    JOIN pg_catalog.pg_description s ON s.objoid {eq} c.oid AND s.objsubid {eq} 0
+    WHERE s.description {eq} {mark}
+)
+SELECT l.oid, l.name,
+       pg_catalog.array_agg(pg_catalog.format('DROP TRIGGER %I ON %s', l.tgname, l.name))
+       OPERATOR(pg_catalog.||)
+       pg_catalog.array_agg(pg_catalog.format('DROP FUNCTION %I.%I()', n.nspname, l.proname)) FILTER (WHERE l.is_own)
+       OPERATOR(pg_catalog.||)
+       ARRAY(SELECT pg_catalog.format('DROP TABLE %I.%I', n.nspname, c.relname)
+             FROM beside b
+             JOIN pg_catalog.pg_inherits i ON i.inhparent {eq} b.oid AND b.relkind {eq} 'r'
+             JOIN pg_catalog.pg_class c ON c.oid {eq} i.inhrelid AND c.relowner {eq} l.relowner
+             JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
+             WHERE b.own {eq} l.oid)
+       OPERATOR(pg_catalog.||)
+       ARRAY(SELECT pg_catalog.format('DROP TABLE %s', b.name) FROM beside b WHERE b.own {eq} l.oid)
+FROM logging l
+JOIN pg_catalog.pg_namespace n ON n.oid {eq} l.pronamespace
+GROUP BY l.oid, l.name, l.relowner
+ORDER BY l.name";
+
+/// The phase of a move that the ledger does not have, although its triggers are there: in a restored dump, for example.
+const LOST_PHASE: &str = "lost";
+
 /// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
 pub(crate) const LOCK: i32 = i32::from_be_bytes(*b"pgsm");
 
@@ -94,7 +140,7 @@ pub struct MoveEntry {
     /// The load that copies the rows, if it is in the ledger.
     #[serde(skip)]
     pub(crate) load: Option<String>,
-    /// The phase: copy, index, follow, verify or swap.
+    /// The phase: copy, index, follow, verify or swap; `lost` if the ledger does not have the move.
     pub phase: String,
     /// When it began, in the server's words.
     pub begun: String,
@@ -105,6 +151,11 @@ pub struct MoveEntry {
 }
 
 impl MoveEntry {
+    /// Whether the ledger does not have it, although its triggers are there.
+    pub fn is_lost(&self) -> bool {
+        self.phase == LOST_PHASE
+    }
+
     /// Whether another process can go on with it.
     pub fn can_go_on(&self) -> bool {
         self.is_whole && self.state.is_some()
@@ -114,9 +165,32 @@ impl MoveEntry {
 impl Schema {
     /// Returns the tables that are being partitioned, the earliest first.
     pub(crate) async fn moves(&self, client: &Client) -> Result<Vec<MoveEntry>> {
-        if !self.open(client, Access::Read).await? {
-            return Ok(Vec::new());
-        }
+        let mut moves = match self.open(client, Access::Read).await? {
+            true => self.recorded(client).await?,
+            false => Vec::new(),
+        };
+        let known: Vec<Oid> = moves.iter().map(|it| it.relation).collect();
+        let mark = literal(MARK.as_bytes());
+        let rows = client.query(&fill(LOST, &[("mark", &mark)]), &[&known]).await?;
+        let lost = |row: &tokio_postgres::Row| MoveEntry {
+            relation: row.get(0),
+            table: row.get(1),
+            tree: None,
+            state: None,
+            exists: true,
+            drops: row.get(2),
+            is_whole: false,
+            load: None,
+            phase: LOST_PHASE.to_owned(),
+            begun: String::new(),
+            run: Run::default(),
+            is_running: false,
+        };
+        moves.extend(rows.iter().map(lost));
+        Ok(moves)
+    }
+
+    async fn recorded(&self, client: &Client) -> Result<Vec<MoveEntry>> {
         let ledger = self.quoted();
         let (lock, mark) = (LOCK.to_string(), literal(MARK.as_bytes()));
         let sql = fill(LIST, &[("ledger", &ledger), ("lock", &lock), ("mark", &mark)]);
