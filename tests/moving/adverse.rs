@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::case::{Case, MONTHS};
-use super::voided::arguments;
+use super::voided::{arguments, moved_during};
 use crate::harness::{Role, Server, on_each_server, wait_until};
 
 on_each_server!([
@@ -14,6 +14,7 @@ on_each_server!([
     row_security_of_the_table,
     a_session_that_writes_before_and_after_a_turn,
     two_moves_at_once,
+    another_table_has_the_name_for_a_while,
 ]);
 
 /// VACUUM, and autovacuum as well, holds SHARE UPDATE EXCLUSIVE. The swap waits for it and lets writers pass.
@@ -156,6 +157,24 @@ fn a_session_that_writes_before_and_after_a_turn(server: Server) {
     assert!(ended.status.success(), "{ended:?}");
     case.is_moved("a long transaction");
     case.nothing_beside("a long transaction");
+}
+
+/// No row is ever taken from it.
+fn another_table_has_the_name_for_a_while(server: Server) {
+    for point in ["moving::logged", "moving::copied", "moving::built", "moving::followed"] {
+        let case = Case::with_events(server, 2000);
+        let ended = moved_during(
+            &case,
+            point,
+            "UPDATE events SET v = 'changed' WHERE id <= 100; UPDATE before SET v = 'changed' WHERE id <= 100;
+             BEGIN; ALTER TABLE events RENAME TO aside; CREATE TABLE events (LIKE aside INCLUDING ALL);
+             INSERT INTO events SELECT id, placed, 'another' FROM aside; COMMIT",
+        );
+        ended.fails(1, &["another table is called public.events now"]);
+        case.bench.session.run("DROP TABLE events; ALTER TABLE aside RENAME TO events");
+        case.nothing_beside(point);
+        case.is_untouched(point);
+    }
 }
 
 fn two_moves_at_once(server: Server) {

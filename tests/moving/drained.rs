@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use super::case::Case;
-use crate::harness::{Server, on_each_server};
+use crate::harness::{Server, on_each_server, wait_until};
 
 on_each_server!([
     ranges_between_others,
@@ -16,6 +16,8 @@ on_each_server!([
     an_abort_leaves_nothing,
     new_partitions_are_like_the_old_one,
     a_partition_that_is_attached_meanwhile,
+    definitions_that_change_meanwhile,
+    a_writer_of_both_tables_is_not_ended,
     what_is_refused,
 ]);
 
@@ -306,6 +308,13 @@ fn what_is_refused(server: Server) {
             &["view public.rest reads it by its name"],
         ),
         (
+            "CREATE FUNCTION noop() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+             CREATE TRIGGER fires AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION noop();
+             ALTER TABLE orders_default DISABLE TRIGGER fires",
+            "DROP TRIGGER fires ON orders",
+            &["trigger fires is enabled in another way than that of public.orders"],
+        ),
+        (
             "ALTER TABLE orders_default ENABLE ROW LEVEL SECURITY",
             "ALTER TABLE orders_default DISABLE ROW LEVEL SECURITY",
             &["it has row security of its own"],
@@ -318,6 +327,13 @@ fn what_is_refused(server: Server) {
             assert!(ended.stderr.to_lowercase().contains(&part.to_lowercase()), "{change}: {ended:?}");
         }
         case.bench.session.run(back);
+    }
+    if server.major() >= 15 {
+        case.bench.session.run(
+            "CREATE PUBLICATION of_schema FOR TABLES IN SCHEMA public WITH (publish_via_partition_root)",
+        );
+        case.run(&[&["orders_default"], &BY_MONTH[..]].concat())
+            .fails(2, &["A publication publishes all tables of schema public"]);
     }
     assert_eq!(partitions(&case).len(), 3);
     case.nothing_beside("refused");
@@ -357,6 +373,56 @@ fn new_partitions_are_like_the_old_one(server: Server) {
     );
     case.run(&[&["orders_default", "--offline"], &BY_MONTH[..]].concat())
         .fails(1, &["generated columns of table public.orders_default would get other values"]);
+}
+
+/// The new partitions would not have them.
+fn definitions_that_change_meanwhile(server: Server) {
+    for (change, part) in [
+        ("ALTER TABLE orders_default ALTER v SET NOT NULL", "its column v would differ"),
+        (
+            "ALTER TABLE orders_default ADD CONSTRAINT late CHECK (id > 0)",
+            "its constraint late would differ",
+        ),
+        ("CREATE UNIQUE INDEX late ON orders_default (v, placed)", "its index late would differ"),
+        ("CREATE INDEX ON orders (v)", "its index orders_default_v_idx would differ"),
+        ("ALTER TABLE orders_default SET (fillfactor = 50)", "its storage options would differ"),
+    ] {
+        let case = with_orders(server, 500);
+        with_key(&case);
+        let hold = case.bench.hold("moving::followed");
+        let running =
+            case.start(&[&["orders_default"], &BY_MONTH[..]].concat(), &hold.environment());
+        hold.wait();
+        case.bench.session.run(change);
+        hold.let_go();
+        running.ended().fails(1, &[part]);
+        case.same_rows("before", "orders", change);
+        assert_eq!(partitions(&case).len(), 3, "{change}");
+        case.nothing_beside(change);
+    }
+}
+
+/// A transaction that has locked the partition and then uses the partitioned table.
+fn a_writer_of_both_tables_is_not_ended(server: Server) {
+    for mode in [&["--offline"][..], &["--max-lock=10s"]] {
+        let case = with_orders(server, 500);
+        with_key(&case);
+        let writer = case.bench.other();
+        writer.run("BEGIN; UPDATE orders_default SET v = v WHERE id = 1; SELECT pg_sleep(0)");
+        let arguments = [&["orders_default"], &BY_MONTH[..], mode].concat();
+        let running = case.start(&arguments, &[]);
+        let waits = "pg_locks WHERE NOT granted AND relation = 'orders_default'::regclass";
+        wait_until("the lock", || case.bench.count(waits) > 0);
+        writer.run(
+            "INSERT INTO orders (id, placed, v) VALUES (100000, '2026-02-02', 'both'); COMMIT",
+        );
+        let ended = running.ended();
+        assert!(ended.status.success(), "{ended:?}");
+        case.bench.session.run(
+            "INSERT INTO before (id, placed, v, g) VALUES (100000, '2026-02-02', 'both', 200000)",
+        );
+        is_drained(&case, "a writer of both tables");
+    }
 }
 
 /// The swap cannot attach a range that is taken, and nothing changes.

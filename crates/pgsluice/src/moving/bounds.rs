@@ -124,9 +124,11 @@ impl Ranged {
         let is_numeric = ty.starts_with("numeric");
         let Some(counting) = Counting::of(ty) else {
             let message = format!("column \"{column}\" is neither a number nor a date");
-            return Err(Error::new(Kind::Usage, message).with_sqlstate("42804").with_hint(
-                "Create an empty partitioned table and name it with " + option("like") + ".",
-            ));
+            let hint = match shape.of {
+                None => "Create an empty partitioned table and name it with " + option("like") + ".",
+                Some(_) => "Detach the partition, create the missing ones, and load its rows into the table.".into(),
+            };
+            return Err(Error::new(Kind::Usage, message).with_sqlstate("42804").with_hint(hint));
         };
         let own = table.relation.to_string();
         let row =

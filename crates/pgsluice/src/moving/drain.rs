@@ -18,7 +18,7 @@ use super::sql::drain::{
     CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_bound, drop_root,
 };
 use super::survey::Survey;
-use super::table::{Table, find};
+use super::table::{Table, Thing, described, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::partitions::names::{TakenNames, alike};
@@ -35,7 +35,7 @@ pub(super) struct Drain {
     /// The partitioned table.
     #[serde(with = "RelationName")]
     pub(super) parent: Relation,
-    oid: Oid,
+    pub(super) oid: Oid,
     /// Its partition key, as `PARTITION BY` has it.
     key: String,
     is_range: bool,
@@ -43,6 +43,8 @@ pub(super) struct Drain {
     pub(super) column: String,
     /// The condition that all its rows meet, if it is a partition itself.
     within: Option<String>,
+    /// The definition of the DEFAULT partition, which must not change.
+    pub(super) things: Vec<Thing>,
 }
 
 impl Drain {
@@ -85,7 +87,8 @@ impl Drain {
         let parent = Relation { schema: row.get(1), name: row.get(2) };
         let key = portable(row.get(3));
         let within = row.get::<_, Option<String>>(6).filter(|condition| !condition.is_empty());
-        Ok(Some(Self { parent, oid: wanted, key, is_range, column, within }))
+        let things = described(client, oid).await?;
+        Ok(Some(Self { parent, oid: wanted, key, is_range, column, within, things }))
     }
 
     /// Returns the partitions that the rows of `table` need, and a DEFAULT partition.

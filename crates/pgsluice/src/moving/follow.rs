@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 use super::log::Watched;
-use super::sql::follow::{AS_BEFORE, BEGIN, BY_INDEX, truncate};
+use super::sql::follow::{AS_BEFORE, BY_INDEX, NOTHING, begin_at, keep_name, truncate};
 use super::sql::log::{CAP, Log};
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::pg::connect::Link;
-use crate::pg::sql::{COMMIT, IMMEDIATE, ROLLBACK};
+use crate::pg::sql::{BEGIN, COMMIT, IMMEDIATE, ROLLBACK};
 
 /// The number of entries that one transaction takes.
 const BATCH: i64 = 20_000;
@@ -84,6 +84,15 @@ impl<'a> Follower<'a> {
         self.log.check(&self.link.client, self.survey.table.oid, &self.watched).await
     }
 
+    /// Begins a transaction in which no other table can get the name of the table. It holds no snapshot.
+    pub(super) async fn keep_name(&self) -> Result<()> {
+        let begin = [BEGIN, &keep_name(&self.log.table)].join("; ");
+        self.link.client.batch_execute(&begin).await?;
+        self.check().await?;
+        // The portal of the last query would keep its snapshot.
+        Ok(self.link.client.batch_execute(NOTHING).await?)
+    }
+
     /// Refuses to go on with a copy by pages if rows are in other pages now.
     pub(super) async fn check_pages(&self) -> Result<()> {
         self.log.check_pages(&self.link.client, self.survey.table.oid, &self.watched).await
@@ -131,7 +140,7 @@ impl<'a> Follower<'a> {
     /// One transaction, which takes some `size` entries from number `low` on.
     async fn transaction(&self, size: i64, low: i64) -> Result<Pass> {
         let client = &self.link.client;
-        client.batch_execute(BEGIN).await?;
+        client.batch_execute(&begin_at(&self.log.table)).await?;
         let last = self.check().await?;
         let bound = self.bound(size, low).await?;
         let rows = self.pass(bound.map(|bound| low..bound)).await?;

@@ -9,17 +9,19 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
 use super::branches::Branches;
-use super::sql::locks::{ALL_ROWS, END_LOOK, LOOK};
+use super::patience::{LONGEST, REST};
+use super::sql::locks::{ALL_ROWS, ATTEMPT, END_LOOK, GIVE_UP, LOOK, NO_LIMIT};
 use super::survey::Survey;
 use super::{Move, record};
 use crate::control::Control;
 use crate::error::kind::Kind;
+use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::load::lock_watch;
 use crate::load::watched::watched;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
-use crate::pg::sql::{BEGIN, COMMIT, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared};
+use crate::pg::sql::{BEGIN, COMMIT, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared, lock_timeout};
 
 /// Between two looks whether the session is there.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -72,13 +74,12 @@ impl Hold {
                 let survey = Survey::make(client, table, shape, *widens_keys, true).await?;
                 survey.check()?;
                 client.batch_execute(END_LOOK).await?;
-                // Writers lock the parent first.
-                let parent = survey.drain.iter().map(|drain| &drain.parent);
-                for table in parent.chain([&relation]) {
-                    client.batch_execute(&lock_shared(table)).await?;
+                match &survey.drain {
+                    None => client.batch_execute(&lock_shared(&relation)).await?,
+                    Some(drain) => lock_both(client, &drain.parent, &relation).await?,
                 }
                 if super::table::find(client, table).await?.0 != oid {
-                    return Err(replaced(&relation));
+                    return Err(replaced(&relation.label()));
                 }
             }
             // Others may replace a view that is looked at here while the rows are copied.
@@ -129,6 +130,23 @@ impl Hold {
     }
 }
 
+/// Keeps others from writing to a partition and its parent. Writers may hold one lock and wait for the other: each attempt
+/// is shorter than `deadlock_timeout`, and they can go on between two of them.
+async fn lock_both(client: &Client, parent: &Relation, partition: &Relation) -> Result<()> {
+    let locks =
+        [ATTEMPT, &lock_timeout(LONGEST), &lock_shared(parent), &lock_shared(partition), NO_LIMIT]
+            .join("; ");
+    while let Err(error) = client.batch_execute(&locks).await {
+        let error = Error::from(error);
+        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+            return Err(error);
+        }
+        client.batch_execute(GIVE_UP).await?;
+        tokio::time::sleep(LONGEST * REST).await;
+    }
+    Ok(())
+}
+
 /// Takes the lock of the move of a table.
 async fn claim(client: &Client, oid: Oid, relation: &Relation) -> Result<()> {
     if record::lock(client, oid).await? {
@@ -139,7 +157,7 @@ async fn claim(client: &Client, oid: Oid, relation: &Relation) -> Result<()> {
 }
 
 /// Returns the error about a table whose name another one has now.
-pub(super) fn replaced(relation: &Relation) -> Error {
-    let message = format!("another table is called {} now", relation.label());
+pub(super) fn replaced(label: &str) -> Error {
+    let message = format!("another table is called {label} now");
     Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Run the command again.")
 }

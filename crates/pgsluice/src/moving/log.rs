@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
+use super::hold::replaced;
 use super::patience::patiently;
 use super::sql::log::{COLUMNS, Log, LoggedColumn};
 use super::sql::values::STORED;
@@ -95,6 +96,9 @@ impl Log {
     /// Returns the facts that must not change, and the number of the last entry. Fails if the log is incomplete.
     async fn look(&self, client: &Client, oid: Oid) -> Result<(Watched, i64)> {
         let row = client.query_one(&self.watched(), &[&oid]).await?;
+        if !row.get::<_, bool>(6) {
+            return Err(replaced(&self.label));
+        }
         if row.get(0) {
             return Err(
                 self.incomplete("It was truncated, or more rows were changed than the log takes.")

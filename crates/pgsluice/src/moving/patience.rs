@@ -10,7 +10,7 @@ use crate::pg::connect::Link;
 use crate::pg::sql::{COMMIT, ROLLBACK, lock_timeout};
 
 /// A pause between two attempts, in terms of how long one waits.
-const REST: u32 = 10;
+pub(super) const REST: u32 = 10;
 
 /// The longest wait for a lock on one table while that on another one is held. It is shorter than `deadlock_timeout`, so that the move gives way
 /// before the server ends a writer.
@@ -36,7 +36,9 @@ pub(super) async fn patiently(
             return Err(error);
         }
         link.client.batch_execute(ROLLBACK).await?;
-        control.progress.wait_for(Some(format!("sessions that write to {}", tables[0])));
+        control
+            .progress
+            .wait_for(Some(format!("waiting for sessions that write to {}", tables[0])));
         rest(max_lock, control).await?;
     }
     control.progress.wait_for(None);

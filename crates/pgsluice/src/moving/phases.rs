@@ -18,6 +18,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::job::{InputOptions, Job};
 use crate::load::{Load, lock_watch};
+use crate::pg::sql::COMMIT;
 use crate::source::Relation;
 use crate::testing::failpoint::failpoint;
 
@@ -109,7 +110,13 @@ impl Move {
         control: &Arc<Control>,
     ) -> Result<Copied> {
         let load = Load::new(self.job(&hold.survey, &record.load), self.target.clone());
+        if let Some(follower) = follower {
+            runtime.block_on(follower.keep_name())?;
+        }
         let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain))?;
+        if follower.is_some() {
+            runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
+        }
         // A table that was rewritten between two copies has its rows in other places.
         if loaded.rows_already_loaded > 0
             && let Some(follower) = follower

@@ -28,6 +28,9 @@ use crate::testing::failpoint::failpoint;
 /// How long the dropping may take before it is left to the next move, or to an abort.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long the question may take whether another process can go on: after Ctrl-C, a person waits.
+const ASKING_PATIENCE: Duration = Duration::from_millis(500);
+
 /// A pause between two attempts to drop.
 const REST: Duration = Duration::from_secs(2);
 
@@ -147,13 +150,24 @@ impl<'a> Record<'a> {
         self.schema.forget_move(self.relation)
     }
 
+    /// Whether another process can go on; also true if the server cannot be asked.
+    async fn can_go_on(&self) -> bool {
+        let asking = async {
+            let client = connect::connect_for_own(self.target).await?;
+            let moves = self.schema.moves(&client).await?;
+            Ok::<_, Error>(moves.iter().any(|it| it.relation == self.relation && it.can_go_on()))
+        };
+        let asked = tokio::time::timeout(ASKING_PATIENCE, asking).await;
+        !matches!(asked, Ok(Ok(false)))
+    }
+
     /// Drops the tree of a move that has failed, unless it can go on; adds to its error what is left.
     pub(super) async fn take_back(&self, error: Error, hold: &Hold) -> Error {
         if self.stage.get() == Stage::Done {
             return error;
         }
         let is_kept = self.stage.get() == Stage::Kept;
-        if is_kept && is_passing(&error) {
+        if is_kept && is_passing(&error) && self.can_go_on().await {
             return error
                 .with_detail(
                     "The rows that were copied are kept, and changes of the table are logged.",
@@ -204,7 +218,7 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
             Some(Left { kept, load: left.load.clone()? })
         });
         if it.goes_on && kept.is_none() {
-            let message = format!("no rows of table {} are kept by this version", relation.label());
+            let message = format!("no rows of table {} are kept", relation.label());
             return Err(Error::new(Kind::Usage, message).with_sqlstate("55000").with_hint(
                 Words::from("List unfinished moves with ") + command("partition status") + ".",
             ));

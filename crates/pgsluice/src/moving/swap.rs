@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::Client;
 
 use super::branches::Branches;
 use super::build::add_foreign_keys;
@@ -12,10 +11,10 @@ use super::follow::{FEW, Follower};
 use super::hold::replaced;
 use super::patience::{self, LONGEST};
 use super::sql::ddl;
-use super::sql::definitions::{DESCRIBED, LATE, OID, SEQUENCE};
+use super::sql::definitions::{LATE, OID, SEQUENCE};
 use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone, lock_parents};
 use super::survey::{NewIndex, Survey};
-use super::table::{Table, widened};
+use super::table::{Table, Thing, described, widened};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -56,9 +55,6 @@ pub(super) struct Swapped {
     /// The number of rows that were followed between the attempts, and in the last one.
     pub(super) followed: u64,
 }
-
-/// A thing that users see: kind, name, and text.
-type Thing = (String, String, String);
 
 impl<'a> Swap<'a> {
     /// Finds the new sequences.
@@ -141,7 +137,10 @@ impl<'a> Swap<'a> {
         match self.follower {
             None => self.max_lock,
             // The work under the lock takes its time as well.
-            Some(_) if self.foreign_keys.is_empty() => self.max_lock / 2,
+            // With two locks, writers may hold one and wait for the other.
+            Some(_) if self.foreign_keys.is_empty() && self.survey.drain.is_none() => {
+                self.max_lock / 2
+            }
             Some(_) => (self.max_lock / 2).min(LONGEST),
         }
     }
@@ -152,7 +151,9 @@ impl<'a> Swap<'a> {
 
     async fn notice(&self, control: &Control) -> Result<()> {
         self.link.client.batch_execute(FRESH).await?;
-        let row = self.link.client.query_one(IN_THE_WAY, &[&self.survey.table.oid]).await?;
+        let own = self.survey.drain.iter().map(|drain| drain.oid);
+        let tables: Vec<u32> = own.chain([self.survey.table.oid]).collect();
+        let row = self.link.client.query_one(IN_THE_WAY, &[&tables]).await?;
         let label = self.survey.table.relation.label();
         let who = row
             .get::<_, Option<String>>(0)
@@ -185,6 +186,8 @@ impl<'a> Swap<'a> {
         match &self.survey.drain {
             None => self.take_place().await?,
             Some(drain) => {
+                let now = described(client, self.survey.table.oid).await?;
+                self.check_same(&drain.things, &now, true)?;
                 let statements = drain.swap(self.survey, self.branches);
                 client.batch_execute(&statements.join(";\n")).await?;
             }
@@ -220,7 +223,7 @@ impl<'a> Swap<'a> {
         let Relation { schema, name } = &self.survey.table.relation;
         let found = client.query_opt(OID, &[schema, name]).await?;
         if found.is_none_or(|row| row.get::<_, u32>(0) != self.survey.table.oid) {
-            return Err(replaced(&self.survey.table.relation));
+            return Err(replaced(&self.survey.table.relation.label()));
         }
         follower.check().await?;
         let Table { options, tablespace, .. } = &self.survey.table;
@@ -270,6 +273,11 @@ impl<'a> Swap<'a> {
         let Relation { schema, name } = &self.survey.table.relation;
         let oid: u32 = client.query_one(OID, &[schema, name]).await?.get(0);
         let now = described(client, oid).await?;
+        self.check_same(before, &now, false)
+    }
+
+    /// Refuses a table that differs from what it was, or from the one whose place it takes.
+    fn check_same(&self, before: &[Thing], now: &[Thing], is_one_table: bool) -> Result<()> {
         let lost = before.iter().find(|thing| !now.contains(thing));
         let gained = now.iter().find(|thing| !before.contains(thing));
         let Some((kind, what, _)) = lost.or(gained) else { return Ok(()) };
@@ -277,7 +285,11 @@ impl<'a> Swap<'a> {
             let thing = things.iter().find(|thing| (&thing.0, &thing.1) == (kind, what));
             thing.map_or("nothing", |thing| thing.2.as_str()).to_owned()
         };
-        let detail = format!("The table has {}; the new one has {}.", text(before), text(&now));
+        let (before, now) = (text(before), text(now));
+        let detail = match is_one_table {
+            true => format!("The table had {before}, and has {now} now."),
+            false => format!("The table has {before}; the new one has {now}."),
+        };
         Err(self.differs(&format!("{kind} {what}"), &detail))
     }
 
@@ -286,11 +298,6 @@ impl<'a> Swap<'a> {
         let message = format!("cannot partition table {label}: its {what} would differ");
         Error::new(Kind::Server, message).with_sqlstate("0A000").with_detail(detail)
     }
-}
-
-async fn described(client: &Client, oid: u32) -> Result<Vec<Thing>> {
-    let rows = client.query(DESCRIBED, &[&oid]).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }
 
 /// Returns the description of the new table, whose unique keys may have more columns, and whose foreign keys may be those

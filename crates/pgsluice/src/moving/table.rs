@@ -7,7 +7,9 @@ use tokio_postgres::types::Oid;
 
 use super::kept::RelationName;
 use super::sql::ddl;
-use super::sql::definitions::{FACTS, FIND, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES};
+use super::sql::definitions::{
+    DESCRIBED, FACTS, FIND, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES,
+};
 use super::sql::values;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -75,6 +77,15 @@ pub(super) struct ForeignKey {
     pub(super) comment: Option<String>,
     /// The table that it refers to, qualified and quoted.
     pub(super) parent: String,
+}
+
+/// A thing that users see: kind, name, and text.
+pub(super) type Thing = (String, String, String);
+
+/// Returns what users see of a table.
+pub(super) async fn described(client: &Client, oid: Oid) -> Result<Vec<Thing>> {
+    let rows = client.query(DESCRIBED, &[&oid]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }
 
 /// Returns the oid and the name of table `name`, which the session looks up as its user would.

@@ -5,7 +5,7 @@
 use futures_util::future::try_join;
 
 use super::follow::Follower;
-use super::sql::follow::{BEGIN, EXPORT, begin_with};
+use super::sql::follow::{EXPORT, begin_at, begin_with};
 use super::sql::locks::ALL_ROWS;
 use super::sql::values::fingerprint;
 use super::survey::Survey;
@@ -32,7 +32,7 @@ pub(super) async fn verify(
     link.client.batch_execute(&[DEPARSE_SETTINGS, ALL_ROWS].join("; ")).await?;
     let mut rows = String::new();
     if let Some(follower) = follower {
-        hold.client.batch_execute(BEGIN).await?;
+        hold.client.batch_execute(&begin_at(&follower.log.table)).await?;
         let snapshot: String = hold.client.query_one(EXPORT, &[]).await?.get(0);
         link.client.batch_execute(&begin_with(&snapshot)).await?;
         follower.check().await?;

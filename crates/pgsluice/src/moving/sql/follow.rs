@@ -12,7 +12,18 @@ use crate::pg::sql::{COMMIT, literal};
 const BATCH: &str = "pg_temp.pgsluice_batch";
 
 /// Begins a transaction that sees one state of the log, of the table and of the tree.
-pub(in crate::moving) const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+
+/// Returns the statements that begin a transaction that sees one state of the log, of the table and of the tree. Until it
+/// ends, no other table can get the name of the table.
+pub(in crate::moving) fn begin_at(table: &str) -> String {
+    format!("{BEGIN}; {}", keep_name(table))
+}
+
+/// Keeps other tables from getting the name of the table until the transaction ends.
+pub(in crate::moving) fn keep_name(table: &str) -> String {
+    format!("LOCK TABLE ONLY {table} IN ACCESS SHARE MODE")
+}
 
 /// Makes the planner look up each row of a batch by index; it has no statistics about the batch.
 pub(in crate::moving) const BY_INDEX: &str = "
@@ -22,6 +33,9 @@ SET LOCAL enable_material = off; SET LOCAL max_parallel_workers_per_gather = 0; 
 /// Ends [`BY_INDEX`].
 pub(in crate::moving) const AS_BEFORE: &str = "
 SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+
+/// Query without a result.
+pub(in crate::moving) const NOTHING: &str = "SELECT";
 
 /// Returns the statements that empty one of the tables of entries, which is locked, and commit.
 pub(in crate::moving) fn truncate(table: &str) -> String {

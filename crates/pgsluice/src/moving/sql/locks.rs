@@ -19,6 +19,9 @@ pub(in crate::moving) const ATTEMPT: &str = "SAVEPOINT pgsluice_swap";
 /// Ends an attempt; the locks that it took are released.
 pub(in crate::moving) const GIVE_UP: &str = "ROLLBACK TO SAVEPOINT pgsluice_swap";
 
+/// Ends the limit for the wait for a lock in this transaction.
+pub(in crate::moving) const NO_LIMIT: &str = "SET LOCAL lock_timeout = 0";
+
 /// How long one attempt to drop a tree waits for a lock. Others wait behind it.
 pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '500ms'";
 
@@ -45,9 +48,10 @@ pub(in crate::moving) fn lock_parents<'p>(parents: impl Iterator<Item = &'p str>
 /// Makes the transaction see the sessions of this moment.
 pub(in crate::moving) const FRESH: &str = "SELECT pg_stat_clear_snapshot()";
 
-/// Lists the other sessions that hold a lock on table `$1`.
+/// Lists the other sessions, and the prepared transactions, that hold a lock on one of the tables `$1`.
 pub(in crate::moving) const IN_THE_WAY: &str = "
-SELECT string_agg(DISTINCT format('process %s of role %s (%s)', a.pid, a.usename, a.state), ', ')
-FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-WHERE l.relation = $1 AND l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
+SELECT string_agg(DISTINCT CASE WHEN l.pid IS NULL THEN 'a prepared transaction'
+                                ELSE format('process %s of role %s (%s)', a.pid, a.usename, a.state) END, ', ')
+FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
+WHERE l.relation = ANY ($1) AND l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";

@@ -120,7 +120,8 @@ SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
        pg_relation_filenode($1),
        (SELECT string_agg(xmin::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1 AND attnum > 0),
        (SELECT string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped), ', ' ORDER BY attnum)
-        FROM pg_attribute WHERE attrelid = $1 AND attnum > 0)";
+        FROM pg_attribute WHERE attrelid = $1 AND attnum > 0),
+       $1 IS NOT DISTINCT FROM to_regclass({table})::oid";
 
 impl Log {
     /// The columns that identify a row.
@@ -245,12 +246,13 @@ impl Log {
         .join("; ")
     }
 
-    /// Returns the query for facts about table `$1`: whether the log is incomplete, the number of its last entry, and
-    /// the facts that must not change.
+    /// Returns the query for facts about table `$1`: whether the log is incomplete, the number of its last entry, the
+    /// facts that must not change, and whether the table still has its name.
     pub(in crate::moving) fn watched(&self) -> String {
         let triggers = TRIGGERS.map(text).join(", ");
         WATCHED
             .replace("{triggers}", &triggers)
+            .replace("{table}", &text(&self.table))
             .replace("{void}", &self.void)
             .replace("{seq}", &self.seq)
     }

@@ -81,12 +81,19 @@ SELECT why, next FROM (
     SELECT format('it is a partition of %s', inhparent::regclass), 'Name the partitioned table, or detach the partition first.'
     FROM t JOIN pg_inherits i ON i.inhrelid = t.oid WHERE t.relispartition AND NOT $2::bool
     UNION ALL
-    SELECT format('this role does not own %s', p.oid::regclass), format('Connect as %s.', p.relowner::regrole)
+    SELECT format('this role does not own %s', p.oid::regclass),
+           CASE p.relowner WHEN t.relowner THEN format('Connect as %s.', p.relowner::regrole)
+                           ELSE 'Let one role own both tables.' END
     FROM t JOIN pg_inherits i ON i.inhrelid = t.oid JOIN pg_class p ON p.oid = i.inhparent
     WHERE $2 AND NOT pg_has_role(p.relowner, 'USAGE')
     UNION ALL
     SELECT format('it has the trigger %I of its own', tgname), format('DROP TRIGGER %I ON %s;', tgname, own)
-    FROM trigger_ WHERE $2 AND tgparentid = 0
+    FROM trigger_ WHERE $2 AND tgparentid = 0 AND tgname NOT IN ('pgsluice_log', 'pgsluice_truncate')
+    UNION ALL
+    SELECT format('its trigger %I is enabled in another way than that of %s', g.tgname, above.tgrelid::regclass),
+           format('Let trigger %I be enabled in the same way in both tables.', g.tgname)
+    FROM trigger_ g JOIN pg_trigger above ON above.oid = g.tgparentid
+    WHERE $2 AND g.tgenabled <> above.tgenabled
     UNION ALL
     SELECT 'it has row security of its own', format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY;', own)
     FROM t WHERE $2 AND relrowsecurity
@@ -160,6 +167,12 @@ SELECT why, next FROM (
     FROM pg_publication WHERE puballtables AND NOT EXISTS (
         SELECT FROM t JOIN pg_publication_tables p ON (p.schemaname, p.tablename) = (t.nspname, t.relname)
         WHERE p.pubname = pg_publication.pubname)
+    UNION ALL
+    SELECT format('a publication publishes all tables of schema %I, and would publish the new ones', nspname),
+           'Replace it by a publication of single tables.'
+    FROM t WHERE EXISTS (
+        SELECT FROM pg_depend d JOIN pg_class k ON k.oid = d.classid AND k.relname = 'pg_publication_namespace'
+        WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = t.relnamespace)
     UNION ALL
     SELECT 'a subscription writes to it', 'Drop the subscription, or remove the table from its publication.'
     FROM t JOIN pg_subscription_rel s ON s.srrelid = t.oid
