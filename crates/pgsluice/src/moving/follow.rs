@@ -84,18 +84,15 @@ impl<'a> Follower<'a> {
         self.log.check(&self.link.client, self.survey.table.oid, &self.watched).await
     }
 
-    /// Begins a transaction in which no other table can get the name of the table. It holds no snapshot.
-    pub(super) async fn keep_name(&self) -> Result<()> {
-        let begin = [BEGIN, &keep_name(&self.log.table)].join("; ");
-        self.link.client.batch_execute(&begin).await?;
-        self.check().await?;
+    /// Begins a transaction in which the table keeps its name, and its rows their pages: an interrupted copy knows by the
+    /// pages which rows it has. The transaction holds no snapshot.
+    pub(super) async fn keep_pages(&self) -> Result<()> {
+        let (client, oid) = (&self.link.client, self.survey.table.oid);
+        client.batch_execute(&[BEGIN, &keep_name(&self.log.table)].join("; ")).await?;
+        self.log.check(client, oid, &self.watched).await?;
+        self.log.check_pages(client, oid, &self.watched).await?;
         // The portal of the last query would keep its snapshot.
-        Ok(self.link.client.batch_execute(NOTHING).await?)
-    }
-
-    /// Refuses to go on with a copy by pages if rows are in other pages now.
-    pub(super) async fn check_pages(&self) -> Result<()> {
-        self.log.check_pages(&self.link.client, self.survey.table.oid, &self.watched).await
+        Ok(client.batch_execute(NOTHING).await?)
     }
 
     /// Returns the number of the entry behind the first `size` entries from number `low` on; `None` if there are fewer.

@@ -58,9 +58,6 @@ impl Move {
                 None => Ok(None),
             }
         })?;
-        let is_begun = filled.copied.is_none();
-        let pages = follower.as_ref().filter(|_| is_begun);
-        pages.map_or(Ok(()), |follower| runtime.block_on(follower.check_pages()))?;
         self.fill(hold, record, (follower.as_ref(), filled), runtime, control)
     }
 
@@ -111,17 +108,11 @@ impl Move {
     ) -> Result<Copied> {
         let load = Load::new(self.job(&hold.survey, &record.load), self.target.clone());
         if let Some(follower) = follower {
-            runtime.block_on(follower.keep_name())?;
+            runtime.block_on(follower.keep_pages())?;
         }
         let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain))?;
         if follower.is_some() {
             runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
-        }
-        // A table that was rewritten between two copies has its rows in other places.
-        if loaded.rows_already_loaded > 0
-            && let Some(follower) = follower
-        {
-            runtime.block_on(follower.check_pages())?;
         }
         Ok(Copied::of(loaded))
     }
