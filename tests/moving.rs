@@ -4,6 +4,7 @@
 mod adverse;
 mod carried;
 mod case;
+mod definitions;
 mod drained;
 mod hostile;
 mod lost;
