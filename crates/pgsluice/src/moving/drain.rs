@@ -15,7 +15,7 @@ use super::kept::RelationName;
 use super::spec::{MOST_LEAVES, Shape};
 use super::sql::ddl;
 use super::sql::drain::{
-    CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_bound, drop_root,
+    BOUND, CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_bound, drop_root,
 };
 use super::survey::Survey;
 use super::table::{Table, Thing, described, find};
@@ -157,7 +157,7 @@ impl Drain {
 
     /// Returns the statements by which the server knows that the leaves below `root` keep their bounds.
     pub(super) async fn bounds(&self, root: &Relation, client: &Client) -> Result<Vec<String>> {
-        let rows = client.query(CONDITIONS, &[&root.to_string()]).await?;
+        let rows = client.query(CONDITIONS, &[&root.to_string(), &BOUND]).await?;
         let bound = |row: &tokio_postgres::Row| {
             let conditions = std::iter::once(row.get(1)).chain(self.within.as_deref());
             portable(&add_bound(row.get(0), &conditions.collect::<Vec<&str>>()))

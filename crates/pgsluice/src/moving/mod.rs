@@ -19,9 +19,10 @@
 //! ```
 //!
 //! Offline, one transaction holds the lock from the survey to the swap, which it commits. If its session ends, the swap
-//! cannot happen, so no write to the table is ever lost. Online, every write after the snapshot of the copy is in the log,
-//! and the swap refuses a log that may be incomplete. The tree is dropped when a move fails; if that fails too, the ledger
-//! has a record of it, and the next move of the table or [`abort`] drops it.
+//! cannot happen, so no write to the table is ever lost. Online, every write since before the copy is in the log, and
+//! the swap refuses a log that may be incomplete. An online move that was interrupted is kept, and the next one goes on.
+//! Otherwise the tree is dropped when a move fails; if that fails too, the ledger has a record of it, and the next move of
+//! the table or [`abort`] drops it.
 
 mod bounds;
 mod branches;

@@ -8,7 +8,6 @@ use pgsluice_core::catalog::Relation;
 use super::branches::Branches;
 use super::build::add_foreign_keys;
 use super::follow::{FEW, Follower};
-use super::hold::replaced;
 use super::patience::{self, LONGEST};
 use super::sql::ddl;
 use super::sql::definitions::{LATE, OID, SEQUENCE};
@@ -220,11 +219,6 @@ impl<'a> Swap<'a> {
     /// Takes the last entries of the log, and drops it.
     async fn follow(&self, follower: &Follower<'_>, few: i64) -> Result<Option<u64>> {
         let client = &self.link.client;
-        let Relation { schema, name } = &self.survey.table.relation;
-        let found = client.query_opt(OID, &[schema, name]).await?;
-        if found.is_none_or(|row| row.get::<_, u32>(0) != self.survey.table.oid) {
-            return Err(replaced(&self.survey.table.relation.label()));
-        }
         follower.check().await?;
         let Table { options, tablespace, .. } = &self.survey.table;
         let now =

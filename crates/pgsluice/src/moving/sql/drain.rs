@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{Relation, quoted};
 
 /// The constraint by which the server knows, without reading its rows, that a new partition keeps its bound.
-const BOUND: &str = "pgsluice_bound";
+pub(in crate::moving) const BOUND: &str = "pgsluice_bound";
 
 /// Returns the parent of partition `$1`: oid, schema, name, partition key, strategy, the column of the key if it is a
 /// single one, the condition that all its rows meet, and whether `$1` is its DEFAULT partition.
@@ -22,15 +22,15 @@ pub(in crate::moving) const SIBLINGS: &str = "
 SELECT c.relname::text, pg_get_expr(c.relpartbound, 0)
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1 ORDER BY c.oid";
 
-/// Returns the leaves of the partitioned table `$1` whose bounds are not constraints, qualified and quoted, and the
-/// condition that the rows of each meet.
+/// Returns the leaves of the partitioned table `$1` without the constraint `$2`, qualified and quoted, and the condition
+/// that the rows of each meet.
 pub(in crate::moving) const CONDITIONS: &str = "
 SELECT format('%I.%I', n.nspname, c.relname), pg_get_partition_constraintdef(c.oid)
 FROM pg_partition_tree($1::text::regclass) t
 JOIN pg_class c ON c.oid = t.relid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE t.isleaf AND NOT EXISTS (
-    SELECT FROM pg_constraint con WHERE con.conrelid = c.oid AND con.conname = 'pgsluice_bound')";
+    SELECT FROM pg_constraint con WHERE con.conrelid = c.oid AND con.conname = $2::text)";
 
 /// Lets a leaf have only rows that meet these conditions.
 pub(in crate::moving) fn add_bound(leaf: &str, conditions: &[&str]) -> String {
