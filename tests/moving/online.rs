@@ -42,6 +42,16 @@ const KEYS: &[(&str, &str, &[&str])] = &[
 /// How rows are found: a key of the table.
 const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
 
+/// A foreign key of another table. The key that it refers to stays what it is.
+const REFERRING: &str = "
+ALTER TABLE lines ADD FOREIGN KEY (event) REFERENCES events (id) ON DELETE CASCADE ON UPDATE CASCADE";
+
+/// Counts the valid foreign keys that refer to the table, and the rows that violate them.
+const REFERS: &str = "
+SELECT concat((SELECT count(*) FROM pg_constraint WHERE confrelid = 'events'::regclass AND conrelid = 'lines'::regclass
+                                                    AND conparentid = 0 AND convalidated), ' ',
+              (SELECT count(*) FROM lines WHERE NOT EXISTS (SELECT FROM events WHERE id = event)))";
+
 /// Points at which the move is held up, so that more is written there, or killed and run again.
 const POINTS: &[&str] = &[
     "moving::logged",
@@ -77,13 +87,17 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     let id = if is_widened && !ty.contains("NOT NULL") { "NOT NULL UNIQUE" } else { id };
     let values = key.replace("{n}", "(i * 7919)");
     let ddl = format!(
-        "DROP TABLE IF EXISTS events, events_old CASCADE; DROP FUNCTION IF EXISTS gate;
+        "DROP TABLE IF EXISTS events, events_old, lines CASCADE; DROP FUNCTION IF EXISTS gate;
          CREATE TABLE events (id bigint {id}, k {ty}, u bigint, v text{unique},
                               g bigint GENERATED ALWAYS AS (id * 2) STORED);
          INSERT INTO events (id, k, u, v) SELECT i, {values}, i, repeat(md5(i::text), {width}) FROM generate_series(1, {rows}) AS i;
+         CREATE TABLE lines (event bigint);
          {GATE}"
     );
     case.bench.session.run(&ddl);
+    if !is_widened {
+        case.bench.session.run(REFERRING);
+    }
     let (point, time) = (chance.one_of(POINTS), chance.below(500).to_string());
     let jobs = format!("-j{}", 1 + chance.below(3));
     let arguments = [&["events", "--json", "-q", &jobs], by].concat();
@@ -120,6 +134,9 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     assert!(followed > 0 && written > 0, "{context}\n{moved}");
     assert_eq!(case.kind("events"), "p", "{context}");
     case.same_rows("events_old", "events", &context);
+    if !is_widened {
+        assert_eq!(case.bench.value(REFERS), "1 0", "{context}");
+    }
     assert_eq!(case.moves_left(), 0, "{context}");
     case.nothing_beside(&context);
 }

@@ -33,7 +33,6 @@ const OTHERS: &[(&str, &str)] = &[
          CREATE TABLE other (id bigint DEFAULT nextval('events_id_seq'))",
         "Default value for column id of table public.other depends on it",
     ),
-    ("CREATE PUBLICATION p FOR TABLE events", "Publication p publishes it"),
     (
         "ALTER TABLE events ADD CONSTRAINT c CHECK (id > 0) NO INHERIT",
         "Constraint c is not inherited",
@@ -43,8 +42,8 @@ const OTHERS: &[(&str, &str)] = &[
 /// Obstacles, each with the statement that removes it, as the message has it.
 const STEPS: &[(&str, &str)] = &[
     (
-        "CREATE TABLE other (id bigint, placed date, FOREIGN KEY (id, placed) REFERENCES events)",
-        "ALTER TABLE public.other DROP CONSTRAINT other_id_placed_fkey;",
+        "ALTER TABLE events ADD CONSTRAINT above FOREIGN KEY (id, placed) REFERENCES events",
+        "ALTER TABLE public.events DROP CONSTRAINT above;",
     ),
     (
         "ALTER TABLE events ADD CONSTRAINT c CHECK (id > 0) NOT VALID",
@@ -58,6 +57,10 @@ const STEPS: &[(&str, &str)] = &[
     (
         "CREATE TABLE elder (id bigint NOT NULL, placed date NOT NULL, v text); ALTER TABLE events INHERIT elder",
         "ALTER TABLE public.events NO INHERIT public.elder;",
+    ),
+    (
+        "CREATE PUBLICATION p FOR TABLE events",
+        "ALTER PUBLICATION p SET (publish_via_partition_root = true);",
     ),
     ("ALTER TABLE events SET UNLOGGED", "ALTER TABLE public.events SET LOGGED;"),
     (

@@ -15,7 +15,7 @@ use super::kept::RelationName;
 use super::spec::{MOST_LEAVES, Shape};
 use super::sql::ddl;
 use super::sql::drain::{
-    BOUND, CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_bound, drop_root,
+    BOUND, CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_root,
 };
 use super::survey::Survey;
 use super::table::{Table, Thing, described, find};
@@ -188,7 +188,7 @@ impl Drain {
                 }
             }
             statements.push(attach(parent, &partition, bound));
-            statements.push(drop_bound(&partition));
+            statements.push(ddl::drop_constraint(&partition, BOUND));
         }
         statements.push(drop_root(root));
         statements

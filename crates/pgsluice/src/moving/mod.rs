@@ -35,6 +35,7 @@ mod log;
 mod patience;
 mod phases;
 mod record;
+mod referring;
 mod spec;
 mod sql;
 mod survey;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::sql::locks::begin_alone;
+use super::sql::locks::lock_alone;
 use crate::control::Control;
 use crate::error::Result;
 use crate::error::policy::{self, Policy};
 use crate::pg::connect::Link;
-use crate::pg::sql::{COMMIT, ROLLBACK, lock_timeout};
+use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK, lock_timeout};
 
 /// A pause between two attempts, in terms of how long one waits.
 pub(super) const REST: u32 = 10;
@@ -27,7 +27,7 @@ pub(super) async fn patiently(
 ) -> Result<()> {
     loop {
         let running = async {
-            link.client.batch_execute(&begin_alone(tables)).await?;
+            link.client.batch_execute(&[BEGIN, &lock_alone(tables)].join("; ")).await?;
             let statements = [&lock_timeout(max_lock), statements, COMMIT].join("; ");
             Ok(link.client.batch_execute(&statements).await?)
         };

@@ -13,7 +13,7 @@ use super::log::Watched;
 use super::record::Record;
 use super::survey::Survey;
 use super::swap::{Swap, Swapped};
-use super::{Move, Moved, Until, build, verify};
+use super::{Move, Moved, Until, build, referring, verify};
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::{InputOptions, Job};
@@ -138,7 +138,7 @@ impl Move {
         runtime: &Runtime,
         began: Instant,
     ) -> Result<Moved> {
-        let (copied, Swapped { is_done, longest, followed }) = match moved {
+        let (copied, Swapped { is_done, longest, followed, .. }) = match moved {
             Ok(moved) => moved,
             Err(error) => {
                 return Err(runtime.block_on(record.take_back(error, &hold)));
@@ -188,8 +188,10 @@ impl Move {
         let mut swapped = swap.run(control, &record.forget()).await?;
         record.done();
         swapped.followed += followed;
+        let (limits, sessions) = ((jobs, self.max_lock), (link, target));
+        let of = (survey, survey.count(branches));
+        referring::complete(&swapped.referring, of, limits, sessions, control).await?;
         if follower.is_some() {
-            let (limits, sessions) = ((jobs, self.max_lock), (link, target));
             let completed =
                 build::complete_foreign_keys(survey, branches, limits, sessions, control).await;
             completed.map_err(|error| {

@@ -7,6 +7,7 @@ use tokio_postgres::Client;
 use super::branches::{Branches, key_columns};
 use super::drain::Drain;
 use super::kept::RelationName;
+use super::referring::{self, Referring};
 use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
@@ -27,6 +28,9 @@ pub(super) struct Survey {
     pub(super) drain: Option<Drain>,
     pub(super) indexes: Vec<NewIndex>,
     pub(super) foreign_keys: Vec<ForeignKey>,
+    /// The foreign keys of other tables that the swap makes refer to the new table.
+    #[serde(skip)]
+    referring: Vec<Referring>,
     pub(super) identities: Vec<(Identity, String)>,
     /// The partitioned table, until it gets the name of the table.
     #[serde(with = "RelationName")]
@@ -131,11 +135,12 @@ impl Survey {
             let old = &old.name;
             format!("{old} keeps foreign key {name}: rows that it refers to can be deleted after {old} is dropped")
         }));
-        Ok(Self {
+        let mut survey = Self {
             table,
             drain,
             indexes,
             foreign_keys,
+            referring: Vec::new(),
             identities,
             root,
             old,
@@ -144,7 +149,11 @@ impl Survey {
             log,
             leaf_indexes: Vec::new(),
             names,
-        })
+        };
+        survey.referring = referring::read(client, &survey).await?;
+        let obstacles = survey.referring.iter().filter_map(|key| key.obstacle.clone());
+        survey.obstacles.extend(obstacles);
+        Ok(survey)
     }
 
     /// Returns the partitions that the rows of the table need.
@@ -165,6 +174,8 @@ impl Survey {
             let names = self.indexes.iter().map(name);
             self.leaf_indexes.push(names.map(|name| self.names.free(schema, &name).name).collect());
         }
+        let more = self.count(&branches);
+        self.changes.extend(self.referring.iter().map(|key| key.change(more)));
         Ok(branches)
     }
 
@@ -183,10 +194,17 @@ impl Survey {
         if self.obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &self.obstacles)) }
     }
 
-    /// Refuses the swap if something has come in the way since the survey.
-    pub(super) async fn check_again(&self, client: &Client) -> Result<()> {
-        let obstacles = obstacles_of(&self.table, self.drain.is_some(), client).await?;
-        if obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &obstacles)) }
+    /// The table that others refer to: the one whose DEFAULT partition is drained, or the one that is moved.
+    pub(super) fn whole(&self) -> &Relation {
+        self.drain.as_ref().map_or(&self.table.relation, |drain| &drain.parent)
+    }
+
+    /// Refuses the swap if something has come in the way since the survey. Returns the foreign keys of other tables.
+    pub(super) async fn check_again(&self, client: &Client) -> Result<Vec<Referring>> {
+        let mut obstacles = obstacles_of(&self.table, self.drain.is_some(), client).await?;
+        let referring = referring::read(client, self).await?;
+        obstacles.extend(referring.iter().filter_map(|key| key.obstacle.clone()));
+        if obstacles.is_empty() { Ok(referring) } else { Err(refused(&self.table, &obstacles)) }
     }
 
     /// Refuses rows whose generated columns would change, because the new leaves recompute them.

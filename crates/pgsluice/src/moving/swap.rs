@@ -9,9 +9,10 @@ use super::branches::Branches;
 use super::build::add_foreign_keys;
 use super::follow::{FEW, Follower};
 use super::patience::{self, LONGEST};
+use super::referring::{self, Referring};
 use super::sql::ddl;
-use super::sql::definitions::{LATE, OID, SEQUENCE};
-use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, begin_alone, lock_parents};
+use super::sql::definitions::{LATE, OID, PUBLISHED, SEQUENCE};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, lock_alone, lock_parents};
 use super::survey::{NewIndex, Survey};
 use super::table::{Table, Thing, described, widened};
 use crate::control::Control;
@@ -19,7 +20,7 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::pg::connect::Link;
-use crate::pg::sql::{COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
+use crate::pg::sql::{BEGIN, COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
 
 /// The most entries of the log that are followed under the lock, after many attempts.
@@ -39,6 +40,8 @@ pub(super) struct Swap<'a> {
     follower: Option<&'a Follower<'a>>,
     /// Statements that add the foreign keys, if the tree does not have them.
     foreign_keys: Vec<String>,
+    /// The foreign keys of other tables that referred to the table at the beginning.
+    referring: Vec<Referring>,
     /// Sequences of identity columns: the new one, qualified and quoted, the old one, and the old one's name and the
     /// name that it gets.
     sequences: Vec<(String, String, String, String)>,
@@ -53,6 +56,8 @@ pub(super) struct Swapped {
     pub(super) longest: Duration,
     /// The number of rows that were followed between the attempts, and in the last one.
     pub(super) followed: u64,
+    /// The foreign keys of other tables that refer to the new table, or are to.
+    pub(super) referring: Vec<Referring>,
 }
 
 impl<'a> Swap<'a> {
@@ -76,7 +81,8 @@ impl<'a> Swap<'a> {
             let (sequence, name) = (identity.sequence.clone(), identity.name.clone());
             sequences.extend(new.map(|new| (new, sequence, name, old.clone())));
         }
-        Ok(Self { survey, branches, link, max_lock, follower, foreign_keys, sequences })
+        let referring = referring::read(client, survey).await?;
+        Ok(Self { survey, branches, link, max_lock, follower, foreign_keys, referring, sequences })
     }
 
     /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
@@ -94,10 +100,10 @@ impl<'a> Swap<'a> {
                 Err(error) => Err(error),
             };
             match attempt {
-                Ok(Some(rows)) => {
+                Ok(Some((rows, referring))) => {
                     swapped.followed += rows;
                     swapped.is_done = true;
-                    return Ok(swapped);
+                    return Ok(Swapped { referring, ..swapped });
                 }
                 // More was changed than can be followed under the lock.
                 Ok(None) => few = (2 * few).min(MANY),
@@ -118,15 +124,19 @@ impl<'a> Swap<'a> {
 
     /// Begins an attempt, in which others can still do what they could before.
     async fn begin(&self, control: &Control) -> Result<()> {
+        let only = |table: &Relation| format!("ONLY {table}");
+        let mut tables: Vec<String> = self.others().map(only).collect();
         let begin = match self.follower {
-            None => ATTEMPT.to_owned(),
+            None => ATTEMPT,
             // Triggers and foreign keys are created on each leaf, and the log is dropped.
             Some(Follower { log, .. }) => {
-                let root = self.survey.root.to_string();
-                let own = self.renamed().map(|table| format!("ONLY {table}"));
-                begin_alone(&own.chain([root, log.name.clone()]).collect::<Vec<_>>())
+                tables.extend(self.renamed().map(only));
+                tables.extend([self.survey.root.to_string(), log.name.clone()]);
+                BEGIN
             }
         };
+        let lock = (!tables.is_empty()).then(|| lock_alone(&tables));
+        let begin = [begin].into_iter().chain(lock.as_deref()).collect::<Vec<_>>().join("; ");
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
         self.link.canceller.unless_stopped(control, beginning).await
     }
@@ -134,14 +144,22 @@ impl<'a> Swap<'a> {
     /// How long one attempt waits for each lock.
     fn wait(&self) -> Duration {
         match self.follower {
-            None => self.max_lock,
+            None if self.referring.is_empty() => self.max_lock,
+            None => self.max_lock.min(LONGEST),
             // The work under the lock takes its time as well.
-            // With two locks, writers may hold one and wait for the other.
-            Some(_) if self.foreign_keys.is_empty() && self.survey.drain.is_none() => {
-                self.max_lock / 2
-            }
+            Some(_) if self.is_alone() => self.max_lock / 2,
             Some(_) => (self.max_lock / 2).min(LONGEST),
         }
+    }
+
+    /// Whether it locks one table. With two, writers may hold one lock and wait for the other.
+    fn is_alone(&self) -> bool {
+        self.foreign_keys.is_empty() && self.referring.is_empty() && self.survey.drain.is_none()
+    }
+
+    /// The other tables whose foreign keys refer to the table.
+    fn others(&self) -> impl Iterator<Item = &Relation> {
+        self.referring.iter().map(|key| &key.table)
     }
 
     fn give_up(&self) -> &'static str {
@@ -151,7 +169,8 @@ impl<'a> Swap<'a> {
     async fn notice(&self, control: &Control) -> Result<()> {
         self.link.client.batch_execute(FRESH).await?;
         let own = self.survey.drain.iter().map(|drain| drain.oid);
-        let tables: Vec<u32> = own.chain([self.survey.table.oid]).collect();
+        let others = self.referring.iter().map(|key| key.oid);
+        let tables: Vec<u32> = own.chain([self.survey.table.oid]).chain(others).collect();
         let row = self.link.client.query_one(IN_THE_WAY, &[&tables]).await?;
         let label = self.survey.table.relation.label();
         let who = row
@@ -161,15 +180,22 @@ impl<'a> Swap<'a> {
         Ok(())
     }
 
-    /// One attempt. Returns the number of rows that were followed under the lock; `None` if there are too many.
-    async fn attempt(&self, control: &Control, few: i64, last: &str) -> Result<Option<u64>> {
+    /// One attempt. Returns the number of rows that were followed under the lock, and the foreign keys of other tables that
+    /// were replaced; `None` if there are too many rows.
+    async fn attempt(
+        &self,
+        control: &Control,
+        few: i64,
+        last: &str,
+    ) -> Result<Option<(u64, Vec<Referring>)>> {
         let client = &self.link.client;
         let locking = async {
             let mut statements = vec![lock_timeout(self.wait())];
             if !self.foreign_keys.is_empty() {
                 statements.extend(lock_parents(self.survey.parents()));
             }
-            statements.push(lock_exclusively(self.renamed()));
+            // Those that write to these tables often look the table up afterwards.
+            statements.push(lock_exclusively(self.others().chain(self.renamed())));
             Ok(client.batch_execute(&statements.join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
@@ -181,21 +207,26 @@ impl<'a> Swap<'a> {
             },
         };
         // Privileges, views and what depends on the table may have changed until now.
-        self.survey.check_again(client).await?;
-        match &self.survey.drain {
+        let referring = self.survey.check_again(client).await?;
+        let oid = self.survey.table.oid;
+        let now = described(client, oid).await?;
+        let (left, taken) = self.of_others(&referring).await?;
+        let exchange = match &self.survey.drain {
             None => self.take_place().await?,
             Some(drain) => {
-                let now = described(client, self.survey.table.oid).await?;
                 self.check_same(&drain.things, &now, true)?;
-                let statements = drain.swap(self.survey, self.branches);
-                client.batch_execute(&statements.join(";\n")).await?;
+                drain.swap(self.survey, self.branches)
             }
+        };
+        client.batch_execute(&[left, exchange, taken].concat().join(";\n")).await?;
+        if self.survey.drain.is_none() {
+            self.check_carried(&expected(self.survey, now)).await?;
         }
         client.batch_execute(last).await?;
         failpoint("moving::committing");
         client.batch_execute(COMMIT_DURABLY).await?;
         failpoint("moving::committed");
-        Ok(Some(followed))
+        Ok(Some((followed, referring)))
     }
 
     /// The tables that become other ones, in the order in which others lock them.
@@ -204,16 +235,24 @@ impl<'a> Swap<'a> {
         parent.chain([&self.survey.table.relation])
     }
 
-    /// Gives the name of the table to the partitioned one, and all that belongs to the name.
-    async fn take_place(&self) -> Result<()> {
-        let (client, oid) = (&self.link.client, self.survey.table.oid);
-        let late = client.query(LATE, &[&oid]).await?;
-        let before = expected(self.survey, described(client, oid).await?);
+    /// Returns the statements that give the name of the table to the partitioned one, and all that belongs to the name.
+    async fn take_place(&self) -> Result<Vec<String>> {
+        let late = self.link.client.query(LATE, &[&self.survey.table.oid]).await?;
         let late = late.iter().map(|row| row.get(0));
         let keys = self.foreign_keys.iter().cloned();
-        let statements: Vec<String> = self.renames().into_iter().chain(late).chain(keys).collect();
-        client.batch_execute(&statements.join(";\n")).await?;
-        self.check_carried(&before).await
+        Ok(self.renames().into_iter().chain(late).chain(keys).collect())
+    }
+
+    /// Returns the statements by which foreign keys and publications leave the table, and those by which they take the one
+    /// that has its name afterwards.
+    async fn of_others(&self, referring: &[Referring]) -> Result<(Vec<String>, Vec<String>)> {
+        let published = self.link.client.query(PUBLISHED, &[&self.survey.table.oid]).await?;
+        let (left, taken): (Vec<String>, Vec<String>) =
+            published.iter().map(|row| (row.get(0), row.get(1))).unzip();
+        let more = self.survey.count(self.branches);
+        let added = referring.iter().filter(|key| !key.is_late(more)).flat_map(Referring::add);
+        let dropped = referring.iter().map(Referring::drop);
+        Ok((left.into_iter().chain(dropped).collect(), taken.into_iter().chain(added).collect()))
     }
 
     /// Takes the last entries of the log, and drops it.

@@ -55,6 +55,11 @@ pub(in crate::moving) fn add_constraint(table: &Relation, name: &str, definition
     format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quoted(name))
 }
 
+/// Drops a constraint.
+pub(in crate::moving) fn drop_constraint(table: &Relation, name: &str) -> String {
+    format!("ALTER TABLE {table} DROP CONSTRAINT {}", quoted(name))
+}
+
 /// Comments on a constraint.
 pub(in crate::moving) fn comment_on_constraint(
     table: &Relation,

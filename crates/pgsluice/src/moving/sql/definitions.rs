@@ -237,6 +237,23 @@ SELECT sql FROM (
 ) AS late
 ORDER BY step, nth, name";
 
+/// Returns two statements for each publication that publishes table `$1` by its name: one that ends this, and one that
+/// publishes the table that has the name then. Row filters and lists of columns came with PostgreSQL 15.
+pub(in crate::moving) const PUBLISHED: &str = "
+SELECT format('ALTER PUBLICATION %I DROP TABLE %s', pubname, own),
+       format('ALTER PUBLICATION %I ADD TABLE %s%s%s', pubname, own, ' (' || columns || ')', ' WHERE (' || filter || ')')
+FROM (
+    SELECT p.pubname, format('%I.%I', n.nspname, c.relname) AS own,
+           (SELECT string_agg(format('%I', attname), ', ' ORDER BY attnum) FROM pg_attribute a
+            WHERE a.attrelid = c.oid AND to_jsonb(r) -> 'prattrs' @> to_jsonb(a.attnum)) AS columns,
+           CASE WHEN to_jsonb(r) ->> 'prqual' IS NOT NULL
+                THEN (SELECT to_jsonb(l) ->> 'rowfilter' FROM pg_publication_tables l
+                      WHERE (l.pubname, l.schemaname, l.tablename) = (p.pubname, n.nspname, c.relname)) END AS filter
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_publication_rel r ON r.prrelid = c.oid JOIN pg_publication p ON p.oid = r.prpubid
+    WHERE c.oid = $1) AS published
+ORDER BY pubname";
+
 /// Describes table `$1`, or the partitioned table in its place, by what its users see: a kind, a name and a text each.
 pub(in crate::moving) const DESCRIBED: &str = "
 WITH t AS (
@@ -304,6 +321,12 @@ SELECT kind, name, concat_ws(', ', VARIADIC parts) FROM (
     JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype IN ('a', 'i')
                         AND d.classid = 'pg_class'::regclass
     JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+    UNION ALL
+    SELECT 'publication', pubname,
+           ARRAY[(SELECT string_agg(attname, ', ' ORDER BY attname) FROM pg_attribute a
+                  WHERE a.attrelid = t.oid AND to_jsonb(r) -> 'prattrs' @> to_jsonb(a.attnum)),
+                 CASE WHEN to_jsonb(r) ->> 'prqual' IS NOT NULL THEN 'filtered' END]
+    FROM t JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid
     UNION ALL
     SELECT 'view', r.ev_class::regclass::text, ARRAY[pg_get_viewdef(r.ev_class)]
     FROM (SELECT DISTINCT d.objid FROM t JOIN pg_depend d

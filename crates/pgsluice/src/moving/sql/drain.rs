@@ -1,6 +1,6 @@
 //! The statements that exchange a DEFAULT partition for new partitions.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::Relation;
 
 /// The constraint by which the server knows, without reading its rows, that a new partition keeps its bound.
 pub(in crate::moving) const BOUND: &str = "pgsluice_bound";
@@ -45,11 +45,6 @@ pub(in crate::moving) fn detach(parent: &Relation, partition: &Relation) -> Stri
 /// Makes a table a partition of `parent`.
 pub(in crate::moving) fn attach(parent: &Relation, partition: &Relation, bound: &str) -> String {
     format!("ALTER TABLE {parent} ATTACH PARTITION {partition} {bound}")
-}
-
-/// Drops the constraint that [`add_bound`] has added.
-pub(in crate::moving) fn drop_bound(leaf: &Relation) -> String {
-    format!("ALTER TABLE {leaf} DROP CONSTRAINT {}", quoted(BOUND))
 }
 
 /// Drops the partitioned table that the new partitions were a part of.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::pg::sql::BEGIN;
-
 /// Makes an error of rows that a policy hides.
 pub(in crate::moving) const ALL_ROWS: &str = "SET row_security = off";
 
@@ -31,10 +29,10 @@ pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_
 /// Gives the lock of a move back.
 pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock($1, $2)";
 
-/// Begins a transaction that autovacuum of `tables` is not in the way of. Waits as long as it must: only VACUUM, ANALYZE
+/// Ends autovacuum of `tables`, which would be in the way of other locks. Waits as long as it must: only VACUUM, ANALYZE
 /// and DDL wait behind it.
-pub(in crate::moving) fn begin_alone(tables: &[String]) -> String {
-    format!("{BEGIN}; LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE", tables.join(", "))
+pub(in crate::moving) fn lock_alone(tables: &[String]) -> String {
+    format!("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE", tables.join(", "))
 }
 
 /// Keeps others from writing to the tables that foreign keys refer to. Done before the table itself is locked, since

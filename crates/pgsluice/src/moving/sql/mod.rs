@@ -7,4 +7,5 @@ pub(super) mod follow;
 pub(super) mod locks;
 pub(super) mod log;
 pub(super) mod preflight;
+pub(super) mod referring;
 pub(super) mod values;

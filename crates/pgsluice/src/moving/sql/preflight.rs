@@ -114,12 +114,6 @@ SELECT why, next FROM (
     SELECT format('it has the rule %I', rulename), format('DROP RULE %I ON %s;', rulename, own)
     FROM t JOIN pg_rewrite r ON r.ev_class = t.oid
     UNION ALL
-    SELECT format('foreign key %I of table %s refers to %s', conname, conrelid::regclass,
-                  CASE confrelid WHEN t.oid THEN 'it' ELSE confrelid::regclass::text END),
-           format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname)
-    FROM t JOIN pg_constraint con ON con.contype = 'f' AND con.conparentid = 0
-        AND (con.confrelid = t.oid OR con.confrelid IN (SELECT relid FROM pg_partition_ancestors(t.oid)))
-    UNION ALL
     SELECT format('role %s may not refer to %s, as foreign key %I does', role, confrelid::regclass, conname),
            format('GRANT REFERENCES ON %s TO %s;', confrelid::regclass, role)
     FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND con.contype = 'f',
@@ -158,15 +152,23 @@ SELECT why, next FROM (
            format('DROP TRIGGER %I ON %s;', tgname, own)
     FROM trigger_ WHERE tgtype & 1 = 1 AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)
     UNION ALL
-    SELECT format('publication %I publishes it', pubname),
-           'Remove it from the publication, and add the partitioned table afterwards.'
-    FROM t JOIN pg_publication_tables p ON (p.schemaname, p.tablename) = (t.nspname, t.relname)
+    SELECT format('publication %I publishes it', pubname), format('ALTER PUBLICATION %I DROP TABLE %s;', pubname, own)
+    FROM t JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid
+    WHERE $2
+    UNION ALL
+    SELECT format('publication %I would publish the new partitions under their own names', p.pubname),
+           format('ALTER PUBLICATION %I SET (publish_via_partition_root = true);', p.pubname)
+    FROM t JOIN pg_publication_tables l ON (l.schemaname, l.tablename) = (t.nspname, t.relname)
+    JOIN pg_publication p ON p.pubname = l.pubname
+    WHERE NOT puballtables AND NOT pubviaroot
+    UNION ALL
+    SELECT format('this role does not own publication %I, which publishes it', pubname), format('Connect as %s.', pubowner::regrole)
+    FROM t JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid
+    WHERE NOT pg_has_role(pubowner, 'USAGE')
     UNION ALL
     SELECT format('publication %I publishes all tables, and would publish the new ones', pubname),
            'Replace it by a publication of single tables.'
-    FROM pg_publication WHERE puballtables AND NOT EXISTS (
-        SELECT FROM t JOIN pg_publication_tables p ON (p.schemaname, p.tablename) = (t.nspname, t.relname)
-        WHERE p.pubname = pg_publication.pubname)
+    FROM pg_publication WHERE puballtables
     UNION ALL
     SELECT format('a publication publishes all tables of schema %I, and would publish the new ones', nspname),
            'Replace it by a publication of single tables.'
