@@ -10,6 +10,7 @@ mod hostile;
 mod lost;
 mod meanwhile;
 mod online;
+mod planned;
 mod published;
 mod random;
 mod referring;

@@ -155,7 +155,7 @@ impl BarState {
     }
 }
 
-fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),

@@ -4,6 +4,7 @@ use pgsluice::error::on_one_line;
 use pgsluice::moving::{MoveEntry, MovePlan, Moved};
 
 use crate::output::{bytes, count, grouped};
+use crate::progress::duration;
 use crate::summary::fallbacks;
 
 /// Describes the outcome of a move.
@@ -58,9 +59,14 @@ pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
             bytes(*index_bytes)
         ),
         format!(
-            "disk     needs about {} more until {} is dropped",
+            "disk     needs about {} more until {} is dropped{}",
             bytes(size + index_bytes),
-            plan.old_table
+            plan.old_table,
+            free(plan)
+        ),
+        format!(
+            "time     about {} on 2 cores for the copy and the indexes",
+            duration(plan.seconds_estimated as u64)
         ),
         format!("locks    {}", if is_offline { OFFLINE_LOCKS } else { ONLINE_LOCKS }),
     ];
@@ -75,6 +81,17 @@ pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
     }
     lines.extend(plan.ddl.iter().map(|statement| format!("{statement};")));
     lines.join("\n")
+}
+
+/// Compares the disk that is needed with the disk that is free, if that is known.
+fn free(plan: &MovePlan) -> String {
+    match plan.free_bytes {
+        None => String::new(),
+        Some(free) if free < plan.bytes + plan.index_bytes => {
+            format!(", but only {} are free", bytes(free))
+        }
+        Some(free) => format!(", {} are free", bytes(free)),
+    }
 }
 
 /// Returns one line for each move.

@@ -28,6 +28,7 @@ mod bounds;
 mod branches;
 mod build;
 mod drain;
+mod estimate;
 mod follow;
 mod hold;
 mod kept;
@@ -132,6 +133,10 @@ pub struct MovePlan {
     pub bytes: u64,
     /// Bytes of its indexes, which the tree needs as well.
     pub index_bytes: u64,
+    /// Free bytes where the table is; `None` if the server is not on this computer, or its directory is not known.
+    pub free_bytes: Option<u64>,
+    /// A rough estimate of how long the copy and the indexes take.
+    pub seconds_estimated: f64,
     /// The number of leaves that are created, apart from the DEFAULT partition if one is drained; 0 if there are obstacles.
     pub leaves: usize,
     /// The obstacles, each with the next step.
@@ -215,7 +220,8 @@ impl Move {
                     leaves = survey.count(&branches);
                     ddl = survey.ddl(&branches, &link.client).await?;
                 }
-                Ok(MovePlan::new(survey, leaves, ddl))
+                let free = estimate::free(&survey.table, client).await?;
+                Ok(MovePlan::new(survey, free, leaves, ddl))
             };
             link.canceller.unless_stopped(control, looking).await
         })
@@ -265,9 +271,11 @@ impl Move {
 }
 
 impl MovePlan {
-    fn new(survey: Survey, leaves: usize, ddl: Vec<String>) -> Self {
+    fn new(survey: Survey, free_bytes: Option<u64>, leaves: usize, ddl: Vec<String>) -> Self {
         let Survey { table, obstacles, changes, old, .. } = survey;
         Self {
+            free_bytes,
+            seconds_estimated: estimate::seconds(&table),
             table: table.relation.label(),
             rows_estimated: (table.rows >= 0.0).then_some(table.rows as u64),
             bytes: table.bytes,

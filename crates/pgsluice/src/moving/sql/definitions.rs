@@ -36,6 +36,14 @@ SELECT c.relkind::text, c.relowner::regrole::text, c.relowner <> current_user::r
        c.relreplident::text, pg_indexes_size(c.oid)
 FROM pg_class c WHERE c.oid = $1";
 
+/// Returns the directory that has the files of table `$1`, if the session is on the computer of the server, and its role may
+/// know the directory.
+pub(in crate::moving) const DIRECTORY: &str = "
+SELECT COALESCE(NULLIF(pg_tablespace_location(COALESCE(NULLIF(c.reltablespace, 0), d.dattablespace)), ''),
+                (SELECT setting FROM pg_settings WHERE name = 'data_directory'))
+FROM pg_class c JOIN pg_database d ON d.datname = current_database()
+WHERE c.oid = $1 AND inet_server_addr() IS NULL";
+
 /// Returns the statements behind the creation of the root `$2` of table `$1`, which its leaves inherit.
 pub(in crate::moving) const OF_COLUMNS: &str = "
 SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', $2::text, attname, target)

@@ -1,6 +1,6 @@
 //! Foreign keys of other tables that refer to the table.
 
-/// Returns the foreign keys that refer to table `$1`, or to a table of which it is a partition: the oid, the schema
+/// Returns the foreign keys that refer to table `$1`, or to one that it is a partition of: the oid, the schema
 /// and the name of the other table, the name, the definition, whether it is valid, the comment, and the number of leaves
 /// that it refers to now; then the reason why it cannot refer to the new table, and the next step, or NULL. `$2` are the names of indexes whose key gets more columns. To be run under
 /// [`crate::pg::sql::DEPARSE_SETTINGS`].
