@@ -37,8 +37,9 @@ untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
 UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 # What the client decides more than the server: `make test` tries it on the newest of these servers only, and
 # `make test-matrix` on each.
-OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos embedded embedded::access passwords \
-    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) memory pooler reconcile \
+OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos compressed embedded embedded::access first formats \
+    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) headers late_names memory mistakes \
+    $(addprefix mistakes::,files hints) moving::planned moving::shapes names ndjson passwords pooler reconcile \
     $(addprefix relation::,filter lost options pooled refused resumed) signals waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
