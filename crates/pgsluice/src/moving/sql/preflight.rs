@@ -92,8 +92,9 @@ SELECT why, next FROM (
     UNION ALL
     SELECT format('its trigger %I is enabled in another way than that of %s', g.tgname, above.tgrelid::regclass),
            format('Let trigger %I be enabled in the same way in both tables.', g.tgname)
-    FROM trigger_ g JOIN pg_trigger above ON above.oid = g.tgparentid
-    WHERE $2 AND g.tgenabled <> above.tgenabled
+    -- Before PostgreSQL 15, the trigger of a partition is an internal one.
+    FROM t JOIN pg_trigger g ON g.tgrelid = t.oid JOIN pg_trigger above ON above.oid = g.tgparentid
+    WHERE $2 AND g.tgenabled <> above.tgenabled AND (g.tgconstraint = 0 OR NOT g.tgisinternal)
     UNION ALL
     SELECT 'it has row security of its own', format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY;', own)
     FROM t WHERE $2 AND relrowsecurity
