@@ -56,6 +56,8 @@ impl Hold {
     ) -> Result<Self> {
         let link = open(&it.target, control).await?;
         claim(&link.client, survey.table.oid, &survey.table.relation).await?;
+        let label = survey.table.relation.label();
+        control.progress.notice(format!("going on with an earlier move of {label}"));
         link.client.batch_execute(DEPARSE_SETTINGS).await?;
         Ok(Self { link, survey, branches })
     }
@@ -152,8 +154,7 @@ async fn claim(client: &Client, oid: Oid, relation: &Relation) -> Result<()> {
     if record::lock(client, oid).await? {
         return Ok(());
     }
-    let message = format!("table {} is being partitioned by another process", relation.label());
-    Err(Error::new(Kind::Server, message).with_sqlstate("55006"))
+    Err(record::busy(client, oid, &relation.label()).await?)
 }
 
 /// Returns the error about a table whose name another one has now.

@@ -10,7 +10,7 @@ use super::Move;
 use super::hold::Hold;
 use super::kept::Kept;
 use super::sql::ddl::OWN_TABLESPACE;
-use super::sql::locks::{DROPPING, TRY_LOCK, UNLOCK};
+use super::sql::locks::{DROPPING, HOLDER, TRY_LOCK, UNLOCK};
 use super::sql::log::Log;
 use super::table::Table;
 use crate::control::Control;
@@ -224,8 +224,6 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
             ));
         }
         if kept.is_some() {
-            let label = relation.label();
-            control.progress.notice(format!("going on with an earlier move of {label}"));
             return Ok(kept);
         }
         if let Some(left) = left
@@ -277,17 +275,25 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
     };
     let label = &left.table;
     if !lock(&client, left.relation).await? {
-        let Run { host, pid, user, .. } = &left.run;
-        let error = Error::new(Kind::Server, format!("table {label} is being partitioned"));
-        return Err(error
-            .with_sqlstate("55006")
-            .with_detail(format!("Process {pid} on {host} does it, as {user}."))
-            .with_hint("Stop that process first."));
+        return Err(busy(&client, left.relation, label).await?);
     }
     for left in of_table.iter().chain([&left]) {
         remove(&schema, &client, left).await?;
     }
     Ok(left)
+}
+
+/// Returns the error about a table whose move another session has the lock of.
+pub(super) async fn busy(client: &Client, table: Oid, label: &str) -> Result<Error> {
+    let message = format!("table {label} is being partitioned by another process");
+    let error = Error::new(Kind::Server, message).with_sqlstate("55006");
+    let Some(row) = client.query_opt(HOLDER, &[&LOCK.cast_unsigned(), &table]).await? else {
+        return Ok(error.with_hint("Run the command again."));
+    };
+    let (pid, role): (i32, String) = (row.get(0), row.get(1));
+    Ok(error.with_detail(format!("Session {pid} of role {role} does it.")).with_hint(format!(
+        "Wait until it ends. If its program is gone, end the session: SELECT pg_terminate_backend({pid});"
+    )))
 }
 
 /// Takes the lock of the move of a table until the end of the session; false if another session has it.

@@ -26,6 +26,14 @@ pub(in crate::moving) const DROPPING: &str = "SET LOCAL lock_timeout = '500ms'";
 /// Takes the lock of a move until the end of the session, unless another session has it.
 pub(in crate::moving) const TRY_LOCK: &str = "SELECT pg_catalog.pg_try_advisory_lock($1, $2)";
 
+/// Returns the session that has the lock of a move, and its role.
+pub(in crate::moving) const HOLDER: &str = "
+SELECT l.pid, a.usename::pg_catalog.text
+FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid
+WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted
+  AND l.database OPERATOR(pg_catalog.=) a.datid AND a.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+  AND l.classid OPERATOR(pg_catalog.=) $1 AND l.objid OPERATOR(pg_catalog.=) $2";
+
 /// Gives the lock of a move back.
 pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock($1, $2)";
 
