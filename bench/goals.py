@@ -74,9 +74,9 @@ def move_peak(record: Record | Move) -> float | None:
     return record.peak(*OURS) if isinstance(record, Move) else None
 
 
-def longest_swap(record: Record | Move) -> float | None:
-    """Return the milliseconds of the longest transaction around a swap."""
-    return record.longest_ms if isinstance(record, Move) else None
+def longest_wait(record: Record | Move) -> float | None:
+    """Return the milliseconds of the longest wait of a writer in a swap."""
+    return record.waited_ms if isinstance(record, Move) else None
 
 
 def pace(record: Record) -> float | None:
@@ -139,7 +139,7 @@ KEYED = " with primary key"
 FILLED = "`INSERT INTO ... SELECT` into such leaves"
 MOVES_PEAK = "these moves: peak memory"
 BESIDE_MEMORY = "`--memory` of 512 MiB, and 64 more"
-SWAPS = "50 swaps of 100,000 rows: the longest transaction of 8 writers"
+SWAPS = "50 swaps of 100,000 rows: the longest wait of 8 writers for a lock"
 OWN = "our command line, the same rows as a file"
 SAME_SERVER = "5 M pgbench rows of a plain table, 800 hash leaves{}"
 OTHER_SERVER = "5 M pgbench rows of another server's plain table, 800 hash leaves{}"
@@ -243,7 +243,7 @@ GOALS = [
     Goal("move", faster("offline-key", "insert-key"), MOVED.format(KEYED), FILLED, "at least", 3.0),
     Goal("move", faster("online-key", "insert-key"), ONLINE.format(KEYED), FILLED, "at least", 2.0),
     Goal("move", move_peak, MOVES_PEAK, BESIDE_MEMORY, "at most", 576, "MiB"),
-    Goal("move", longest_swap, SWAPS, "", "at most", 500, "ms"),
+    Goal("move", longest_wait, SWAPS, "", "at most", 500, "ms"),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

@@ -87,7 +87,16 @@ def quantile(ranked: list[float], share: float) -> float:
     return ranked[int(share * (len(ranked) - 1))]
 
 
-def longest(all_of: Iterable[Transaction], begins: float, ends: float) -> float:
-    """Return the milliseconds of the longest transaction that ran within this time, or 0."""
-    ran = (each for each in all_of if each.ended >= begins and each.began <= ends)
-    return round(max((each.milliseconds for each in ran), default=0.0), 3)
+def longest(all_of: Iterable[Transaction]) -> float:
+    """Return the milliseconds of the longest transaction, or 0."""
+    return round(max((each.milliseconds for each in all_of), default=0.0), 3)
+
+
+def ran(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator[Transaction]:
+    """Yield the transactions that ran within this time, also if they began or ended outside."""
+    return (each for each in all_of if each.ended >= begins and each.began <= ends)
+
+
+def ended(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator[Transaction]:
+    """Yield the transactions that ended within this time."""
+    return (each for each in all_of if begins <= each.ended <= ends)

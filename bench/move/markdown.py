@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from pgsluice_lab.timing import MIB
 
-from bench.move.record import Move, Phase, Spent, Swap, Writing
+from bench.move.pgbench import REPORTED_MS
+from bench.move.record import Move, Phase, Spent, Writing
 from bench.move.ways import OURS, WAYS
 
 HEADINGS = (
@@ -18,6 +19,13 @@ HEADINGS = (
     "WAL MiB",
 )
 PHASES = "phase", "seconds", "transactions/s", "p50 ms", "p99 ms", "longest ms"
+SWAPS = "the longest in a swap", "median ms", "longest ms"
+OF_A_SWAP = (
+    ("waited_ms", "wait of a writer for a lock"),
+    ("locked_ms", "wait that pgsluice reports"),
+    ("longest_ms", "transaction during the command"),
+    ("beside_ms", "transaction before the command"),
+)
 
 
 def tables(record: Move) -> str:
@@ -26,7 +34,7 @@ def tables(record: Move) -> str:
         [
             *(ways(record) if record.ways else []),
             *(writers(record, record.writing) if record.writing else []),
-            *([swaps(record)] if record.swaps else []),
+            *(swaps(record) if record.swaps else []),
         ]
     )
 
@@ -93,19 +101,23 @@ def phase(each: Phase) -> str:
     return row(each.phase, f"{each.seconds:.1f}", f"{each.a_second:,.0f}", *times)
 
 
-def swaps(record: Move) -> str:
-    """Return a sentence on the longest transactions around the swaps."""
+def swaps(record: Move) -> Iterator[str]:
+    """Yield a table of the waits and the transactions of writers in all swaps."""
     given = record.parameters
-    longest = [each.longest_ms for each in record.swaps]
-    return (
-        f"{len(longest)} swaps of tables of {given['swap_rows']:,} rows with the same clients: the"
-        f" longest transaction around a swap took {statistics.median(longest):.0f} ms (median), and"
-        f" {max(longest):.0f} ms at most. pgsluice reports {locked(record.swaps):.0f} ms at most."
+    yield (
+        f"{len(record.swaps)} swaps of tables of {given['swap_rows']:,} rows with the same clients."
+        f" The server reports each wait for a lock on a table of more than {REPORTED_MS} ms. The"
+        " command `partition swap` also follows and compares the rows before it swaps. Transactions"
+        " are also measured for the same time before the command:"
     )
+    lines = [row(*SWAPS), "|---|" + "--:|" * (len(SWAPS) - 1)]
+    yield "\n".join([*lines, *(figure(record, *each) for each in OF_A_SWAP)])
 
 
-def locked(swaps: list[Swap]) -> float:
-    return max(each.locked_ms for each in swaps)
+def figure(record: Move, name: str, words: str) -> str:
+    """Return the line of one figure of all swaps."""
+    values = [getattr(each, name) for each in record.swaps]
+    return row(words, *(f"{value:,.0f}" for value in (statistics.median(values), max(values))))
 
 
 def row(*cells: str) -> str:

@@ -62,10 +62,18 @@ class Writing:
 
 @dataclass(frozen=True)
 class Swap:
-    """The longest transaction of writers around one swap, and the wait that pgsluice reports."""
+    """The waits of writers in one swap, and their longest transactions.
 
-    longest_ms: float
+    `waited_ms` is the longest wait for a lock on a table, as the server reports it to the writers,
+    and `locked_ms` the wait that pgsluice reports. `longest_ms` is the longest transaction that ran
+    while the command did, which also follows and compares. `beside_ms` is the longest one in the
+    same time before it, without any command.
+    """
+
+    waited_ms: float
     locked_ms: float
+    longest_ms: float
+    beside_ms: float
 
 
 @dataclass(frozen=True)
@@ -130,9 +138,9 @@ class Move:
         return max((peak for each in known for peak in each.client_peak_mib), default=None)
 
     @property
-    def longest_ms(self) -> float | None:
-        """Return the longest transaction of a writer around all swaps."""
-        return max((each.longest_ms for each in self.swaps), default=None)
+    def waited_ms(self) -> float | None:
+        """Return the longest wait of a writer in all swaps."""
+        return max((each.waited_ms for each in self.swaps), default=None)
 
 
 def newest() -> Move | None:

@@ -1,4 +1,4 @@
-"""The longest transaction of a writer around each of many swaps."""
+"""The longest wait of a writer in each of many swaps."""
 
 import time
 
@@ -6,7 +6,7 @@ from pgsluice_lab.site import Site
 
 from bench.move import programs
 from bench.move.accounts import Accounts
-from bench.move.latency import longest
+from bench.move.latency import ended, longest, ran
 from bench.move.options import Options
 from bench.move.pgbench import writing
 from bench.move.record import Swap
@@ -14,6 +14,9 @@ from bench.move.record import Swap
 # Seconds before the move, in which all clients connect, and after the swap, in which all that have
 # waited for it end.
 LEAD = TAIL = 1
+# Seconds between both commands. Transactions of this time show how long one takes on this machine
+# without any command.
+REST = 5
 
 
 def measure(site: Site, options: Options) -> list[Swap]:
@@ -21,7 +24,7 @@ def measure(site: Site, options: Options) -> list[Swap]:
     swaps = []
     for number in range(options.swaps):
         swaps.append(one(site, options))
-        print(f"swap {number + 1}: {swaps[-1].longest_ms:.0f} ms", flush=True)
+        print(f"swap {number + 1}: {swaps[-1].waited_ms:.0f} ms", flush=True)
     return swaps
 
 
@@ -35,10 +38,19 @@ def one(site: Site, options: Options) -> Swap:
         time.sleep(LEAD)
         until_follow = programs.partition(site, schema, options, "--until", "follow")
         programs.run(site, schema, until_follow)
+        time.sleep(REST)
+        before = writers.printed()
         began = time.time()
         timing = programs.run(site, schema, programs.swap(site, schema))
-        ended = time.time()
+        done = time.time()
         time.sleep(TAIL)
-        found = longest(writers.stop(), began, ended)
+        waited = writers.longest_wait(before)
+        transactions = list(writers.stop())
     accounts.drop()
-    return Swap(found, round(1000 * programs.report(timing.output)["locked_seconds"], 3))
+    rest = min(done - began, REST)
+    return Swap(
+        waited_ms=waited,
+        locked_ms=round(1000 * programs.report(timing.output)["locked_seconds"], 3),
+        longest_ms=longest(ran(transactions, began, done)),
+        beside_ms=longest(ended(transactions, began - rest, began)),
+    )

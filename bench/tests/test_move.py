@@ -16,8 +16,9 @@ from bench import tables
 from bench.chart import move_chart
 from bench.goals import judge
 from bench.move import options, record
-from bench.move.latency import Transaction, Window, by_phase, longest, transactions
+from bench.move.latency import Transaction, Window, by_phase, ended, longest, ran, transactions
 from bench.move.options import Options
+from bench.move.pgbench import waited
 from bench.move.record import Move, Phase, Spent, Swap, Writing
 from bench.move.watch import windows
 from bench.move.ways import WAYS
@@ -29,11 +30,18 @@ SECONDS = {
     "offline-key": [5.0, 5.0, 5.0],
     "online-key": [8.0, 8.0, 8.0],
 }
+MESSAGES = """\
+LOG:  process 7 still waiting for RowExclusiveLock on relation 16 of database 5 after 10.1 ms
+LOG:  process 7 acquired RowExclusiveLock on relation 16 of database 5 after 120.5 ms
+LOG:  process 8 acquired RowExclusiveLock on relation 16 of database 5 after 99.250 ms
+LOG:  process 9 acquired ShareLock on transaction 812 after 900.000 ms
+LOG:  process 9 acquired ExclusiveLock on extension of relation 16 of database 5 after 500.000 ms
+"""
 PHASES = [Phase(name, 2.0, 100, 0, 1.0, 9.0, 250.0) for name in ("baseline", "copy", "after")]
 
 
 def a_record() -> Move:
-    """Return a record in which each way peaks at 300 MiB, and swaps take 100 and 480 ms."""
+    """Return a record in which each way peaks at 300 MiB, and writers wait 0 and 480 ms."""
     ways = [
         Spent(way, SECONDS.get(way, [9.0] * 3), [1.0] * 3, [2.0] * 3, [299.0, 300.0, 1.0], [1] * 3)
         for way in WAYS
@@ -47,7 +55,7 @@ def a_record() -> Move:
         postgresql=Postgresql("18.6", {"fsync": "on"}, 18, embedded=True),
         ways=ways,
         writing=Writing(8.0, 1234, 30.0, PHASES),
-        swaps=[Swap(100.0, 90.0), Swap(480.0, 400.0)],
+        swaps=[Swap(0, 90.0, 100.0, 80.0), Swap(480.0, 470.0, 900.0, 700.0)],
     )
 
 
@@ -100,7 +108,9 @@ class Shown(unittest.TestCase):
             self.assertIn(f"| {way.title} |", text)
         self.assertIn("| 4.40 | 2.50 | 1.00 | 2.00 | 300 | 0 |", text)
         self.assertIn("| copy | 2.0 | 50 | 1.00 | 9.00 | 250.00 |", text)
-        self.assertIn("290 ms (median), and 480 ms at most. pgsluice reports 400 ms at most.", text)
+        self.assertIn("| wait of a writer for a lock | 240 | 480 |", text)
+        self.assertIn("| transaction during the command | 500 | 900 |", text)
+        self.assertIn("| transaction before the command | 390 | 700 |", text)
         self.assertIn("No transactions failed.", text)
 
     def test_the_chart_has_panels_for_ways_and_latencies(self):
@@ -139,10 +149,15 @@ class Latency(unittest.TestCase):
         [phase] = by_phase([Window("swap", 1, 1)], [])
         self.assertEqual((phase.transactions, phase.longest_ms, phase.a_second), (0, 0, 0))
 
-    def test_the_longest_is_of_those_that_ran_within_the_time(self):
-        of_all = [Transaction(0, 5), Transaction(9, 11), Transaction(19, 19.5), Transaction(21, 99)]
-        self.assertEqual(longest(of_all, 10, 20), 2000)
-        self.assertEqual(longest([], 10, 20), 0)
+    def test_transactions_of_a_time_ran_or_ended_within_it(self):
+        of_all = [Transaction(0, 5), Transaction(9, 11), Transaction(19, 22), Transaction(21, 99)]
+        self.assertEqual(longest(ran(of_all, 10, 20)), 3000)
+        self.assertEqual(longest(ended(of_all, 10, 20)), 2000)
+        self.assertEqual(longest([]), 0)
+
+    def test_waits_for_a_table_are_read_from_messages(self):
+        self.assertEqual(waited(MESSAGES), 120.5)
+        self.assertEqual(waited(""), 0)
 
 
 class Windows(unittest.TestCase):

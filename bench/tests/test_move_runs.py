@@ -32,6 +32,7 @@ class Runs(unittest.TestCase):
         for each in (writing.phases[0], writing.phases[-1]):
             self.assertGreater(each.transactions, 0, each.phase)
         self.assertGreater(swap.longest_ms, 0)
+        self.assertGreater(swap.beside_ms, 0)
         self.assertEqual(sum(each.failed for each in writing.phases), 0)
 
 
