@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.site import Site
+from pgsluice_lab.writers.pgbench import EXPERIMENT
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent / "experiments" / "grid-small" / "accounts.sql"
@@ -24,7 +25,7 @@ class Accounts:
         self.work = site.create()
         for name in names:
             variables = {"name": name, "rows": rows, "key": int(name == "keyed")}
-            site.script(HERE / "plain.sql", self.home, variables)
+            site.script(EXPERIMENT / "plain.sql", self.home, variables)
 
     def lend(self, name: str) -> None:
         """Move a plain table to the working schema, under the name `accounts`."""

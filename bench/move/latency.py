@@ -1,26 +1,13 @@
-"""The latency of transactions in pgbench's log, by the phase of the move in which they began."""
+"""The latency of the writers' transactions, by the phase of the move in which they began."""
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from pgsluice_lab.writers.latency import Transaction, quantile
+
 from bench.move.record import Phase
-
-FAILED = "failed"
-
-
-class Transaction(NamedTuple):
-    """A transaction of a writer. Times are seconds of the clock; a failed one has no beginning."""
-
-    began: float
-    ended: float
-    failed: bool = False
-
-    @property
-    def milliseconds(self) -> float:
-        return 1000 * (self.ended - self.began)
 
 
 class Window(NamedTuple):
@@ -29,19 +16,6 @@ class Window(NamedTuple):
     phase: str
     begins: float
     ends: float
-
-
-def transactions(files: Iterable[Path]) -> Iterator[Transaction]:
-    """Read the log of pgbench: `client number microseconds script seconds microseconds`."""
-    for file in files:
-        with file.open() as lines:
-            for line in lines:
-                _, _, latency, _, seconds, part = line.split()[:6]
-                ended = int(seconds) + int(part) / 1e6
-                if latency == FAILED:
-                    yield Transaction(ended, ended, failed=True)
-                else:
-                    yield Transaction(ended - int(latency) / 1e6, ended)
 
 
 def by_phase(windows: list[Window], all_of: Iterable[Transaction]) -> list[Phase]:
@@ -81,22 +55,3 @@ def figures(phase: str, seconds: float, times: Collection[float], failed: int) -
         p99_ms=round(quantile(ranked, 0.99), 3),
         longest_ms=round(ranked[-1], 3),
     )
-
-
-def quantile(ranked: list[float], share: float) -> float:
-    return ranked[int(share * (len(ranked) - 1))]
-
-
-def longest(all_of: Iterable[Transaction]) -> float:
-    """Return the milliseconds of the longest transaction, or 0."""
-    return round(max((each.milliseconds for each in all_of), default=0.0), 3)
-
-
-def ran(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator[Transaction]:
-    """Yield the transactions that ran within this time, also if they began or ended outside."""
-    return (each for each in all_of if each.ended >= begins and each.began <= ends)
-
-
-def ended(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator[Transaction]:
-    """Yield the transactions that ended within this time."""
-    return (each for each in all_of if begins <= each.ended <= ends)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from pgsluice_lab.timing import MIB
 
-from bench.move.pgbench import REPORTED_MS
 from bench.move.record import Move, Phase, Spent, Writing
+from bench.move.waits import REPORTED_MS
 from bench.move.ways import OURS, WAYS
 
 HEADINGS = (

@@ -8,8 +8,8 @@ from bench.move import programs, watch
 from bench.move.accounts import Accounts
 from bench.move.latency import Window, by_phase
 from bench.move.options import Options
-from bench.move.pgbench import writing
 from bench.move.record import AFTER, BASELINE, Writing
+from bench.move.waits import writing
 
 
 def measure(site: Site, options: Options) -> Writing:
@@ -19,7 +19,7 @@ def measure(site: Site, options: Options) -> Writing:
     accounts.lend("keyed")
     site.checkpoint(always=True)
     command = programs.partition(site, accounts.work, options)
-    with writing(site, accounts.work, options.rows, options.clients) as writers:
+    with writing(site, accounts.work, options.rows, options) as writers:
         print("writers: without a move", flush=True)
         time.sleep(options.warm)
         began = time.time()

@@ -3,13 +3,13 @@
 import time
 
 from pgsluice_lab.site import Site
+from pgsluice_lab.writers.latency import ended, longest, ran
 
 from bench.move import programs
 from bench.move.accounts import Accounts
-from bench.move.latency import ended, longest, ran
 from bench.move.options import Options
-from bench.move.pgbench import writing
 from bench.move.record import Swap
+from bench.move.waits import longest_wait, writing
 
 # Seconds before the move, in which all clients connect, and after the swap, in which all that have
 # waited for it end.
@@ -34,17 +34,17 @@ def one(site: Site, options: Options) -> Swap:
     accounts.lend("keyed")
     site.checkpoint(always=True)
     schema = accounts.work
-    with writing(site, schema, options.swap_rows, options.clients) as writers:
+    with writing(site, schema, options.swap_rows, options) as writers:
         time.sleep(LEAD)
         until_follow = programs.partition(site, schema, options, "--until", "follow")
         programs.run(site, schema, until_follow)
         time.sleep(REST)
-        before = writers.printed()
+        mark = writers.mark()
         began = time.time()
         timing = programs.run(site, schema, programs.swap(site, schema))
         done = time.time()
         time.sleep(TAIL)
-        waited = writers.longest_wait(before)
+        waited = longest_wait(writers.printed(mark))
         transactions = list(writers.stop())
     accounts.drop()
     rest = min(done - began, REST)

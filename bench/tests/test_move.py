@@ -1,4 +1,4 @@
-"""The record of a move, its tables, its chart and its goals, and the reading of pgbench's log."""
+"""The record of a move, its tables, its chart and its goals, and the phases of a move."""
 
 import json
 import tempfile
@@ -11,15 +11,16 @@ from xml.etree import ElementTree
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.machine import machine
 from pgsluice_lab.record import Machine, Postgresql
+from pgsluice_lab.writers.latency import Transaction
 
 from bench import tables
 from bench.chart import move_chart
 from bench.goals import judge
 from bench.move import options, record
-from bench.move.latency import Transaction, Window, by_phase, ended, longest, ran, transactions
+from bench.move.latency import Window, by_phase
 from bench.move.options import Options
-from bench.move.pgbench import waited
 from bench.move.record import Move, Phase, Spent, Swap, Writing
+from bench.move.waits import longest_wait
 from bench.move.watch import windows
 from bench.move.ways import WAYS
 
@@ -128,13 +129,6 @@ class Shown(unittest.TestCase):
 
 
 class Latency(unittest.TestCase):
-    def test_lines_of_the_log_are_transactions(self):
-        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "log.1"
-        file.write_text("0 1 250000 2 1000 500000\n3 7 failed 0 1001 0\n")
-        first, second = transactions([file])
-        self.assertEqual((first.began, first.ended, first.failed), (1000.25, 1000.5, False))
-        self.assertEqual((second.ended, second.failed), (1001.0, True))
-
     def test_a_transaction_counts_where_it_began(self):
         spans = [Window("follow", 10, 20), Window("verify", 20, 21), Window("follow", 21, 30)]
         waited = Transaction(19.5, 21.5)
@@ -149,15 +143,9 @@ class Latency(unittest.TestCase):
         [phase] = by_phase([Window("swap", 1, 1)], [])
         self.assertEqual((phase.transactions, phase.longest_ms, phase.a_second), (0, 0, 0))
 
-    def test_transactions_of_a_time_ran_or_ended_within_it(self):
-        of_all = [Transaction(0, 5), Transaction(9, 11), Transaction(19, 22), Transaction(21, 99)]
-        self.assertEqual(longest(ran(of_all, 10, 20)), 3000)
-        self.assertEqual(longest(ended(of_all, 10, 20)), 2000)
-        self.assertEqual(longest([]), 0)
-
     def test_waits_for_a_table_are_read_from_messages(self):
-        self.assertEqual(waited(MESSAGES), 120.5)
-        self.assertEqual(waited(""), 0)
+        self.assertEqual(longest_wait(MESSAGES), 120.5)
+        self.assertEqual(longest_wait(""), 0)
 
 
 class Windows(unittest.TestCase):
