@@ -24,7 +24,8 @@ def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> 
             size = case.size(scale, point)
             largest = max(largest, size)
             sent += size * scale.rounds * sum(name in engines for name in case.engines)
-            inputs[(case.input, size)] = size
+            if case.input:
+                inputs[(case.input, size)] = size
             if kept := forms & {*BY_LEAF}:
                 inputs[(case.name, *point.items())] = len(kept) * size
                 passing = max(passing, size)

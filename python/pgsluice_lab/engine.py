@@ -34,6 +34,7 @@ class Engine:
     oneself: bool = False
     optional: bool = False
     rejects: bool = False
+    untimed: bool = False
     statuses: list[int] = field(default_factory=lambda: [0])
     figures: dict[str, str] = field(default_factory=dict)
 

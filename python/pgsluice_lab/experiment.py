@@ -74,7 +74,7 @@ class Case:
     order: str = ""
     checks: dict[str, str] = field(default_factory=dict)
     counts: str = "rows"
-    bytes: str = "rows * 100"
+    bytes: str = ""
     variables: dict[str, object] = field(default_factory=dict)
 
     def points(self, scale: Scale) -> Iterator[Point]:
@@ -95,9 +95,10 @@ class Case:
         return int(evaluate(self.counts, names, scale.lists)) if self.counts else None
 
     def size(self, scale: Scale, point: Point) -> int:
-        """Return about how many bytes the input has."""
+        """Return about how many bytes the input has, or the rows that a script makes, if known."""
         names = {**self.parameters(scale, point), **self.numbers}
-        return int(evaluate(self.bytes, names, scale.lists)) if self.input else 0
+        formula = self.bytes or ("rows * 100" if self.input else "0")
+        return int(evaluate(formula, names, scale.lists))
 
     @property
     def numbers(self) -> dict[str, int]:

@@ -5,13 +5,15 @@ from pathlib import Path
 
 from pgsluice_lab.engine import Engine
 from pgsluice_lab.stage import Stage, sent
-from pgsluice_lab.timing import OverdueError, timed
+from pgsluice_lab.timing import OverdueError, Timing, timed
 
 # As psql's \dt+ and \di+ show them, of all tables of the tree.
 SIZES = """WITH RECURSIVE tree AS (
     SELECT %s::regclass::oid AS id
     UNION ALL SELECT inhrelid FROM pg_inherits JOIN tree ON inhparent = id)
     SELECT sum(pg_table_size(id)), sum(pg_indexes_size(id)) FROM tree"""
+
+DIGITS = {"seconds": 4, "client_cpu_seconds": 3, "client_peak_mib": 1}
 
 
 def load(stage: Stage, engine: Engine, limit: float) -> dict:
@@ -44,29 +46,37 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
     if unmet := stage.unmet(engine, said):
         return {"status": "wrong", "reason": unmet, **about}
     [[table, indexes]] = stage.site.query(SIZES, stage.table)
-    # A program that meters itself leaves its own start out, and what it held before the load.
-    seconds, cpu_seconds, peak_mib = (
-        said.pop(name, measured)
-        for name, measured in (
-            ("seconds", timing.seconds),
-            ("client_cpu_seconds", timing.cpu_seconds),
-            ("client_peak_mib", timing.peak_mib),
-        )
-    )
     rows = sent(stage)
+    measured = spent(engine, timing, said)
+    seconds = measured["seconds"]
     figures = {
-        "seconds": round(seconds, 4),
-        "client_cpu_seconds": round(cpu_seconds, 3),
-        "client_peak_mib": round(peak_mib, 1),
+        **measured,
         "server_cpu_seconds": cost.cpu_seconds and round(cost.cpu_seconds, 3),
         "wal_bytes": cost.wal_bytes,
         "table_bytes": int(table),
         "index_bytes": int(indexes),
         "input_bytes": stage.rows.bytes if stage.rows else None,
         "rows": rows,
-        "rows_per_second": round(rows / seconds, 1) if rows else None,
+        "rows_per_second": round(rows / seconds, 1) if rows and seconds else None,
     }
     return {"status": "done", **figures, "figures": said, **about}
+
+
+def spent(engine: Engine, timing: Timing, said: dict[str, float | str]) -> dict[str, float | None]:
+    """Take what a program has spent out of what it says, or else as it was measured from outside.
+
+    A program that meters itself leaves its own start out, and what it held before the load.
+    """
+    outside: dict[str, float] = {
+        "seconds": timing.seconds,
+        "client_cpu_seconds": timing.cpu_seconds,
+        "client_peak_mib": timing.peak_mib,
+    }
+    found = {name: said.pop(name, None if engine.untimed else outside[name]) for name in outside}
+    return {
+        name: None if value is None else round(float(value), DIGITS[name])
+        for name, value in found.items()
+    }
 
 
 def lines(file: Path) -> int:

@@ -35,6 +35,9 @@ LEAVES_FIRST = """SELECT c.oid::regclass::text
     WHERE n.nspname = %s AND c.relkind IN ('r', 'p')
     ORDER BY c.relkind = 'p', c.relispartition DESC, c.oid DESC"""
 
+# pgsluice names the load of a move after its table.
+MOVES = "SELECT id FROM pgsluice.load WHERE starts_with(id, %s)"
+
 WAL_IS_HALF_FULL = """SELECT pg_current_wal_insert_lsn() - redo_lsn
         > pg_size_bytes(current_setting('max_wal_size')) / 2
     FROM pg_control_checkpoint()"""
@@ -236,6 +239,7 @@ class Site:
         """Take the lab's loads out of pgsluice's ledger, and the ledger if it was not there."""
         if self.query("SELECT to_regclass('pgsluice.load')") == [["None"]]:
             return
+        self.loads += [name for [name] in self.query(MOVES, f"partition {SCHEMA}_")]
         others = self.query("SELECT 1 FROM pgsluice.load WHERE id <> ALL (%s) LIMIT 1", self.loads)
         if not self.had_ledger and not others:
             self.execute("DROP SCHEMA pgsluice CASCADE")
