@@ -51,6 +51,9 @@ FIGURES = {
     "index_bytes": ("Indexes", "mib"),
     "tps": ("Transactions a second", "digits"),
     "latency_ms": ("Latency", "ms"),
+    "p50_ms": ("Median latency", "ms"),
+    "p99_ms": ("99th percentile", "ms"),
+    "longest_ms": ("Longest latency", "ms"),
     "first_row_seconds": ("First row after", "s"),
 }
 

@@ -26,7 +26,15 @@ class Shipped(unittest.TestCase):
         names = [each.name for each in experiment.experiments()]
         self.assertEqual(
             names,
-            ["bulkload", "uuid-dedup", "copy-order", "insert-routing", "batch-size", "sluice"],
+            [
+                "bulkload",
+                "uuid-dedup",
+                "copy-order",
+                "insert-routing",
+                "batch-size",
+                "sluice",
+                "partition-in-use",
+            ],
         )
 
     def test_each_has_every_scale_and_points_and_counts(self):
