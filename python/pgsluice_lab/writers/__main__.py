@@ -20,7 +20,8 @@ from pgsluice_lab.writers.pgbench import Work
 def main(args: list[str] | None = None) -> int:
     """Measure, print the figures, and return the exit status."""
     parser = argparse.ArgumentParser(prog="writers", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--version", action="store_true", help="show pgbench's version and exit")
+    version = "show the version of the program that is measured, and exit"
+    parser.add_argument("--version", nargs="?", const="pgbench", metavar="PROGRAM", help=version)
     parser.add_argument("--rows", type=int, default=0, help="rows of the table, with keys from 1")
     parser.add_argument("--clients", type=int, default=1, help="clients of pgbench")
     parser.add_argument("--rate", type=int, default=1, help="their transactions a second")
@@ -30,7 +31,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER, help="program, and its arguments")
     given = parser.parse_args(args)
     if given.version:
-        return subprocess.run([needed("pgbench"), "--version"], check=False).returncode
+        return subprocess.run([needed(given.version), "--version"], check=False).returncode
     if given.rows < 1 or given.rate < 1:
         parser.error("--rows and --rate must be at least 1")
     command = given.command[given.command[:1] == ["--"] :]

@@ -228,6 +228,15 @@ class Disk(unittest.TestCase):
             inputs, _ = disk.needed(each, each.scales["small"], here)
             self.assertEqual(inputs, times * 100_000)
 
+    def test_rows_that_a_script_makes_take_room_on_the_server_only(self):
+        shipped = experiment.load("partition-in-use")
+        scale = shipped.scales["small"]
+        known = engine.engines()
+        here = {name: known[name] for name in shipped.engines}
+        inputs, server = disk.needed(shipped, scale, here)
+        self.assertEqual(inputs, 0)
+        self.assertGreater(server, 250 * scale.scalars["rows"])
+
     def test_too_little_room_is_said_before_anything_is_made(self):
         with self.assertRaisesRegex(LabError, "too little room"):
             disk.check(1 << 60, 0, disk.Path("/"), None)
