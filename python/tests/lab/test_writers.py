@@ -81,6 +81,12 @@ class Moves(OnServer):
                     self.assertGreater(load.figures[name], 0, name)
                 self.assertNotIn(str(EXPERIMENT), load.command)
         self.assertEqual([load.engine for load in run.loads], shipped.case["move"].engines)
+        self.assertNotEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
+        # The ledger is another's as well, and so it stays.
+        self.site.had_ledger = True
+        self.site.forget()
+        self.assertEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
+        self.site.had_ledger = False
         self.site.forget()
         self.assertEqual(self.site.query("SELECT to_regnamespace('pgsluice')"), [["None"]])
 
