@@ -35,7 +35,8 @@ LEAVES_FIRST = """SELECT c.oid::regclass::text
     WHERE n.nspname = %s AND c.relkind IN ('r', 'p')
     ORDER BY c.relkind = 'p', c.relispartition DESC, c.oid DESC"""
 
-# pgsluice names the load of a move after its table.
+# Moves that were stopped. pgsluice names the load of a move after its table.
+STOPPED = "SELECT DISTINCT name FROM pgsluice.move WHERE starts_with(name, %s)"
 MOVES = "SELECT id FROM pgsluice.load WHERE starts_with(id, %s)"
 
 WAL_IS_HALF_FULL = """SELECT pg_current_wal_insert_lsn() - redo_lsn
@@ -239,6 +240,7 @@ class Site:
         """Take the lab's loads out of pgsluice's ledger, and the ledger if it was not there."""
         if self.query("SELECT to_regclass('pgsluice.load')") == [["None"]]:
             return
+        self.abort_moves()
         self.loads += [name for [name] in self.query(MOVES, f"partition {SCHEMA}_")]
         others = self.query("SELECT 1 FROM pgsluice.load WHERE id <> ALL (%s) LIMIT 1", self.loads)
         if not self.had_ledger and not others:
@@ -247,6 +249,14 @@ class Site:
         for [name] in self.query("SELECT id FROM pgsluice.load WHERE id = ANY (%s)", self.loads):
             program = programs.needed("pgsluice")
             self.run([program, "ledger", "forget", name, "-d", self.url], "public")
+
+    def abort_moves(self) -> None:
+        """Take moves that were stopped out of pgsluice's ledger. Their tables are dropped."""
+        if self.query("SELECT to_regclass('pgsluice.move')") == [["None"]]:
+            return
+        for [table] in self.query(STOPPED, f"{SCHEMA}_"):
+            program = programs.needed("pgsluice")
+            self.run([program, "partition", "abort", table, "-d", self.url], "public")
 
 
 def missing(program: str) -> LabError:

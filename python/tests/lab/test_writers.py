@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from pgsluice_lab import experiment, session
 from pgsluice_lab.failure import LabError
+from pgsluice_lab.programs import needed
 from pgsluice_lab.writers import beside
 from pgsluice_lab.writers.beside import Wish, figures
 from pgsluice_lab.writers.latency import Transaction, ended, longest, ran, transactions
@@ -83,12 +84,25 @@ class Moves(OnServer):
         self.assertEqual([load.engine for load in run.loads], shipped.case["move"].engines)
         self.assertNotEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
         # The ledger is another's as well, and so it stays.
-        self.site.had_ledger = True
-        self.site.forget()
+        with patch.object(self.site, "had_ledger", new=True):
+            self.site.forget()
         self.assertEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
-        self.site.had_ledger = False
         self.site.forget()
         self.assertEqual(self.site.query("SELECT to_regnamespace('pgsluice')"), [["None"]])
+
+    def test_a_move_that_was_stopped_is_forgotten(self):
+        schema = self.site.create()
+        variables: dict[str, object] = {"name": "accounts", "rows": 9, "key": 1}
+        self.site.script(EXPERIMENT / "plain.sql", schema, variables)
+        command = [needed("pgsluice"), "partition", f"{schema}.accounts", "--by", "HASH (aid)"]
+        command += ["--leaves", "2", "--until", "copy", "-q", "-d", self.site.url]
+        self.site.run(command, schema)
+        self.site.drop(schema)
+        self.assertEqual(self.site.query("SELECT count(*) FROM pgsluice.move"), [["1"]])
+        with patch.object(self.site, "had_ledger", new=True):
+            self.site.forget()
+        self.assertEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
+        self.assertEqual(self.site.query("SELECT count(*) FROM pgsluice.move"), [["0"]])
 
     def test_a_lost_row_or_update_is_an_error(self):
         schema = self.site.create()
