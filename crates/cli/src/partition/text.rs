@@ -65,7 +65,7 @@ pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
             free(plan)
         ),
         format!(
-            "time     about {} on 2 cores for the copy and the indexes",
+            "time     about {} on 2 cores, without writers",
             duration(plan.seconds_estimated as u64)
         ),
         format!("locks    {}", if is_offline { OFFLINE_LOCKS } else { ONLINE_LOCKS }),
