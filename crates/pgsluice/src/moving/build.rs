@@ -22,6 +22,9 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
+/// The first version whose ANALYZE can leave out the leaves of a partitioned table.
+const ANALYZE_ONLY: u32 = 18;
+
 /// Makes the tree complete, over up to `jobs` connections. Leaves out the indexes that are there already. While the
 /// table has other rows than the tree, foreign keys wait: they would keep others from deleting the rows that only the
 /// tree refers to. `client` is a session without a transaction, so that it holds no locks.
@@ -45,11 +48,14 @@ pub(super) async fn build(
         }
         None => Vec::new(),
     };
+    // The root of a drained partition needs no statistics. ANALYZE of another one includes its leaves before 18.
+    let is_apart = drain.is_some() || hold.link.version() >= ANALYZE_ONLY;
     for (leaf, names) in leaves.iter().zip(&survey.leaf_indexes) {
         let mut task = indexes(survey, leaf, names, &built);
         if has_keys {
             task.extend(foreign_keys(survey, leaf).into_iter().flatten());
         }
+        task.extend(is_apart.then(|| statistics(leaf, ddl::analyze(leaf))));
         of_leaves.push(task);
     }
     of_leaves.retain(|task| !task.is_empty());
@@ -62,11 +68,11 @@ pub(super) async fn build(
         task.extend(has_keys.then(|| foreign_keys_of_root(survey, root)).into_iter().flatten());
     }
     // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
-    task.push(Statement {
-        sql: ddl::analyze(root),
-        what: format!("statistics of {}", root.label()),
-        is_index: false,
-    });
+    if !is_apart {
+        task.push(statistics(root, ddl::analyze(root)));
+    } else if drain.is_none() {
+        task.push(statistics(root, ddl::analyze_only(root)));
+    }
     complete(survey, task, target, control).await
 }
 
@@ -99,6 +105,10 @@ pub(super) async fn complete_foreign_keys(
         patiently(&statements, &[root.to_string()], link, wait, control).await?;
     }
     Ok(())
+}
+
+fn statistics(table: &Relation, sql: String) -> Statement {
+    Statement { sql, what: format!("statistics of {}", table.label()), is_index: false }
 }
 
 fn bound(sql: String) -> Statement {

@@ -89,6 +89,11 @@ impl Link {
         Self { client, canceller, session: OnceLock::new(), version, ending }
     }
 
+    /// Returns the major version of the server.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
     /// Records which session of the server it has. A pooler's session has another process than was
     /// named at login.
     pub(super) async fn identify(&self) -> Result<(), Error> {

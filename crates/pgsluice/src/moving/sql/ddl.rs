@@ -91,6 +91,11 @@ pub(in crate::moving) fn refuse_null(table: &str, column: &str) -> String {
     alter_column(table, column, "SET NOT NULL")
 }
 
+/// Gathers the statistics of a partitioned table alone. Came with PostgreSQL 18.
+pub(in crate::moving) fn analyze_only(table: &Relation) -> String {
+    format!("ANALYZE ONLY {table}")
+}
+
 /// Gathers the statistics of a table and its partitions.
 pub(in crate::moving) fn analyze(table: &Relation) -> String {
     format!("ANALYZE {table}")
