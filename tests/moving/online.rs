@@ -70,11 +70,11 @@ fn random_writers(server: Server) {
     let mut chance = Chance::of(seed);
     let case = Case::new(server);
     for count in 0..cases {
-        judge(&case, &mut chance, &format!("case {count} of PGSLUICE_SEED={seed}"));
+        judge((&case, server), &mut chance, &format!("case {count} of PGSLUICE_SEED={seed}"));
     }
 }
 
-fn judge(case: &Case, chance: &mut Chance, which: &str) {
+fn judge((case, server): (&Case, Server), chance: &mut Chance, which: &str) {
     let (ty, key, by) = chance.one_of(KEYS);
     let (id, rows) = (chance.one_of(IDS), 500 + chance.below(20_000));
     let width = chance.one_of(WIDTHS);
@@ -95,7 +95,9 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
          {GATE}"
     );
     case.bench.session.run(&ddl);
-    if !is_widened {
+    // Before 15, a row that moves to another partition would delete the rows that refer to it.
+    let refers = !is_widened && server.major() >= 15;
+    if refers {
         case.bench.session.run(REFERRING);
     }
     let (point, time) = (chance.one_of(POINTS), chance.below(500).to_string());
@@ -134,7 +136,7 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     assert!(followed > 0 && written > 0, "{context}\n{moved}");
     assert_eq!(case.kind("events"), "p", "{context}");
     case.same_rows("events_old", "events", &context);
-    if !is_widened {
+    if refers {
         assert_eq!(case.bench.value(REFERS), "1 0", "{context}");
     }
     assert_eq!(case.moves_left(), 0, "{context}");

@@ -78,6 +78,24 @@ fn filters_and_columns(server: Server) {
     assert_eq!(case.bench.session.rows(published), before);
     let others = "pg_publication_rel WHERE prrelid <> 'events'::regclass";
     assert_eq!(case.bench.count(others), 0);
+    // The server refuses to update rows whose key is not published.
+    let case = Case::new(server);
+    case.bench.session.run(
+        "CREATE TABLE events (id bigint PRIMARY KEY, placed date NOT NULL, v text);
+         INSERT INTO events VALUES (1, '2026-01-01');
+         CREATE PUBLICATION p FOR TABLE events (id, v) WITH (publish_via_partition_root = true)",
+    );
+    let widened = ["events", "--by=RANGE (placed)", "--step=month", "--widen-keys", "-q"];
+    case.run(&widened).fails(
+        2,
+        &[
+            "Publication p does not publish placed, which the primary key gets.",
+            "Add placed to the columns of publication p.",
+        ],
+    );
+    case.bench.session.run("ALTER PUBLICATION p SET TABLE events (id, v, placed)");
+    case.moves("events", &widened[1..]);
+    case.bench.session.run("UPDATE events SET v = 'later'");
 }
 
 fn those_that_are_refused(server: Server) {
@@ -87,6 +105,11 @@ fn those_that_are_refused(server: Server) {
             "CREATE PUBLICATION p FOR TABLE events",
             "Publication p would publish the new partitions under their own names.",
             "ALTER PUBLICATION p SET (publish_via_partition_root = true);",
+        ),
+        (
+            "CREATE PUBLICATION p FOR TABLE events WITH (publish_via_partition_root = true, publish = 'insert')",
+            "Publication p publishes only some of INSERT, UPDATE and DELETE",
+            "ALTER PUBLICATION p SET (publish = 'insert, update, delete, truncate');",
         ),
         (
             "CREATE PUBLICATION p FOR ALL TABLES",

@@ -171,7 +171,7 @@ impl Move {
         control: &Control,
     ) -> Result<Swapped> {
         let Hold { link, survey, branches } = hold;
-        let (jobs, target) = (self.speed.jobs, &self.target);
+        let target = &self.target;
         let mut followed = self.follow(record, follower, control).await?;
         failpoint("moving::followed");
         if self.verifies {
@@ -188,21 +188,36 @@ impl Move {
         let mut swapped = swap.run(control, &record.forget()).await?;
         record.done();
         swapped.followed += followed;
-        let (limits, sessions) = ((jobs, self.max_lock), (link, target));
-        let of = (survey, survey.count(branches));
-        referring::complete(&swapped.referring, of, limits, sessions, control).await?;
-        if follower.is_some() {
-            let completed =
-                build::complete_foreign_keys(survey, branches, limits, sessions, control).await;
-            completed.map_err(|error| {
-                let label = survey.table.relation.label();
-                error.with_detail(format!(
-                    "Table {label} is partitioned. Its foreign keys hold for new rows, but not all \
-                     partitions or the table itself have them as valid constraints."
-                ))
-            })?;
-        }
+        self.complete(hold, &swapped, follower.is_some(), control).await?;
         Ok(swapped)
+    }
+
+    /// Makes the foreign keys complete that the swap has added without checking rows: of other tables, and its own unless
+    /// they were checked before.
+    async fn complete(
+        &self,
+        hold: &Hold,
+        swapped: &Swapped,
+        has_own: bool,
+        control: &Control,
+    ) -> Result<()> {
+        let Hold { link, survey, branches } = hold;
+        let (limits, sessions) = ((self.speed.jobs, self.max_lock), (link, &self.target));
+        let of = (survey, survey.count(branches));
+        let others = referring::complete(&swapped.referring, of, limits, sessions, control).await;
+        if !has_own {
+            return others;
+        }
+        let own = build::complete_foreign_keys(survey, branches, limits, sessions, control).await;
+        let label = survey.table.relation.label();
+        let detail = format!(
+            "Table {label} is partitioned. Its own foreign keys hold for new rows, but not all partitions or \
+             the table itself have them as valid constraints."
+        );
+        match (others, own) {
+            (Err(error), Err(_)) => Err(error.with_detail(detail)),
+            (others, own) => own.map_err(|error| error.with_detail(detail)).and(others),
+        }
     }
 
     /// Follows the changes of the table until little is left. Returns the number of changed rows.

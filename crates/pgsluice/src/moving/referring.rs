@@ -13,14 +13,14 @@ use tokio_postgres::types::Oid;
 use super::patience::{LONGEST, patiently};
 use super::sql::ddl;
 use super::sql::referring::REFERRING;
-use super::survey::{Obstacle, Survey};
+use super::survey::{NewIndex, Obstacle, Survey};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
-/// The most leaves to which the swap adds a foreign key under its lock. 12, 100, 400 and 800 leaves took 4, 40, 391 and
+/// The most leaves to which the swap adds foreign keys under its lock, counted for each of them. 12, 100, 400 and 800 leaves took 4, 40, 391 and
 /// 3,417 ms on PostgreSQL 18.
 const MOST_LEAVES: usize = 200;
 
@@ -35,15 +35,21 @@ pub(super) struct Referring {
     definition: String,
     is_valid: bool,
     comment: Option<String>,
+    /// The table that it refers to.
+    pub(super) target: Relation,
     /// The leaves that it refers to now.
     leaves: usize,
+    /// The leaves to which the server adds it and all other ones, for each leaf that they refer to.
+    parts: usize,
     /// Why it cannot refer to the new table.
     pub(super) obstacle: Option<Obstacle>,
 }
 
 /// Reads the foreign keys that refer to the table of a survey, or to what it is a partition of.
 pub(super) async fn read(client: &Client, survey: &Survey) -> Result<Vec<Referring>> {
-    let widened = survey.indexes.iter().filter(|it| it.widened.is_some());
+    // A key that lacks columns is in the way itself; a foreign key to it would be so next.
+    let is_widened = |it: &&NewIndex| it.widened.is_some() || !it.index.lacks.is_empty();
+    let widened = survey.indexes.iter().filter(is_widened);
     let widened: Vec<&str> = widened.map(|it| it.index.name.as_str()).collect();
     let rows = client.query(REFERRING, &[&survey.table.oid, &widened]).await?;
     let key = |row: &tokio_postgres::Row| {
@@ -56,11 +62,17 @@ pub(super) async fn read(client: &Client, survey: &Survey) -> Result<Vec<Referri
             definition: definition.trim_end_matches(NOT_VALID).to_owned(),
             is_valid: row.get(5),
             comment: row.get(6),
-            leaves: usize::try_from(row.get::<_, i64>(7)).unwrap_or(usize::MAX),
+            target: Relation { schema: row.get(11), name: row.get(12) },
+            leaves: number(row, 7),
+            parts: rows.iter().map(|row| number(row, 10)).sum(),
             obstacle: row.get::<_, Option<String>>(8).map(next),
         }
     };
     Ok(rows.iter().map(key).collect())
+}
+
+fn number(row: &tokio_postgres::Row, column: usize) -> usize {
+    usize::try_from(row.get::<_, i64>(column)).unwrap_or(usize::MAX)
 }
 
 /// What `pg_get_constraintdef` ends with if the rows were never checked.
@@ -90,7 +102,7 @@ impl Referring {
 
     /// Whether it is added after the swap to a tree that gets this many leaves more.
     pub(super) fn is_late(&self, more: usize) -> bool {
-        self.leaves.saturating_add(more) > MOST_LEAVES
+        self.leaves.saturating_add(more).saturating_mul(self.parts) > MOST_LEAVES
     }
 
     /// Describes, for the user, what becomes of it in a tree that gets this many leaves more.

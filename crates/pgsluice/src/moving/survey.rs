@@ -12,7 +12,7 @@ use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
 use super::sql::log::Log;
-use super::sql::preflight::{OBSTACLES, stale};
+use super::sql::preflight::{OBSTACLES, UNPUBLISHED, stale};
 use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
@@ -115,6 +115,7 @@ impl Survey {
             let old = free(&mut names, &index.name, "_old").name;
             indexes.push(NewIndex { index, widened, new, old });
         }
+        obstacles.extend(unpublished(&table, &indexes, key.as_deref(), client).await?);
         let identities = table.identities(client).await?;
         let renamed = |identity: Identity| {
             let old = free(&mut names, &identity.name, "_old").name;
@@ -256,11 +257,26 @@ impl Survey {
 
 async fn obstacles_of(table: &Table, is_drained: bool, client: &Client) -> Result<Vec<Obstacle>> {
     let rows = client.query(OBSTACLES, &[&table.oid, &is_drained]).await?;
-    let obstacle = |row: &tokio_postgres::Row| Obstacle {
-        why: row.get(0),
-        next: row.get::<_, String>(1).into(),
-    };
     Ok(rows.iter().map(obstacle).collect())
+}
+
+/// Returns the publications that lack columns which the primary key gets.
+async fn unpublished(
+    table: &Table,
+    indexes: &[NewIndex],
+    key: Option<&[String]>,
+    client: &Client,
+) -> Result<Vec<Obstacle>> {
+    let is_primary = |it: &&NewIndex| it.index.constraint == Some(Constraint::Primary);
+    if indexes.iter().find(is_primary).is_none_or(|it| it.widened.is_none()) {
+        return Ok(Vec::new());
+    }
+    let rows = client.query(UNPUBLISHED, &[&table.oid, &key]).await?;
+    Ok(rows.iter().map(obstacle).collect())
+}
+
+fn obstacle(row: &tokio_postgres::Row) -> Obstacle {
+    Obstacle { why: row.get(0), next: row.get::<_, String>(1).into() }
 }
 
 /// Returns the error about what is in the way.

@@ -88,12 +88,12 @@ impl<'a> Swap<'a> {
     /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
-        let (mut swapped, mut few) = (Swapped::default(), FEW);
+        let (mut swapped, mut few, mut count) = (Swapped::default(), FEW, 0_u32);
         loop {
             let attempt = match self.begin(control).await {
                 Ok(()) => {
                     let began = Instant::now();
-                    let attempt = self.attempt(control, few, last).await;
+                    let attempt = self.attempt(control, count, few, last).await;
                     swapped.longest = swapped.longest.max(began.elapsed());
                     attempt
                 }
@@ -110,6 +110,7 @@ impl<'a> Swap<'a> {
                 Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
                 Err(error) => return Err(error),
             }
+            count += 1;
             self.link.client.batch_execute(self.give_up()).await?;
             if noticed.is_none_or(|at| at.elapsed() >= NOTICE) {
                 noticed = Some(Instant::now());
@@ -185,6 +186,7 @@ impl<'a> Swap<'a> {
     async fn attempt(
         &self,
         control: &Control,
+        count: u32,
         few: i64,
         last: &str,
     ) -> Result<Option<(u64, Vec<Referring>)>> {
@@ -194,8 +196,7 @@ impl<'a> Swap<'a> {
             if !self.foreign_keys.is_empty() {
                 statements.extend(lock_parents(self.survey.parents()));
             }
-            // Those that write to these tables often look the table up afterwards.
-            statements.push(lock_exclusively(self.others().chain(self.renamed())));
+            statements.push(lock_exclusively(self.locked(count).into_iter()));
             Ok(client.batch_execute(&statements.join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
@@ -227,6 +228,16 @@ impl<'a> Swap<'a> {
         client.batch_execute(COMMIT_DURABLY).await?;
         failpoint("moving::committed");
         Ok(Some((followed, referring)))
+    }
+
+    /// The tables that are locked in an attempt. Whoever writes to another table looks this one up afterwards, unless the
+    /// transaction has written to this one before: every second attempt has the order of such transactions.
+    fn locked(&self, count: u32) -> Vec<&Relation> {
+        let own: Vec<&Relation> = self.renamed().collect();
+        let targets = self.referring.iter().map(|key| &key.target).filter(|it| !own.contains(it));
+        let own: Vec<&Relation> = targets.chain(own.iter().copied()).collect();
+        let others: Vec<&Relation> = self.others().collect();
+        if count.is_multiple_of(2) { [others, own].concat() } else { [own, others].concat() }
     }
 
     /// The tables that become other ones, in the order in which others lock them.

@@ -14,6 +14,11 @@ WITH t AS (
 trigger_ AS (
     SELECT g.*, own FROM t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal
 ),
+-- Its constraints, without the parts of a foreign key that refer to single partitions.
+whole AS (
+    SELECT con.* FROM t JOIN pg_constraint con ON con.conrelid = t.oid
+    LEFT JOIN pg_constraint above ON above.oid = con.conparentid WHERE above.conrelid IS DISTINCT FROM con.conrelid
+),
 -- The table, its indexes, sequences and row types, and what depends on them.
 part (classid, objid) AS (
     SELECT 'pg_class'::regclass::oid, oid FROM t
@@ -123,13 +128,18 @@ SELECT why, next FROM (
     UNION ALL
     SELECT format('constraint %I is not valid, so that rows may violate it', conname),
            format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', own, conname)
-    FROM t JOIN pg_constraint con ON con.conrelid = t.oid AND NOT convalidated
+    FROM t JOIN whole con ON NOT convalidated
     WHERE to_jsonb(con) ->> 'conenforced' IS DISTINCT FROM 'false'
     UNION ALL
     SELECT format('constraint %I is not enforced', conname),
            format('ALTER TABLE %s DROP CONSTRAINT %I;', own, conname)
-    FROM t JOIN pg_constraint con ON con.conrelid = t.oid
-    WHERE to_jsonb(con) ->> 'conenforced' = 'false'
+    FROM t JOIN whole con ON to_jsonb(con) ->> 'conenforced' = 'false'
+    UNION ALL
+    SELECT format('triggers of its foreign key %I are disabled', conname), enabling
+    FROM whole, LATERAL (
+        SELECT string_agg(format('ALTER TABLE %s ENABLE TRIGGER %I;', g.tgrelid::regclass, g.tgname), ' ') AS enabling
+        FROM pg_trigger g WHERE g.tgconstraint = whole.oid AND g.tgenabled <> 'O') AS d
+    WHERE contype = 'f' AND enabling IS NOT NULL
     UNION ALL
     SELECT format('constraint %I is not inherited, which a partitioned table does not support', conname),
            format('Replace constraint %I by one without NO INHERIT.', conname)
@@ -163,7 +173,14 @@ SELECT why, next FROM (
     JOIN pg_publication p ON p.pubname = l.pubname
     WHERE NOT puballtables AND NOT pubviaroot
     UNION ALL
-    SELECT format('this role does not own publication %I, which publishes it', pubname), format('Connect as %s.', pubowner::regrole)
+    SELECT format('publication %I publishes only some of INSERT, UPDATE and DELETE, but a row that moves to another partition is deleted and inserted', pubname),
+           format('ALTER PUBLICATION %I SET (publish = ''insert, update, delete, truncate'');', pubname)
+    FROM t JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid
+    WHERE (pubinsert OR pubupdate OR pubdelete) AND NOT (pubinsert AND pubupdate AND pubdelete) AND NOT $2
+    UNION ALL
+    SELECT format('this role does not own publication %I, which publishes it', pubname),
+           CASE WHEN pg_has_role(pubowner, relowner, 'USAGE') THEN format('Connect as %s.', pubowner::regrole)
+                ELSE 'Let one role own the table and the publication, or connect as a member of both owners.' END
     FROM t JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid
     WHERE NOT pg_has_role(pubowner, 'USAGE')
     UNION ALL
@@ -206,6 +223,18 @@ SELECT why, next FROM (
     JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
 ) AS obstacle
 GROUP BY why, next ORDER BY why";
+
+/// Returns the publications of table `$1` whose list of columns lacks some of the columns `$2`, which its primary key gets:
+/// the reason, and the next step. Rows of such a table could not be updated.
+pub(in crate::moving) const UNPUBLISHED: &str = "
+SELECT format('publication %I does not publish %s, which the primary key gets', p.pubname, columns),
+       format('Add %s to the columns of publication %I.', columns, p.pubname)
+FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid,
+LATERAL (
+    SELECT string_agg(format('%I', attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute a
+    WHERE a.attrelid = r.prrelid AND attname = ANY ($2::text[]) AND NOT to_jsonb(r) -> 'prattrs' @> to_jsonb(attnum)) AS l
+WHERE r.prrelid = $1 AND jsonb_typeof(to_jsonb(r) -> 'prattrs') = 'array' AND columns IS NOT NULL
+ORDER BY p.pubname";
 
 /// Returns the query that finds the rows of `table` whose generated columns the server would compute differently now.
 pub(in crate::moving) fn stale(table: &str, columns: &[(String, String)]) -> String {
