@@ -202,13 +202,20 @@ impl Move {
         control: &Control,
     ) -> Result<()> {
         let Hold { link, survey, branches } = hold;
-        let (limits, sessions) = ((self.speed.jobs, self.max_lock), (link, &self.target));
-        let of = (survey, survey.count(branches));
-        let others = referring::complete(&swapped.referring, of, limits, sessions, control).await;
-        if !has_own {
-            return others;
-        }
-        let own = build::complete_foreign_keys(survey, branches, limits, sessions, control).await;
+        let (jobs, target) = (self.speed.jobs, &self.target);
+        let (keys, of) = (&swapped.referring, (survey, survey.count(branches)));
+        let late = referring::add_late(keys, of, self.max_lock, link, control).await;
+        // Before the others are checked: an error there stops everything, and rows are more likely to violate those.
+        let own = if has_own {
+            let (limits, sessions) = ((jobs, self.max_lock), (link, target));
+            build::complete_foreign_keys(survey, branches, limits, sessions, control).await
+        } else {
+            Ok(())
+        };
+        let others = match late {
+            Ok(()) => referring::validate(keys, of, jobs, target, control).await,
+            late => late,
+        };
         let label = survey.table.relation.label();
         let detail = format!(
             "Table {label} is partitioned. Its own foreign keys hold for new rows, but not all partitions or \

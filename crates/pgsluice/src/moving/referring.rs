@@ -121,24 +121,35 @@ impl Referring {
     }
 }
 
-/// Adds the foreign keys that the swap has left out, and checks the rows of all that were valid.
-pub(super) async fn complete(
+/// Adds the foreign keys that the swap has left out.
+pub(super) async fn add_late(
     keys: &[Referring],
     (survey, more): (&Survey, usize),
-    (jobs, max_lock): (usize, Duration),
-    (link, target): (&Link, &Target),
+    max_lock: Duration,
+    link: &Link,
     control: &Control,
 ) -> Result<()> {
-    let completing = async {
-        for key in keys.iter().filter(|key| key.is_late(more)) {
-            let tables = [key.table.to_string(), survey.whole().to_string()];
-            patiently(&key.add().join("; "), &tables, link, max_lock.min(LONGEST), control).await?;
-        }
-        let tasks: Vec<Vec<Statement>> =
-            keys.iter().filter_map(Referring::validate).map(|task| vec![task]).collect();
-        statements::run(&tasks, jobs, target, control).await
-    };
-    completing.await.map_err(|error| unfinished(error, keys, survey, more))
+    for key in keys.iter().filter(|key| key.is_late(more)) {
+        let tables = [key.table.to_string(), survey.whole().to_string()];
+        let adding =
+            patiently(&key.add().join("; "), &tables, link, max_lock.min(LONGEST), control).await;
+        adding.map_err(|error| unfinished(error, keys, survey, more))?;
+    }
+    Ok(())
+}
+
+/// Checks the rows of the foreign keys that were valid.
+pub(super) async fn validate(
+    keys: &[Referring],
+    (survey, more): (&Survey, usize),
+    jobs: usize,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
+    let tasks: Vec<Vec<Statement>> =
+        keys.iter().filter_map(Referring::validate).map(|task| vec![task]).collect();
+    let validated = statements::run(&tasks, jobs, target, control).await;
+    validated.map_err(|error| unfinished(error, keys, survey, more))
 }
 
 /// Returns the error of foreign keys that are not complete, with the statements that are left to do.
