@@ -55,7 +55,10 @@ other AS (
               AND EXISTS (SELECT FROM pg_statistic_ext a WHERE a.oid = d.objid AND a.stxrelid = t.oid)
            OR d.classid = 'pg_constraint'::regclass
               AND EXISTS (SELECT FROM pg_constraint a WHERE a.oid = d.objid AND a.contype = 'f' AND a.conrelid <> t.oid)
-           OR d.classid = 'pg_publication_rel'::regclass) IS NOT TRUE
+           OR d.classid = 'pg_publication_rel'::regclass
+           -- Before PostgreSQL 14, sequences have row types.
+           OR d.classid = 'pg_type'::regclass
+              AND EXISTS (SELECT FROM pg_class s WHERE s.reltype = d.objid AND s.relkind = 'S')) IS NOT TRUE
 )
 SELECT why, next FROM (
     SELECT 'this role does not own it' AS why, format('Connect as %s.', relowner::regrole) AS next
