@@ -135,7 +135,7 @@ pub struct MovePlan {
     pub index_bytes: u64,
     /// Free bytes where the table is; `None` if the server is not on this computer, or its directory is not known.
     pub free_bytes: Option<u64>,
-    /// A rough estimate of how long the copy and the indexes take.
+    /// A rough estimate of how long the copy, the comparison and the indexes take.
     pub seconds_estimated: f64,
     /// The number of leaves that are created, apart from the DEFAULT partition if one is drained; 0 if there are obstacles.
     pub leaves: usize,
