@@ -4,6 +4,7 @@
 mod adverse;
 mod carried;
 mod case;
+mod compared;
 mod definitions;
 mod drained;
 mod hostile;

@@ -1,4 +1,4 @@
-//! The proof before the swap: the tree has as many rows as the table, and the same sum over the text of all of them.
+//! The proof before the swap: the tree has as many rows as the table, and the same sum over the hashes of all of them.
 //!
 //! The session that holds the lock reads the table. Another one would wait behind a session that waits for the lock.
 
@@ -7,7 +7,7 @@ use futures_util::future::try_join;
 use super::follow::Follower;
 use super::sql::follow::{EXPORT, begin_at, begin_with};
 use super::sql::locks::ALL_ROWS;
-use super::sql::values::fingerprint;
+use super::sql::values::{COMPARED, fingerprint};
 use super::survey::Survey;
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -38,7 +38,9 @@ pub(super) async fn verify(
         follower.check().await?;
         rows = follower.log.unchanged("moved");
     }
-    let of = |from: &str| fingerprint(&format!("{from} AS moved{rows}"), &table.columns);
+    let columns = hold.client.query(COMPARED, &[&table.oid]).await?;
+    let columns: Vec<_> = columns.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let of = |from: &str| fingerprint(&format!("{from} AS moved{rows}"), &columns);
     let ((table_rows, table_sum), (tree_rows, tree_sum)) = try_join(
         sums(hold, of(&format!("ONLY {}", table.relation)), control),
         sums(&link, of(&root.to_string()), control),
