@@ -190,14 +190,19 @@ class Ledger(Inspecting):
 
     def test_receipts(self):
         """A load that has failed shows how far it is."""
+        stored = threading.Event()
 
         def broken():
-            for _ in range(100):
+            while not stored.is_set():
                 yield pa.table({"id": range(50_000)})
             raise KeyError("gone")
 
+        def watch(progress: pgsluice.Progress) -> None:
+            if progress.rows_loaded:
+                stored.set()
+
         with self.assertRaises(pgsluice.InputError) as caught:
-            self.put(broken(), load_id="broken")
+            self.put(broken(), load_id="broken", progress=watch)
         details = pgsluice.ledger_show("broken", server())
         self.assertEqual(details.state, "unfinished")
         receipts = details.receipts
