@@ -99,6 +99,10 @@ fn each_command_prints_what_the_schema_says(server: Server) {
     let list = printed(&run(&bench, "ledger list"), "ledger_list");
     assert_eq!(list.as_array().unwrap().len(), 2);
     printed(&run(&bench, "ledger show a"), "ledger_show");
+    let share = run(&bench, "load rows.csv -t t --load-id shared --participant 0");
+    assert_eq!(printed(&share, "load")["share"]["participant"], "0");
+    let finished = printed(&run(&bench, "ledger finish shared"), "ledger_finish");
+    assert_eq!(finished["participants"], 1);
     moves_print_what_the_schema_says(&bench);
 }
 

@@ -22,11 +22,20 @@ from pgsluice.errors import (
     StoppedError,
     UsageError,
 )
-from pgsluice.inspecting import leaf, ledger, ledger_show, plan, tree, verify
+from pgsluice.inspecting import (
+    leaf,
+    ledger,
+    ledger_finish,
+    ledger_show,
+    plan,
+    tree,
+    verify,
+)
 from pgsluice.loading import aload, load
 from pgsluice.options import (
     ConnectionOptions,
     CopyOptions,
+    FinishOptions,
     LeafOptions,
     LedgerOptions,
     Options,
@@ -38,6 +47,7 @@ from pgsluice.options import (
 from pgsluice.progress import Progress
 from pgsluice.relations import Relation, relation
 from pgsluice.reports import (
+    FinishedLoad,
     LedgerDetails,
     LedgerEntry,
     LedgerReceipt,
@@ -51,7 +61,15 @@ from pgsluice.reports import (
     VerifiedLeaf,
     VerifyResult,
 )
-from pgsluice.result import Fallback, FirstRow, Lanes, LoadResult, OfLeaf, RowCounts
+from pgsluice.result import (
+    Fallback,
+    FirstRow,
+    Lanes,
+    LoadResult,
+    OfLeaf,
+    RowCounts,
+    Share,
+)
 from pgsluice.writer import Receipt, Writer
 
 __all__ = [
@@ -63,6 +81,8 @@ __all__ = [
     "DataError",
     "Error",
     "Fallback",
+    "FinishOptions",
+    "FinishedLoad",
     "FirstRow",
     "InputError",
     "InternalError",
@@ -87,6 +107,7 @@ __all__ = [
     "RowCounts",
     "SelfTest",
     "ServerError",
+    "Share",
     "StoppedError",
     "Tree",
     "TreeOptions",
@@ -103,6 +124,7 @@ __all__ = [
     "copy",
     "leaf",
     "ledger",
+    "ledger_finish",
     "ledger_show",
     "load",
     "plan",

@@ -4,6 +4,7 @@ from typing import Any, Unpack
 
 from pgsluice.data import is_used_up, of_batch, source_of
 from pgsluice.options import (
+    FinishOptions,
     LeafOptions,
     LedgerOptions,
     PlanOptions,
@@ -13,7 +14,14 @@ from pgsluice.options import (
     spec,
 )
 from pgsluice.relations import refuse_relation
-from pgsluice.reports import LedgerDetails, LedgerEntry, PlanResult, Tree, VerifyResult
+from pgsluice.reports import (
+    FinishedLoad,
+    LedgerDetails,
+    LedgerEntry,
+    PlanResult,
+    Tree,
+    VerifyResult,
+)
 from pgsluice.running import begin, finish, raw, wait
 from pgsluice.typed import typed
 
@@ -89,6 +97,23 @@ def ledger_show(
     """
     given = spec("ledger_show", LedgerOptions, options, conninfo) | {"id": load_id}
     return typed(LedgerDetails, finish(begin("ledger_show", given)))
+
+
+@signed(FinishOptions)
+def ledger_finish(
+    load_id: str, conninfo: str | None = None, **options: Unpack[FinishOptions]
+) -> FinishedLoad:
+    """Mark a load as finished, once the shares of all of its participants are in the table.
+
+    `participants` is how many there must be: by default as many as `load` was given, or else any
+    number. `rows_hash` is the sum of those of their `Share`, modulo 2^64, in base 16. A load that
+    is finished is only compared with both.
+
+    Raises `Error`, by its kinds: also if the load has other participants or rows. Then nothing is
+    changed.
+    """
+    given = spec("ledger_finish", FinishOptions, options, conninfo) | {"id": load_id}
+    return typed(FinishedLoad, finish(begin("ledger_finish", given)))
 
 
 @signed(LeafOptions)

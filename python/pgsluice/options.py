@@ -81,6 +81,8 @@ class Options(_Speed, total=False):
     max_lag: str | timedelta | None
     # The ledger.
     load_id: str | None
+    participant: str | None
+    participants: int | None
     once: bool
     end_other: bool
     ledger: str | None
@@ -149,6 +151,13 @@ class LedgerOptions(ConnectionOptions, total=False):
     """Which ledger."""
 
     ledger: str | None
+
+
+class FinishOptions(LedgerOptions, total=False):
+    """The conditions under which a load is marked as finished."""
+
+    participants: int | None
+    rows_hash: str | None
 
 
 _TIMES = {"lock_timeout", "wait"}

@@ -176,6 +176,7 @@ class LedgerEntry:
     ended: str | None
     rows: int
     sources: tuple[str, ...]
+    participants: int | None
     run: LedgerRun
 
     def __repr__(self) -> str:
@@ -206,6 +207,18 @@ class LedgerDetails(LedgerEntry):
     receipts: tuple[LedgerReceipt, ...]
     position: Any
     """How far a `Writer` has come, as its program has said it; None for a load."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedLoad:
+    """A load that is finished: the sums of its participants."""
+
+    load_id: str
+    participants: int
+    rows_read: int
+    counts: RowCounts
+    rows_hash: str
+    already_finished: bool
 
 
 def _leaves(number: int) -> str:

@@ -55,6 +55,18 @@ class Fallback:
     rows: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """The share of a load that one participant has loaded.
+
+    `rows_hash` is the sum of the hashes of its rows modulo 2^64, in base 16, whatever their order.
+    """
+
+    participant: str
+    rows_hash: str
+    load_finished: bool
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LoadResult:
     """A finished load. The manual's page on JSON explains each number."""
@@ -85,6 +97,7 @@ class LoadResult:
     extra_names_count: int
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    share: Share | None
     already_finished: bool
 
     @classmethod

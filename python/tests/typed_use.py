@@ -24,6 +24,7 @@ def takes() -> None:
     assert_type(pgsluice.load("may.csv", "orders", exchange="replace").replaced, int)
     assert_type(pgsluice.tree("orders", depth=1).tables[0].bound, str | None)
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
+    assert_type(pgsluice.ledger_finish("march", participants=3), pgsluice.FinishedLoad)
     assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].counts, pgsluice.RowCounts)
     pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
     old = pgsluice.relation("public.orders_old", "dbname=archive", where="id > 7")

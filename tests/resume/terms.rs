@@ -34,7 +34,7 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 63] = [
+const OPTIONS: [(&str, Part); 65] = [
     ("files", Apart("inputs have fingerprints")),
     ("from-table", Apart("the blocks of its rows have hashes")),
     ("from", Apart("it says where the rows are read")),
@@ -78,6 +78,11 @@ const OPTIONS: [(&str, Part); 63] = [
     ("lock-timeout", Free(&[], &["--lock-timeout=60s"])),
     ("max-lag", Free(&[], &["--max-lag=100GB"])),
     ("load-id", Apart("it names the load")),
+    (
+        "participant",
+        Apart("a load with rows in the table cannot be shared any more: shares::refused"),
+    ),
+    ("participants", Apart("it is a term of shares only: shares::finished")),
     ("once", Free(&[], &["--once"])),
     ("end-other", Free(&[], &["--end-other"])),
     ("ledger", Apart("it says where the load is known")),

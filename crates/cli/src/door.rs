@@ -12,7 +12,7 @@ use pgsluice::{Control, Error, Inputs, Job, Kind, Load, Result};
 use serde::Serialize;
 
 use crate::failure;
-use crate::ledger::{ListArgs, ShowArgs};
+use crate::ledger::{FinishArgs, ListArgs, ShowArgs};
 use crate::load::LoadArgs;
 use crate::plan::PlanArgs;
 use crate::spec::read;
@@ -52,6 +52,9 @@ pub fn run(
         }
         "tree" => read::<TreeArgs>(options)?.drawn(control).map(|tree| json(&tree)),
         "ledger" => read::<ListArgs>(options)?.loads(true, control).map(|loads| json(&loads)),
+        "ledger_finish" => {
+            read::<FinishArgs>(options)?.finish(true, control).map(|load| json(&load))
+        }
         "ledger_show" => read::<ShowArgs>(options)?.details(true, control).map(|it| json(&it)),
         other => Err(Error::new(Kind::Usage, format!("there is no command {other}"))),
     }

@@ -3,14 +3,16 @@
 use clap::{Args, Subcommand};
 use pgsluice::job::DEFAULT_LEDGER;
 use pgsluice::ledger::Run;
+use pgsluice::ledger::finish::{self, Expected, FinishedLoad};
 use pgsluice::ledger::lookup::{self, Details, Filter, Forgotten, LedgerEntry};
 use pgsluice::row_counts::RowCounts;
 use pgsluice::{Control, Result, Target};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::complete;
 use crate::names::{name, parse_name};
 use crate::output::{count, grouped, print, print_json, say};
+use crate::spec::parsed;
 use crate::summary::row_counts;
 use crate::target::TargetArgs;
 
@@ -66,12 +68,39 @@ pub(crate) struct ShowArgs {
     json: bool,
 }
 
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FinishArgs {
+    /// The load's id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Fail unless the load has N participants [default: as given when it began, otherwise any number]
+    #[arg(long, value_name = "N")]
+    participants: Option<u32>,
+    /// Fail unless this is the sum of the "rows_hash" of its participants, modulo 2^64
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
+    #[serde(deserialize_with = "hash")]
+    rows_hash: Option<u64>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    place: LedgerPlace,
+    /// Print the load as one JSON object
+    #[arg(long)]
+    #[serde(skip)]
+    json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 enum LedgerCommand {
     /// List loads, the newest first
     List(ListArgs),
     /// Show one load: how its input is read, and which of its rows are committed, by table
     Show(ShowArgs),
+    /// Mark a load as finished, once the shares of all of its participants are in the table
+    Finish(FinishArgs),
     /// Remove loads that are not running from the ledger; their rows stay in the table
     Forget {
         /// The load's id
@@ -107,6 +136,10 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
         LedgerCommand::Show(show) => {
             let details = show.details(show.json, &Control::default())?;
             if show.json { print_json(&details) } else { print(&described(&details)) }
+        }
+        LedgerCommand::Finish(finish) => {
+            let finished = finish.finish(finish.json, &Control::default())?;
+            if finish.json { print_json(&finished) } else { print(&finished_words(&finished)) }
         }
         LedgerCommand::Forget { id: Some(id), target, place, .. } => target.with(false, |target| {
             pgsluice::runtime()?.block_on(lookup::forget(&target, place.schema(), id))?;
@@ -162,12 +195,42 @@ impl ShowArgs {
     }
 }
 
+impl FinishArgs {
+    /// Marks the load as finished.
+    pub(crate) fn finish(&self, quiet: bool, control: &Control) -> Result<FinishedLoad> {
+        let expected = Expected { participants: self.participants, rows_hash: self.rows_hash };
+        self.target.with(quiet, |target| {
+            let finishing =
+                finish::finish(&target, self.place.schema(), &self.id, &expected, control);
+            pgsluice::runtime()?.block_on(finishing)
+        })
+    }
+}
+
+/// Reads the hash of rows.
+fn hash<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, D::Error> {
+    parsed(from, parse_hash)
+}
+
+/// Reads a number of 64 bits in base 16.
+fn parse_hash(text: &str) -> std::result::Result<u64, String> {
+    u64::from_str_radix(text, 16).map_err(|_| "must have 1 to 16 hexadecimal digits".to_owned())
+}
+
+fn finished_words(load: &FinishedLoad) -> String {
+    let FinishedLoad { load_id, participants, counts, already_finished, .. } = load;
+    let participants = count(*participants, "participant", "participants");
+    let already = if *already_finished { "was already" } else { "is" };
+    format!("load {load_id} {already} finished: {participants}, {}", row_counts(counts))
+}
+
 impl LedgerArgs {
     /// Whether the outcome is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             LedgerCommand::List(ListArgs { json, .. })
-            | LedgerCommand::Show(ShowArgs { json, .. }) => *json,
+            | LedgerCommand::Show(ShowArgs { json, .. })
+            | LedgerCommand::Finish(FinishArgs { json, .. }) => *json,
             LedgerCommand::Forget { .. } => false,
         }
     }
@@ -224,7 +287,8 @@ fn shortened(text: &str, room: usize) -> String {
 }
 
 fn described(Details { entry, terms, counts, receipts, position }: &Details) -> String {
-    let LedgerEntry { id, table, state, attempts, begun, ended, rows, sources, run } = entry;
+    let LedgerEntry { id, table, state, attempts, begun, ended, rows, sources, participants, run } =
+        entry;
     let mut lines = vec![
         format!("load     {id}, {state}"),
         format!("table    {table}, {}", count(*rows, "row", "rows")),
@@ -236,6 +300,8 @@ fn described(Details { entry, terms, counts, receipts, position }: &Details) -> 
             .filter(|_| terms.contains_key("on_conflict"))
             .map(|counts| format!("counts   {counts}")),
     );
+    let participants = participants.map(|number| count(number, "participant", "participants"));
+    lines.extend(participants.map(|number| format!("shares   {number}")));
     lines.extend(position.iter().map(|position| format!("position {position}")));
     if !run.program.is_empty() {
         let Run { user, host, pid, program, since, .. } = run;
@@ -281,6 +347,7 @@ mod tests {
             sources,
             attempts: 1,
             ended: None,
+            participants: None,
             run: Run::default(),
         };
         let text = table(&[load]);

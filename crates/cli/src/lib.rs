@@ -47,7 +47,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Load files into a table, each row straight into its leaf partition
-    Load(load::LoadArgs),
+    Load(Box<load::LoadArgs>),
     /// Show what a load would do and why, from a sample of the input; load nothing
     Plan(plan::PlanArgs),
     /// Compare a table with the input it was loaded from: rows, checksums, and leaves

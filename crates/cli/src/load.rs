@@ -12,7 +12,7 @@ use pgsluice::counts::summary::fresh_id;
 use pgsluice::error::on_one_line;
 use pgsluice::job::{
     DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects,
-    SafetyOptions,
+    SafetyOptions, ShareOptions,
 };
 use pgsluice::load::failed;
 use pgsluice::{Load, Result, Target};
@@ -118,6 +118,13 @@ struct LoadLedgerArgs {
     /// Name of the load; if the ledger has an unfinished load of this name, resume it
     #[arg(long, value_name = "ID")]
     load_id: Option<String>,
+    /// Load these rows as the share of participant NAME, in one transaction: of all attempts with this name, one is committed
+    #[arg(long, value_name = "NAME")]
+    #[serde(deserialize_with = "text")]
+    participant: Option<String>,
+    /// Number of participants of the load; another number is refused
+    #[arg(long, value_name = "N")]
+    participants: Option<u32>,
     /// Refuse input that another load has already loaded into the table, or is loading
     #[arg(long)]
     once: bool,
@@ -267,6 +274,10 @@ impl LoadLedgerArgs {
     fn check(&self) -> Result<()> {
         let load_id = Given("load-id", self.load_id.is_some());
         Given("end-other", self.end_other).requires(&load_id)?;
+        let participant = Given("participant", self.participant.is_some());
+        participant.requires(&load_id)?;
+        Given("participants", self.participants.is_some()).requires(&participant)?;
+        participant.excludes(&Given("once", self.once))?;
         let no_ledger = Given("no-ledger", self.no_ledger);
         no_ledger.excludes(&load_id)?;
         no_ledger.excludes(&Given("ledger", self.ledger.is_some()))?;
@@ -275,6 +286,12 @@ impl LoadLedgerArgs {
 
     fn set(&self, safety: &mut SafetyOptions) {
         safety.load_id = Some(self.load_id.clone().unwrap_or_else(fresh_id));
+        let share = |participant: &String| ShareOptions {
+            participant: participant.clone(),
+            of: self.participants,
+        };
+        safety.share = self.participant.as_ref().map(share);
+        safety.atomic |= safety.share.is_some();
         safety.once = self.once;
         safety.end_other = self.end_other;
         safety.ledger = (!self.no_ledger)

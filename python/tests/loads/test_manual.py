@@ -1,4 +1,4 @@
-"""The examples of the page on Python run, one after the other, into a table as the manual makes."""
+"""The examples of two pages run, one after the other, into a table as the manual makes."""
 
 import re
 import unittest
@@ -27,7 +27,16 @@ SHOP = """
     FROM generate_series(1, 200) AS n;
 """
 # What the examples call with `dbname=shop`.
-FUNCTIONS = ("load", "plan", "verify", "tree", "ledger", "ledger_show", "leaf")
+FUNCTIONS = (
+    "load",
+    "plan",
+    "verify",
+    "tree",
+    "ledger",
+    "ledger_finish",
+    "ledger_show",
+    "leaf",
+)
 
 
 def in_shop(function):
@@ -40,9 +49,10 @@ def in_shop(function):
 
 
 class Manual(Limited):
-    def test_examples_run(self):
-        examples = EXAMPLE.findall((MANUAL / "python.md").read_text())
-        self.assertGreater(len(examples), 3)
+    def run_examples(self, page):
+        """Run the examples of a page, and return how many rows the table has then."""
+        examples = EXAMPLE.findall((MANUAL / page).read_text())
+        self.assertGreater(len(examples), 0)
         with psycopg.connect(server(), autocommit=True) as connection:
             connection.execute(SHOP)
             with ExitStack() as patched:
@@ -55,7 +65,13 @@ class Manual(Limited):
                     exec(example, names)
             rows = connection.execute("SELECT count(*) FROM orders").fetchone()
             connection.execute("DROP TABLE orders, orders_old")
-        self.assertEqual(rows[0], 2103)
+        return rows[0]
+
+    def test_examples_of_python_run(self):
+        self.assertEqual(self.run_examples("python.md"), 2103)
+
+    def test_examples_of_participants_run(self):
+        self.assertEqual(self.run_examples("participants.md"), 3)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ FUNCTIONS = {
     pgsluice.verify: ("verify", options.VerifyOptions, DATA),
     pgsluice.tree: ("tree", options.TreeOptions, {"table", "conninfo"}),
     pgsluice.ledger: ("ledger list", options.LedgerOptions, {"table", "conninfo"}),
+    pgsluice.ledger_finish: ("ledger finish", options.FinishOptions, {"load_id", "conninfo"}),
     pgsluice.ledger_show: ("ledger show", options.LedgerOptions, {"load_id", "conninfo"}),
 }
 # Of each result its name in the schema.
@@ -38,6 +39,7 @@ RESULTS = {
     pgsluice.Tree: "tree",
     tuple[pgsluice.LedgerEntry, ...]: "ledger_list",
     pgsluice.LedgerDetails: "ledger_show",
+    pgsluice.FinishedLoad: "ledger_finish",
 }
 # A failure is an exception in Python, and only the command line partitions a table.
 NO_RESULT = {"failure", "partition", "partition_plan", "partition_status"}

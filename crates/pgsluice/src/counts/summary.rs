@@ -12,6 +12,7 @@ pub use crate::counts::first_row::FirstRow;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::job::{Job, OnConflict};
+use crate::ledger::share::ShareSummary;
 use crate::plan::Plan;
 use crate::row_counts::RowCounts;
 use crate::source::ExtraNames;
@@ -70,6 +71,8 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// What the user should know, though nothing has failed.
     pub warnings: Vec<String>,
+    /// The share of the load that this was; None for a whole load.
+    pub share: Option<ShareSummary>,
     /// Whether all was in before, so that nothing was done.
     pub already_finished: bool,
 }
@@ -153,6 +156,7 @@ impl Summary {
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
+            share: None,
             already_finished: false,
         }
     }
@@ -201,6 +205,7 @@ impl Summary {
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
+            share: None,
             already_finished: true,
         }
     }
@@ -243,6 +248,7 @@ impl Summary {
             extra: ExtraNames::default(),
             notes: Vec::new(),
             warnings: Vec::new(),
+            share: None,
             already_finished: false,
         }
     }

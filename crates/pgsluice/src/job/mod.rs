@@ -2,9 +2,11 @@
 //! here once, with its default and range; the command line and Python fill it in.
 
 mod changes;
+mod check;
 mod fields;
 mod held;
 mod opened;
+mod share;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,9 +15,8 @@ use pgsluice_core::format::Format;
 
 pub use self::changes::{ChangeOptions, Duplicates, OnConflict};
 pub use self::fields::{Columns, FieldOptions};
+pub use self::share::ShareOptions;
 
-use crate::error::kind::Kind;
-use crate::error::{Error, Result, option};
 use crate::source::{ByName, Encoding, FileFormat, Header, InputNames, Inputs};
 
 /// Memory for the rows that are waiting to be sent, in bytes.
@@ -207,6 +208,8 @@ pub struct SafetyOptions {
     pub rejects: Option<Rejects>,
     /// Names the load in the ledger; a load of that name is resumed. None for a fresh name.
     pub load_id: Option<String>,
+    /// The share of the load that these inputs are, if they are not the whole load.
+    pub share: Option<ShareOptions>,
     /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
     pub ledger: Option<String>,
     /// Refuse input that another load has loaded into the table, or is loading.
@@ -226,6 +229,7 @@ impl Default for SafetyOptions {
             max_lag: None,
             rejects: None,
             load_id: None,
+            share: None,
             ledger: Some(DEFAULT_LEDGER.to_owned()),
             once: false,
             end_other: false,
@@ -314,67 +318,5 @@ impl Job {
     /// Whether there is anything that a ledger could be kept of.
     pub fn keeps_ledger(&self) -> bool {
         self.safety.ledger.is_some() && self.target.sink == Sink::Copy
-    }
-
-    /// Refuses what makes no sense, before anything is opened.
-    pub fn check(&self) -> Result<()> {
-        if self.input.files.is_empty() {
-            return Err(Error::new(Kind::Usage, "no input file given"));
-        }
-        if self.safety.once && !self.input.files.are_files() {
-            let message =
-                option("once") + " needs files: a stream cannot be recognized before it is read";
-            let hint = "Leave out " + option("once") + ", or load from files.";
-            return Err(Error::new(Kind::Usage, message).with_hint(hint));
-        }
-        self.check_settings()
-    }
-
-    /// Refuses settings that make no sense, whatever the input.
-    pub fn check_settings(&self) -> Result<()> {
-        let usage = |message: String| Err(Error::new(Kind::Usage, message));
-        if !(1..=MOST_JOBS).contains(&self.speed.jobs) {
-            return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
-        }
-        if self.speed.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
-            return usage(format!("number of threads must be between 1 and {MOST_JOBS}"));
-        }
-        if self.speed.memory < LEAST_MEMORY {
-            return usage("memory must be at least 1MiB".to_owned());
-        }
-        if self.safety.rejects.is_some() && self.safety.exchange.is_some() {
-            return usage("rows cannot be rejected in an exchange".to_owned());
-        }
-        if self.safety.atomic && self.safety.exchange.is_some() {
-            let message =
-                option("atomic") + " and " + option("exchange") + " cannot be used together";
-            return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out "
-                    + option("atomic")
-                    + ", as all exchanged leaves are swapped in at once anyway, or leave out "
-                    + option("exchange")
-                    + ".",
-            ));
-        }
-        self.changes.check()?;
-        if self.changes.is_any() && self.safety.exchange.is_some() {
-            let message =
-                option("on-conflict") + " and " + option("exchange") + " cannot be used together";
-            return Err(Error::new(Kind::Usage, message).with_hint(
-                "Leave out " + option("exchange")
-                    + ": it replaces the leaf with a new table that contains only rows of the input.",
-            ));
-        }
-        self.input.check()?;
-        if let Some(id) = &self.safety.load_id
-            && (id.is_empty()
-                || id.chars().count() > LONGEST_LOAD_ID
-                || id.chars().any(char::is_control))
-        {
-            return usage(format!(
-                "a load id must have 1 to {LONGEST_LOAD_ID} characters and no control characters"
-            ));
-        }
-        Ok(())
     }
 }

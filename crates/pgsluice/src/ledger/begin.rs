@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
 use super::Ledger;
+use super::begin_share;
 use super::blocks::{Blocks, StreamBlock};
 use super::claimed::{Claimed, StoredReceipt};
 use super::earlier;
@@ -69,6 +70,9 @@ pub(crate) async fn begin(
     let ((), now) = asking.await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
     named.schema.make(client, Access::Write).await?;
+    if let Some(share) = &job.safety.share {
+        return begin_share::begin(job, of, share, plan, &now, client).await;
+    }
     let is_exclusive = keep_out(of, client, job.safety.end_other, control).await?;
     let end_other = job.safety.end_other && is_exclusive;
     wait_for(named, end_other, client, target, control).await?;
@@ -80,10 +84,12 @@ pub(crate) async fn begin(
             start(of, plan, &now, sources, client).await?
         }
         Some(found) => {
-            check(&found, plan, &now, &sources).map_err(|error| refuse(error, &named.id))?;
+            let before: Vec<Fingerprint> = parse(&found.sources)?;
+            let checked =
+                check(&found, plan, &now).and_then(|()| Fingerprint::check(&before, &sources));
+            checked.map_err(|error| refuse(error, &named.id))?;
             if found.is_finished {
                 client.batch_execute(COMMIT).await?;
-                let before = parse(&found.sources)?;
                 return Ok(Begun::Finished(Ledger::new(named, 0, 0, before), found.counts));
             }
             resume(of, &found, plan, sources, client, control).await?
@@ -128,7 +134,7 @@ async fn start(
 }
 
 /// Begins a transaction in which no other run of the load has one.
-async fn wait_for(
+pub(super) async fn wait_for(
     named: &Participant,
     end_other: bool,
     client: &Client,
@@ -166,14 +172,12 @@ async fn wait_for(
 }
 
 /// Refuses what is not the load that was begun.
-fn check(found: &FoundLoad, plan: &Plan, now: &str, sources: &[Fingerprint]) -> Result<()> {
+pub(super) fn check(found: &FoundLoad, plan: &Plan, now: &str) -> Result<()> {
     if found.relation != plan.catalogue.facts[ROOT].oid {
         let message = "this load was begun into another table";
         return Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
     }
-    terms::check(&found.terms, now)?;
-    let before: Vec<Fingerprint> = parse(&found.sources)?;
-    Fingerprint::check(&before, sources)
+    terms::check(&found.terms, now)
 }
 
 /// Adds to an error what to do about a load that cannot be resumed.
@@ -256,7 +260,12 @@ async fn trees(
 }
 
 impl Ledger {
-    fn new(named: &Participant, attempt: i32, tree: i32, sources: Vec<Fingerprint>) -> Self {
+    pub(super) fn new(
+        named: &Participant,
+        attempt: i32,
+        tree: i32,
+        sources: Vec<Fingerprint>,
+    ) -> Self {
         Self {
             named: named.clone(),
             attempt,
@@ -268,12 +277,13 @@ impl Ledger {
             receipts: Receipts::default(),
             blocks: Blocks::default(),
             counts_before: RowCounts::default(),
+            share: None,
         }
     }
 }
 
 /// The error for a load whose rows the server has dropped without its knowledge.
-fn emptied() -> Error {
+pub(super) fn emptied() -> Error {
     let message = "a partition is unlogged, and the server has crashed since this load began";
     Error::new(Kind::Server, message).with_sqlstate("55000").with_detail(
         "The rows that were loaded into it are gone, but the receipts still count them.",

@@ -8,6 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio_postgres::{Client, Row};
 
 use super::begin::receipt;
+use super::finish::Members;
 use super::layout::Layout;
 use super::run::Run;
 use crate::control::Control;
@@ -44,6 +45,8 @@ pub struct LedgerEntry {
     pub rows: u64,
     /// The inputs.
     pub sources: Vec<String>,
+    /// The number of participants whose shares are in; None for a load without participants.
+    pub participants: Option<u64>,
     /// The run that works at it, or did last.
     pub run: Run,
 }
@@ -280,7 +283,16 @@ impl LookupSession {
             Some(loaded) => loaded,
             None => row.get(7),
         };
+        let terms: BTreeMap<String, String> = parse(row.get(9))?;
+        let participants = match terms.contains_key("participant") {
+            true if row.get::<_, &str>(2) == FINISHED => {
+                Some(Members::of_json(row.get(8))?.count())
+            }
+            true => Some(row.get::<_, i64>(12).unsigned_abs()),
+            false => None,
+        };
         Ok(LedgerEntry {
+            participants,
             state: match (row.get(2), named.is_running(lives)) {
                 ("running", false) => "unfinished",
                 (state, _) => state,
@@ -317,7 +329,7 @@ impl LookupSession {
     }
 }
 
-fn unknown(id: &str) -> Error {
+pub(super) fn unknown(id: &str) -> Error {
     Error::new(Kind::Server, format!("load {id} is not in the ledger"))
         .with_sqlstate("02000")
         .with_hint("List the loads with " + command("pgsluice ledger list") + ".")

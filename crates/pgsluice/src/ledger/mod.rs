@@ -43,9 +43,11 @@
 //! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
 
 mod begin;
+mod begin_share;
 mod blocks;
 mod claimed;
 pub(crate) mod earlier;
+pub mod finish;
 mod key;
 mod layout;
 pub mod lookup;
@@ -55,6 +57,7 @@ mod receipts;
 mod row_counts;
 mod run;
 mod seen;
+pub mod share;
 pub(crate) mod sql;
 pub(crate) mod terms;
 mod withdraw;
@@ -63,9 +66,9 @@ mod writing;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use futures_util::future::try_join;
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::Client;
-use tokio_postgres::types::ToSql;
 
 pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
 use self::blocks::Blocks;
@@ -75,8 +78,10 @@ use self::receipts::Receipts;
 pub(crate) use self::run::LoadRun;
 pub use self::run::Run;
 pub(crate) use self::seen::Claimant;
+use self::share::Share;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{ReceiptStatements, Writing};
+use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::job::Job;
@@ -115,6 +120,8 @@ pub(crate) struct Ledger {
     blocks: Blocks,
     /// What became of the rows that earlier attempts have committed.
     counts_before: RowCounts,
+    /// The share of the load that this is, if it is not the whole load.
+    share: Option<Share>,
 }
 
 impl Ledger {
@@ -174,6 +181,11 @@ impl Ledger {
         self.counts_before
     }
 
+    /// The share of the load that this is, if it is not the whole load.
+    pub(crate) fn share(&self) -> Option<&Share> {
+        self.share.as_ref()
+    }
+
     /// Whether no run of the load was before this one.
     pub(crate) fn is_first(&self) -> bool {
         self.attempt == 1
@@ -184,8 +196,22 @@ impl Ledger {
         &self.named.id
     }
 
-    /// Refuses, in a later statement than [`Self::fence`], a transaction of an attempt that is over.
-    pub(crate) async fn check_current(&self, client: &Client) -> Result<()> {
+    /// Opens, in a later statement than [`Self::fence`], the transaction of a load that is all or nothing: it must be of
+    /// the current attempt, or the first to claim its share.
+    pub(crate) async fn open(
+        &self,
+        client: &Client,
+        target: &Target,
+        control: &Control,
+    ) -> Result<()> {
+        match &self.share {
+            Some(share) => share.claim(client, target, control).await,
+            None => self.check_current(client).await,
+        }
+    }
+
+    /// Refuses a transaction of an attempt that is over.
+    async fn check_current(&self, client: &Client) -> Result<()> {
         match client
             .query_one(&self.named.sql(sql::IS_CURRENT), &[&self.named.id, &self.attempt])
             .await?
@@ -208,6 +234,10 @@ impl Ledger {
 
     /// Records a split before its rows are routed. A split of a stream must be the same as before.
     pub(crate) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
+        if let Some(share) = &self.share {
+            share.add(split);
+            return Ok(());
+        }
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
@@ -216,8 +246,12 @@ impl Ledger {
         self.blocks.check_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// Refuses streams, all of which were read again, that are not those of the load that is finished.
+    /// Compares the streams, or the inputs of a share, with the record in the ledger. All of them must have been read
+    /// again.
     pub(crate) fn check_finished(&self, inputs: &[Input]) -> Result<()> {
+        if let Some(share) = &self.share {
+            return share.compare();
+        }
         Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources), inputs)
     }
 
@@ -242,16 +276,16 @@ impl Ledger {
     /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
     /// committed.
     pub(crate) async fn close(&self, client: &Client, counts: RowCounts) -> Result<()> {
-        let sources = sql::json::json(&self.blocks.whole(&self.sources))?;
-        let read = counts.read.cast_signed();
-        let numbers = Vec::from(counts.by_name().map(|(_, rows)| rows.cast_signed()));
-        let parameters: [&(dyn ToSql + Sync); 5] =
-            [&self.named.id, &self.attempt, &read, &numbers, &sources];
-        let closed = client.query_one(&self.named.sql(sql::FINISH), &parameters).await?;
-        match closed.get::<_, i64>(0) {
-            1 => Ok(()),
-            _ => Err(self.overtaken()),
+        if let Some(share) = &self.share {
+            return share.settle(client, counts).await;
         }
+        let sources = sql::json::json(&self.blocks.whole(&self.sources))?;
+        let parts = self.named.forget_parts();
+        let closing = try_join(
+            self.named.settle_load(client, self.attempt, counts, &sources),
+            client.batch_execute(&parts),
+        );
+        if closing.await?.0 { Ok(()) } else { Err(self.overtaken()) }
     }
 
     /// The rows that receipts speak of, by node; and those of other trees than that of now, if there are
@@ -275,7 +309,7 @@ impl Ledger {
         inputs: &[Input],
         counts: RowCounts,
         check: impl FnOnce(&BTreeMap<NodeId, u64>, Option<u64>) -> Result<()>,
-        session: Client,
+        session: Option<Client>,
         target: &Target,
     ) -> Result<()> {
         failpoint("load::closing");

@@ -9,7 +9,8 @@ use pgsluice_core::format::{Format, Syntax};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{
-    ChangeOptions, ExchangeMode, InputOptions, Job, SafetyOptions, SpeedOptions, TargetOptions,
+    ChangeOptions, ExchangeMode, InputOptions, Job, SafetyOptions, ShareOptions, SpeedOptions,
+    TargetOptions,
 };
 use crate::ledger::sql::json::json;
 use crate::ledger::sql::terms;
@@ -31,7 +32,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         sink: _,
         is_scratch: _,
     } = target;
-    let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary: _, native } = speed;
+    let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary, native } = speed;
     // How carefully rows are stored does not change them. The ledger knows the rows that were rejected. Only
     // a replacing load removes rows: if it went on where another had stopped, it would remove the rows of that one.
     let SafetyOptions {
@@ -43,6 +44,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         max_lag: _,
         rejects: _,
         load_id: _,
+        share,
         ledger: _,
         once: _,
         end_other: _,
@@ -54,6 +56,12 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
     terms.extend((!native).then(|| ("no_native", "true".to_owned())));
     let replaces = *exchange == Some(ExchangeMode::Replace);
     terms.extend(replaces.then(|| ("exchange", "replace".to_owned())));
+    if let Some(ShareOptions { participant: _, of }) = share {
+        terms.insert("participant", "true".to_owned());
+        terms.extend(of.map(|of| ("participants", of.to_string())));
+        // The hash of a share is that of its rows as they are sent.
+        terms.extend((!binary).then(|| ("wire", "text".to_owned())));
+    }
     terms.extend(of_input(input, format));
     terms.extend(changes.terms());
     json(&terms)

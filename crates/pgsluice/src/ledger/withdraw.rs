@@ -24,9 +24,10 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Takes the load of this run, which has failed by `error`, out of the ledger. It stays if any row is
-/// in the table or may still get there.
+/// in the table or may still get there. If the run loads a share, other runs may have begun the load.
 pub(crate) async fn withdraw(
     LoadRun { named, run }: LoadRun<'_>,
+    is_share: bool,
     error: &Error,
     target: &Target,
     control: &Control,
@@ -41,19 +42,19 @@ pub(crate) async fn withdraw(
     }
     let withdrawing = async {
         let client = connect::connect_for_own(target).await?;
-        take_out(named, run, &client).await
+        take_out(named, (!is_share).then_some(run), &client).await
     };
     // What is left is as if the program had been killed.
     let _ = tokio::time::timeout(patience, withdrawing).await;
 }
 
-async fn take_out(named: &Participant, run: &Run, client: &Client) -> Result<()> {
+async fn take_out(named: &Participant, run: Option<&Run>, client: &Client) -> Result<()> {
     if !named.schema.open(client, Access::Write).await? {
         return Ok(());
     }
     // Another run is left alone.
     let by: Option<Run> = named.run(client).await?.as_deref().map(parse).transpose()?;
-    if by.is_none_or(|by| by.token != run.token) {
+    if run.is_some_and(|run| by.is_none_or(|by| by.token != run.token)) {
         return Ok(());
     }
     // Rows of a transaction that is still under way must not outlive their receipts.
@@ -62,7 +63,10 @@ async fn take_out(named: &Participant, run: &Run, client: &Client) -> Result<()>
         client.batch_execute(ROLLBACK).await?;
         tokio::time::sleep(PAUSE).await;
     }
-    let taken = client.execute(&named.sql(sql::WITHDRAW), &[&named.id, &run.token]).await?;
+    let taken = match run {
+        Some(run) => client.execute(&named.sql(sql::WITHDRAW), &[&named.id, &run.token]).await?,
+        None => client.execute(&named.sql(sql::WITHDRAW_LOAD), &[&named.id]).await?,
+    };
     if taken == 1 {
         client.batch_execute(&named.forget_parts()).await?;
     }

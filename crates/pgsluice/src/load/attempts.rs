@@ -69,8 +69,8 @@ impl Load {
         let Self { job, target } = self;
         job.check()?;
         let mut job = job.opened(target, control)?;
-        if job.changes.is_any() {
-            // What is looked at before the first row is sent is read twice.
+        if job.changes.is_any() || job.safety.share.is_some() {
+            // Such inputs are read twice: to look for keys beforehand, or to compare a share that is stored.
             job.input.files = job.input.files.kept(control)?;
         }
         let job = &job;
@@ -98,6 +98,7 @@ impl Load {
         if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
             runtime()?.block_on(withdraw(
                 LoadRun { named: &named, run: &run },
+                job.safety.share.is_some(),
                 error,
                 target,
                 control,

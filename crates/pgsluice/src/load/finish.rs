@@ -18,7 +18,7 @@ use crate::source::Input;
 /// Ends a load whose rows were all sent without an error. `session` is the one that has begun it.
 pub(crate) async fn finish(
     job: &Job,
-    session: Client,
+    session: Option<Client>,
     target: &Target,
     flow: &Flow<'_>,
     outcome: &Outcome,

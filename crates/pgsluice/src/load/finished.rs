@@ -1,21 +1,25 @@
-//! A load that is finished is not loaded again: its streams are only compared with what they were.
+//! A load that is finished is not loaded again: its streams are only compared with what they were. A share that is in is
+//! compared whatever its inputs are.
 
 use crate::control::Control;
 use crate::error::Result;
 use crate::ledger::Ledger;
+use crate::ledger::share::{Share, ShareSummary};
 use crate::plan::Plan;
 use crate::source::interruptible::unless_stopped;
 use crate::source::{Input, Inputs, Reader};
 
-/// Reads the streams of a load that is finished: they must be what they were.
-pub(super) fn check_streams(
+/// Reads the streams of a load that is finished, or the inputs of a share that is in: they must be what they were. Returns
+/// the summary of a share.
+pub(super) fn check(
     plan: &Plan,
     inputs: &Inputs,
     ledger: Ledger,
     control: &Control,
-) -> Result<()> {
-    if inputs.are_files() || inputs.iter().all(Input::may_change) {
-        return Ok(());
+) -> Result<Option<ShareSummary>> {
+    let is_share = ledger.share().is_some();
+    if !is_share && (inputs.are_files() || inputs.iter().all(Input::may_change)) {
+        return Ok(None);
     }
     let mut reader = Reader::new(inputs.clone(), &plan.shape);
     let inputs = inputs.clone();
@@ -25,6 +29,7 @@ pub(super) fn check_streams(
             ledger.verify_block(&split, &inputs)?;
             used = Some(split);
         }
-        ledger.check_finished(&inputs)
+        ledger.check_finished(&inputs)?;
+        Ok(ledger.share().map(Share::summary))
     })
 }

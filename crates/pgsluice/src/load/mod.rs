@@ -62,8 +62,15 @@ use crate::testing::failpoint::failpoint;
 use crate::testing::fault::fault;
 pub use attempts::Load;
 
-/// Runs all threads to their end. `session` has begun the load. Failures are in `flow.control`.
-fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: &Link) -> Outcome {
+/// Runs all threads to their end. `session` has begun the load. It is returned, unless the load is a share, which has one
+/// session at a time. Failures are in `flow.control`.
+fn run(
+    job: &Job,
+    target: &Target,
+    flow: &Flow<'_>,
+    runtime: &Runtime,
+    session: Link,
+) -> (Outcome, Option<Link>) {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
     // Several routers would not keep the input order.
@@ -75,6 +82,15 @@ fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: 
     let (mut first, read) = (reading.next(control), &reading);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
     let samples = samples.map(|split| Samples::of(plan, split));
+    let test = |session: &Link| {
+        samples.as_ref().map_or(Ok(()), |samples| {
+            runtime.block_on(selftest::check(plan, samples, session, control))
+        })
+    };
+    let (tested, session) = match flow.is_share() {
+        true => (Some(test(&session)), None),
+        false => (None, Some(session)),
+    };
     let mut outcome = thread::scope(|scope| {
         // They have nothing to send before the router is tested, and open meanwhile.
         let connections: Vec<_> =
@@ -83,10 +99,7 @@ fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: 
             .map(|number| (Filling::new(queue, number), first.take()))
             .map(|(filling, first)| scope.spawn(move || route(flow, first, read, &filling, target)))
             .collect();
-        let tested = samples.map_or(Ok(()), |samples| {
-            runtime.block_on(selftest::check(plan, &samples, session, control))
-        });
-        match tested {
+        match tested.unwrap_or_else(|| session.as_ref().map_or(Ok(()), test)) {
             Ok(()) => queue.open(),
             Err(error) => control.stop.fail(error),
         }
@@ -109,7 +122,7 @@ fn run(job: &Job, target: &Target, flow: &Flow<'_>, runtime: &Runtime, session: 
     if !control.stop.is_stopped() || inputs.are_rereadable() {
         outcome.ignored = ended(control, reading.end());
     }
-    outcome
+    (outcome, session)
 }
 
 /// Source and split: one thread.

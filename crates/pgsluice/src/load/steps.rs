@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tokio_postgres::Client;
-
 use super::attempt::Attempt;
 use super::failed::with_committed;
 use super::small::Tried;
@@ -20,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::inspect::{guess, hints};
 use crate::job::{Job, Sink};
+use crate::ledger::share::Share;
 use crate::ledger::{self, Begun, Ledger, LoadRun, Run, refuse};
 use crate::load::sql::lag::check_rights;
 use crate::partitions;
@@ -77,12 +76,13 @@ pub(super) fn attempt(
         splits: Splits::default(),
         header_row,
     };
-    let mut outcome = attempt.run(&flow, &session);
-    attempt.finish(&flow, session.client, &mut outcome)?;
+    let (mut outcome, session) = attempt.run(&flow, session);
+    attempt.finish(&flow, session, &mut outcome)?;
     let bytes = control.progress.bytes_read.load(Relaxed);
     let before = flow.counts_before(&outcome);
     let summary = Summary::new(id, &plan, &outcome, before, job, bytes, &attempt.opening);
-    Ok(Summary { partitions_created: created, ..summary })
+    let share = ledger.and_then(Ledger::share).map(Share::summary);
+    Ok(Summary { partitions_created: created, share, ..summary })
 }
 
 impl Attempt<'_> {
@@ -156,9 +156,11 @@ impl Attempt<'_> {
 
     /// Ends an attempt at a load that is finished.
     fn end_finished(&self, plan: &Plan, ledger: Ledger, counts: RowCounts) -> Result<Summary> {
-        finished::check_streams(plan, &self.job.input.files, ledger, self.control)
+        let share = finished::check(plan, &self.job.input.files, ledger, self.control)
             .map_err(|error| refuse(error, self.id))?;
-        Ok(Summary::of_finished(self.id, plan, self.job, counts, &self.opening))
+        let summary = Summary::of_finished(self.id, plan, self.job, counts, &self.opening);
+        let rows_read = share.as_ref().map_or(summary.rows_read, |share| share.rows);
+        Ok(Summary { share, rows_read, ..summary })
     }
 
     /// Looks through the input before the first row is sent: for keys that come again where rows may meet others, and
@@ -197,12 +199,12 @@ impl Attempt<'_> {
         exchange.map(Some).map_err(|error| self.explain_early(error))
     }
 
-    /// Runs the flow to its end.
-    fn run(&self, flow: &Flow<'_>, session: &Link) -> Outcome {
+    /// Runs the flow to its end. Returns the session that has begun the load, if it is needed to end it.
+    fn run(&self, flow: &Flow<'_>, session: Link) -> (Outcome, Option<Link>) {
         let Self { job, target, control, .. } = *self;
         control.progress.bytes_total.store(flow.inputs.size().unwrap_or(0), Relaxed);
         let running = || run(job, target, flow, &self.runtime, session);
-        let outcome = match job.safety.max_lag {
+        let (outcome, session) = match job.safety.max_lag {
             Some(most) => {
                 // Until it has looked once.
                 control.is_paused.store(true, Relaxed);
@@ -213,11 +215,12 @@ impl Attempt<'_> {
         if let Some(error) = flow.rejects.and_then(|rejects| rejects.too_many(&outcome)) {
             control.stop.fail(error);
         }
-        outcome
+        (outcome, session)
     }
 
     /// Ends the load, by the session that has begun it.
-    fn finish(&self, flow: &Flow<'_>, session: Client, outcome: &mut Outcome) -> Result<()> {
+    fn finish(&self, flow: &Flow<'_>, session: Option<Link>, outcome: &mut Outcome) -> Result<()> {
+        let session = session.map(|link| link.client);
         let finishing = finish::finish(self.job, session, self.target, flow, outcome);
         let finished = self.runtime.block_on(finishing);
         let kept = flow.rejects.map_or(Ok(()), RejectFiles::finish);

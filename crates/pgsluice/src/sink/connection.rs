@@ -212,7 +212,9 @@ impl<'a> Connection<'a> {
     /// is lost.
     async fn next(&self) -> Result<Option<(Commit, Vec<Payload>)>> {
         let (commit, mut payloads) = loop {
-            self.flow.control.unpaused().await;
+            if !self.flow.is_share() {
+                self.flow.control.unpaused().await;
+            }
             match self.queue.pop() {
                 Next::First(payloads) => break (Commit::First, payloads),
                 Next::Payload(payload) => break (self.commit_of_each(), vec![payload]),

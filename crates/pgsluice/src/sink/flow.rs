@@ -37,6 +37,11 @@ pub(crate) struct Flow<'a> {
 }
 
 impl Flow<'_> {
+    /// Whether the inputs are one participant's share of the load.
+    pub(crate) fn is_share(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.share().is_some())
+    }
+
     /// What became of the rows that earlier runs have committed.
     pub(crate) fn counts_before(&self, outcome: &Outcome) -> RowCounts {
         let known = self.ledger.map(Ledger::counts_before).unwrap_or_default();

@@ -55,11 +55,15 @@ impl Connection<'_> {
         let immediate = self.flow.rejects.map_or("", |_| sql::IMMEDIATE);
         let begin = format!("{}; {immediate}; {fence}; {}", sql::BEGIN, self.link.asks_session());
         let holding = async {
+            if self.flow.is_share() {
+                // Later it would keep a snapshot and the share from others.
+                self.flow.control.unpaused().await;
+            }
             let answers = client.simple_query(&begin).await?;
             self.link.check_session(&answers)?;
             match ledger {
                 Some(ledger) if !is_held(&answers) => Err(ledger.lost_attempt(client).await),
-                Some(ledger) => ledger.check_current(client).await,
+                Some(ledger) => ledger.open(client, self.target, self.flow.control).await,
                 None => Ok(()),
             }
         };

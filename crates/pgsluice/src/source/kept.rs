@@ -81,7 +81,7 @@ pub(super) fn no_room(input: &Input, error: &io::Error) -> Error {
     let reason = plain_io(error);
     let message = format!("could not copy \"{}\" to a temporary file: {reason}", input.name);
     Error::new(Kind::Input, message)
-        .with_detail("The input is read twice: the first time to find duplicate keys.")
+        .with_detail("This load must be able to read its input again.")
         .with_hint("Set TMPDIR to a directory with enough space, or load a file.")
 }
 

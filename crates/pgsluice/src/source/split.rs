@@ -5,6 +5,7 @@ use pgsluice_core::hash::bytes_extended;
 use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
+use twox_hash::XxHash3_64;
 
 use super::batches::Batch;
 use super::rewrite::Rewrite;
@@ -102,6 +103,17 @@ impl Split {
             (Some(_), Some(rewritten)) => rewritten.hash(),
             _ => bytes_extended(&self.bytes[..self.length], 0),
         }
+    }
+
+    /// Returns the sum of the hashes of the bytes that are sent for each row. It depends neither on the order of the rows
+    /// nor on where splits begin.
+    pub(crate) fn rows_hash(&self) -> u64 {
+        let row = |index| match self.encoded(index) {
+            Some(Ok(row)) => row,
+            Some(Err(_)) | None => self.text(index),
+        };
+        let hashes = (0..self.rows.len()).map(|index| XxHash3_64::oneshot(row(index)));
+        hashes.fold(0, u64::wrapping_add)
     }
 
     /// Makes rows of COPY's formats of what stands in the input.

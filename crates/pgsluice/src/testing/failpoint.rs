@@ -7,8 +7,9 @@
 //! crate `fail` has no action that ends a process as SIGKILL does.
 
 /// All points, in the order in which a load and its payloads come to them.
-pub const NAMES: [&str; 28] = [
+pub const NAMES: [&str; 29] = [
     "load::begun",
+    "share::claimed",
     "split::taken",
     "payload::closed",
     "payload::begun",

@@ -3,4 +3,5 @@
 
 pub mod failpoint;
 pub mod fault;
+pub(crate) mod silence;
 pub(crate) mod small;

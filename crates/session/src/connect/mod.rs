@@ -59,10 +59,10 @@ pub async fn connect_for_own(target: &Target) -> Result<Client> {
 
 /// Returns a session that was idle, ready for own statements as [`connect_for_own`] has it, or another one
 /// if it was lost meanwhile.
-pub async fn own_again(idle: Client, target: &Target) -> Result<Client> {
-    match idle.batch_execute(PG_CATALOG_ONLY).await {
-        Ok(()) => Ok(idle),
-        Err(_) => connect_for_own(target).await,
+pub async fn own_again(idle: Option<Client>, target: &Target) -> Result<Client> {
+    match idle {
+        Some(idle) if idle.batch_execute(PG_CATALOG_ONLY).await.is_ok() => Ok(idle),
+        _ => connect_for_own(target).await,
     }
 }
 

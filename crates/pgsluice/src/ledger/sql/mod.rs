@@ -14,17 +14,19 @@ pub(crate) mod positions;
 mod published;
 mod same;
 mod schema;
+mod shares;
 mod tables;
 pub(crate) mod terms;
 pub(crate) mod trust;
 
 use pgsluice_core::catalog::Relation;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 pub(crate) use self::locks::{Holder, Participant, is_held, lives};
 pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
 pub(crate) use self::schema::Schema;
+pub(crate) use self::shares::{DROP_SHARES, StoredShare, TABLES, WITHDRAW_LOAD};
 pub(crate) use self::trust::Access;
 use crate::error::Result;
 use crate::pg::sql::literal;
@@ -87,8 +89,28 @@ pub(crate) struct NewLoad<'l> {
 }
 
 impl NewLoad<'_> {
+    /// The statement that writes it, unless it is there.
+    pub(crate) fn insert_unless_there(&self) -> String {
+        let witness = self.named.sql("{ledger}.witness");
+        let id = literal(self.named.id.as_bytes());
+        format!(
+            "{} ON CONFLICT (id, participant) DO NOTHING;
+             INSERT INTO {witness} (load) VALUES ({id}) ON CONFLICT (load) DO NOTHING",
+            self.row()
+        )
+    }
+
     /// The statement that writes it.
     pub(crate) fn insert(&self) -> String {
+        let witness = self.named.sql("{ledger}.witness");
+        let id = literal(self.named.id.as_bytes());
+        match self.finished {
+            Some(_) => self.row(),
+            None => format!("{}; INSERT INTO {witness} (load) VALUES ({id})", self.row()),
+        }
+    }
+
+    fn row(&self) -> String {
         let Self { named, table, terms, sources, run, finished } = self;
         let text = |text: &str| literal(text.as_bytes());
         // Before any text of the user's, which may look like it.
@@ -98,7 +120,7 @@ impl NewLoad<'_> {
             Some(rows) => ("finished", "pg_catalog.clock_timestamp()", rows.to_string(), "0"),
             None => ("running", "NULL", "NULL".to_owned(), "NULL"),
         };
-        let load = format!(
+        format!(
             "INSERT INTO {ledger}.load
                  (id, participant, relation, name, state, attempt, terms, sources, run, begun, ended,
                   rows_read, rows_inserted, rows_dropped, rows_rejected)
@@ -109,11 +131,7 @@ impl NewLoad<'_> {
             terms,
             text(sources),
             running(&text(run)),
-        );
-        match finished {
-            Some(_) => load,
-            None => format!("{load}; INSERT INTO {ledger}.witness (load) VALUES ({id})"),
-        }
+        )
     }
 }
 
@@ -123,6 +141,12 @@ pub(super) fn running(run: &str) -> String {
         "pg_catalog.jsonb_concat({run}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
             'user', CURRENT_USER, 'since', pg_catalog.now()))"
     )
+}
+
+/// Reads the counts of rows from eleven columns, from `column` on.
+fn read_counts(row: &Row, column: usize) -> RowCounts {
+    let count = |at| row.get::<_, Option<i64>>(at).unwrap_or_default().unsigned_abs();
+    RowCounts::of(count(column), std::array::from_fn(|place| count(column + 1 + place)))
 }
 
 /// What the ledger says of a load.
@@ -144,18 +168,13 @@ impl Participant {
             Ok(row) => row,
             Err(error) => return Err(self.schema.refused(client, error).await),
         };
-        let count =
-            |row: &Row, at| row.get::<_, Option<i64>>(at).unwrap_or_default().unsigned_abs();
         Ok(row.map(|row| FoundLoad {
             is_finished: row.get::<_, &str>(0) == "finished",
             attempt: row.get(1),
             relation: row.get(2),
             sources: row.get(3),
             terms: row.get(4),
-            counts: RowCounts::of(
-                count(&row, 5),
-                std::array::from_fn(|place| count(&row, 6 + place)),
-            ),
+            counts: read_counts(&row, 5),
         }))
     }
 
@@ -189,32 +208,17 @@ impl Participant {
     }
 }
 
-/// Marks a load as finished, of which one row is left. It gives the number of loads, which is not 1 if another
-/// attempt has begun.
-pub(crate) const FINISH: &str = "
-WITH done AS (
-    UPDATE ONLY {ledger}.load
-    SET state = 'finished', ended = pg_catalog.clock_timestamp(),
-        sources = $5::pg_catalog.text::pg_catalog.jsonb, rows_read = $3,
-        (rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
-         rows_duplicate, rows_skipped, rows_dropped, rows_rejected)
-            = (SELECT f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]
-               FROM (VALUES ($4::pg_catalog.int8[])) AS v (f))
-    WHERE id {eq} $1 AND participant {eq} {participant}
-      AND attempt {eq} $2
-    RETURNING id
-), trees AS (
-    DELETE FROM ONLY {ledger}.tree AS t USING done WHERE t.load {eq} done.id
-), receipts AS (
-    DELETE FROM ONLY {ledger}.receipt AS t USING done WHERE t.load {eq} done.id
-), blocks AS (
-    DELETE FROM ONLY {ledger}.block AS t USING done WHERE t.load {eq} done.id
-), rejects AS (
-    DELETE FROM ONLY {ledger}.reject AS t USING done WHERE t.load {eq} done.id
-), witnesses AS (
-    DELETE FROM ONLY {ledger}.witness AS t USING done WHERE t.load {eq} done.id
-)
-SELECT pg_catalog.count(*) FROM done";
+/// Marks a load, or a share of one, as finished. It updates nothing if another attempt has begun.
+const SETTLE: &str = "
+UPDATE ONLY {ledger}.load
+SET state = 'finished', ended = pg_catalog.clock_timestamp(),
+    sources = $5::pg_catalog.text::pg_catalog.jsonb, rows_read = $3,
+    (rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
+     rows_duplicate, rows_skipped, rows_dropped, rows_rejected)
+        = (SELECT f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]
+           FROM (VALUES ($4::pg_catalog.int8[])) AS v (f))
+WHERE id {eq} $1 AND participant {eq} {participant}
+  AND attempt {eq} $2";
 
 /// Records of a finished load that $2 rows are stored, and that triggers have dropped $3.
 pub(crate) const NOTE_DROPPED: &str = "
@@ -286,11 +290,16 @@ WHERE load {eq} $1 AND participant {eq} {participant}";
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
        l.rows_inserted {plus} COALESCE(l.rows_updated, 0)
-           {plus} COALESCE(l.rows_deleted, 0), COALESCE(r.rows, 0)::pg_catalog.int8, l.sources::pg_catalog.text,
-       l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position
+           {plus} COALESCE(l.rows_deleted, 0), COALESCE(r.rows, s.rows, 0)::pg_catalog.int8,
+       l.sources::pg_catalog.text, l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position,
+       COALESCE(s.participants, 0)
 FROM ONLY {ledger}.load l
 LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r
     ON r.load {eq} l.id
+LEFT JOIN (SELECT id, pg_catalog.count(*) AS participants,
+                  pg_catalog.sum(rows_inserted {plus} rows_updated {plus} rows_deleted) AS rows
+           FROM ONLY {ledger}.load WHERE participant {ne} '' GROUP BY id) s
+    ON s.id {eq} l.id
 WHERE l.participant {eq} ''
   AND ($1::pg_catalog.text IS NULL OR l.id {eq} $1)
   AND ($3::pg_catalog.text IS NULL OR l.name {eq} $3
@@ -303,6 +312,21 @@ ORDER BY l.begun DESC, l.id";
 const OF_LOAD: [&str; 5] = ["witness", "block", "reject", "receipt", "tree"];
 
 impl Participant {
+    /// Marks the load or the share as finished, in the transaction that `client` is in. `sources` is JSON. Returns false if
+    /// another attempt has begun.
+    pub(crate) async fn settle_load(
+        &self,
+        client: &Client,
+        attempt: i32,
+        counts: RowCounts,
+        sources: &str,
+    ) -> Result<bool, tokio_postgres::Error> {
+        let read = counts.read.cast_signed();
+        let numbers = Vec::from(counts.by_name().map(|(_, rows)| rows.cast_signed()));
+        let parameters: [&(dyn ToSql + Sync); 5] = [&self.id, &attempt, &read, &numbers, &sources];
+        Ok(client.execute(&self.sql(SETTLE), &parameters).await? == 1)
+    }
+
     /// The statements that take all of the load out of the ledger.
     pub(crate) fn forget(&self) -> String {
         let id = literal(self.id.as_bytes());

@@ -1,0 +1,291 @@
+//! A share: what one participant of a load stores, in one transaction.
+//!
+//! ```text
+//!     BEGIN, fence, claim ------> COPY ... ------> settle, COMMIT
+//!     the share's row; a twin     rows             its counts, and the hash of its rows
+//!     waits here
+//! ```
+//!
+//! The tasks of a cluster are retried, and run twice at the same time. All attempts at a task have one participant, so that
+//! the key of the ledger lets one of them in. A twin waits before it has sent anything. It ends an attempt that has been
+//! silent for long, whose client may be dead. If the other attempt commits, the twin reads its input to the end and
+//! compares it: a task that has other rows than before must not pass for the same.
+//!
+//! The load has no receipts. `finish` marks it as finished once all shares are in.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio_postgres::Client;
+
+use super::finish::Members;
+use super::others;
+use super::run::LoadRun;
+use super::sql::json::{json, parse};
+use super::sql::{FoundLoad, Holder, Participant};
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::ShareOptions;
+use crate::pg::connect::connect_for_own;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::PID;
+use crate::row_counts::RowCounts;
+use crate::source::Split;
+use crate::testing::failpoint::failpoint;
+use crate::testing::silence::silence;
+
+/// How long a claim waits for another attempt before it reports that and looks at its session.
+const QUIET_WAIT: Duration = Duration::from_secs(1);
+
+/// Rows, whatever their order: their number, and the sum of their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RowSet {
+    pub(crate) rows: u64,
+    /// The hash of each row is that of the bytes that are sent for it. The sum wraps.
+    pub(crate) hash: u64,
+}
+
+/// A share, as `--json` has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShareSummary {
+    /// Its participant.
+    pub participant: String,
+    /// The sum of the hashes of its rows, in base 16. It does not depend on their order.
+    pub rows_hash: String,
+    /// Whether the load as a whole was finished before.
+    pub load_finished: bool,
+    /// The number of its rows.
+    #[serde(skip)]
+    pub(crate) rows: u64,
+}
+
+/// The share of a participant, as one attempt at it sees it.
+pub(crate) struct Share {
+    load: Participant,
+    own: Participant,
+    run: String,
+    ends_other: bool,
+    /// The terms of the load, its table, and the server's version.
+    terms: String,
+    relation: u32,
+    version: u32,
+    /// The sum over the rows that this attempt has read until now.
+    rows: Mutex<RowSet>,
+    before: Before,
+}
+
+/// The state of the share when the attempt began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// Another attempt had stored it, with these outcomes of its rows.
+    Share(RowSet, RowCounts),
+    /// The load as a whole.
+    Load,
+}
+
+impl RowSet {
+    /// Adds other rows.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.hash = self.hash.wrapping_add(other.hash);
+    }
+}
+
+impl Share {
+    /// The share `options` of a load that the ledger has as `found`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the load is finished without the share.
+    pub(super) async fn new(
+        LoadRun { named, run }: LoadRun<'_>,
+        ShareOptions { participant, .. }: &ShareOptions,
+        found: &FoundLoad,
+        version: u32,
+        ends_other: bool,
+        client: &Client,
+    ) -> Result<Self> {
+        let own = Participant { participant: participant.clone(), ..named.clone() };
+        let before = match found.is_finished {
+            true => match Members::of(found)?.have(participant) {
+                true => Before::Load,
+                false => return Err(too_late(&own)),
+            },
+            false => match own.find(client).await? {
+                Some(stored) => Before::Share(parse(&stored.sources)?, stored.counts),
+                None => Before::Nothing,
+            },
+        };
+        Ok(Self {
+            load: named.clone(),
+            own,
+            run: json(run)?,
+            ends_other,
+            terms: found.terms.clone(),
+            relation: found.relation,
+            version,
+            rows: Mutex::default(),
+            before,
+        })
+    }
+
+    /// The outcomes of its rows if it is stored already. They are not known if the load is finished.
+    pub(super) fn stored(&self) -> Option<RowCounts> {
+        match self.before {
+            Before::Nothing => None,
+            Before::Share(_, counts) => Some(counts),
+            Before::Load => Some(RowCounts::default()),
+        }
+    }
+
+    /// Adds the rows of a split. Each split must be added once.
+    pub(super) fn add(&self, split: &Split) {
+        let rows = RowSet { rows: split.rows.len() as u64, hash: split.rows_hash() };
+        self.rows().add(rows);
+    }
+
+    /// Claims the share in the transaction that `client` is in, whose fence holds the lock of the load.
+    ///
+    /// # Errors
+    ///
+    /// Fails if another attempt has committed it, or if the load is finished or forgotten: the next attempt finds out.
+    pub(super) async fn claim(
+        &self,
+        client: &Client,
+        target: &Target,
+        control: &Control,
+    ) -> Result<()> {
+        let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
+        let mut claiming = pin!(self.own.claim(client, &self.run, &self.terms, self.relation));
+        let (mut other, mut watch) = (None, Watch::default());
+        let pause = QUIET_WAIT.min(silence() / 4);
+        let is_claimed = loop {
+            if let Ok(outcome) = tokio::time::timeout(pause, &mut claiming).await {
+                break outcome?;
+            }
+            let other = match &other {
+                Some(client) => client,
+                None => other.insert(connect_for_own(target).await?),
+            };
+            self.end_silent(other, own, &mut watch, control).await?;
+        };
+        control.progress.wait_for(None);
+        failpoint("share::claimed");
+        if is_claimed { Ok(()) } else { Err(self.lost()) }
+    }
+
+    /// Looks at the attempt that the session `own` waits for, and ends it if it has been silent for too long.
+    async fn end_silent(
+        &self,
+        other: &Client,
+        own: i32,
+        watch: &mut Watch,
+        control: &Control,
+    ) -> Result<()> {
+        let in_the_way = self.own.in_the_way(other, own, self.version).await?;
+        let silent: Vec<i32> = in_the_way
+            .into_iter()
+            .filter(|it| watch.is_silent(it.pid, it.waits_for_client.then_some(&it.activity)))
+            .map(|it| it.pid)
+            .collect();
+        // Only sessions that work at this load are ended.
+        let mut holders = self.load.holders(other).await?;
+        holders.retain(|holder| watch.seen(holder.pid));
+        control.progress.wait_for(Some(self.waiting(&holders)));
+        holders.retain(|holder| self.ends_other || silent.contains(&holder.pid));
+        others::end(&self.load, other, &holders).await
+    }
+
+    fn waiting(&self, holders: &[Holder]) -> String {
+        let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
+        let Participant { participant, id, .. } = &self.own;
+        let sessions = sessions.join("; ");
+        format!("waiting for another attempt at participant {participant} of load {id}: {sessions}")
+    }
+
+    /// Records the share as stored, in its transaction.
+    pub(super) async fn settle(&self, client: &Client, counts: RowCounts) -> Result<()> {
+        let record = json(&*self.rows())?;
+        match self.own.settle_load(client, 1, counts, &record).await? {
+            true => Ok(()),
+            false => Err(self.lost()),
+        }
+    }
+
+    /// Compares the rows with those that another attempt has stored. All of them must have been added.
+    pub(super) fn compare(&self) -> Result<()> {
+        let now = *self.rows();
+        let stored = match self.before {
+            Before::Share(stored, _) if stored != now => stored,
+            _ => return Ok(()),
+        };
+        let Participant { participant, id, .. } = &self.own;
+        let how = match stored.rows == now.rows {
+            true => format!("Both have {} rows", now.rows),
+            false => format!("It has {} rows, and this attempt has {}", stored.rows, now.rows),
+        };
+        let message = format!(
+            "participant {participant} of load {id} is in the table, with other rows than these"
+        );
+        Err(Error::new(Kind::Input, message)
+            .with_sqlstate("55000")
+            .with_detail(how + ".")
+            .permanent())
+    }
+
+    /// Returns its summary. All of its rows must have been added.
+    pub(crate) fn summary(&self) -> ShareSummary {
+        ShareSummary {
+            participant: self.own.participant.clone(),
+            rows_hash: format!("{:016x}", self.rows().hash),
+            load_finished: self.before == Before::Load,
+            rows: self.rows().rows,
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, RowSet> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error of an attempt that stores nothing because another one has.
+    fn lost(&self) -> Error {
+        let Participant { participant, id, .. } = &self.own;
+        let message =
+            format!("another attempt at participant {participant} of load {id} was faster");
+        Error::new(Kind::Server, message).with_sqlstate("40001")
+    }
+}
+
+/// Since when each session has done nothing, as far as that was seen.
+#[derive(Default)]
+struct Watch(HashMap<i32, (Option<String>, Instant)>);
+
+impl Watch {
+    /// Whether a session has been silent for too long. `activity` is None if the server works for it.
+    fn is_silent(&mut self, pid: i32, activity: Option<&String>) -> bool {
+        let (last, since) = self.0.entry(pid).or_insert_with(|| (None, Instant::now()));
+        if activity.is_none() || last.as_ref() != activity {
+            (*last, *since) = (activity.cloned(), Instant::now());
+        }
+        since.elapsed() >= silence()
+    }
+
+    fn seen(&self, pid: i32) -> bool {
+        self.0.contains_key(&pid)
+    }
+}
+
+/// The error for a share that a finished load does not have.
+fn too_late(Participant { id, participant, .. }: &Participant) -> Error {
+    let message = format!("load {id} is finished, and does not have participant {participant}");
+    Error::new(Kind::Server, message)
+        .with_sqlstate("55000")
+        .with_detail("None of these rows was stored.")
+        .with_hint("Load them under another load id.")
+        .permanent()
+}
