@@ -1,7 +1,7 @@
 """The connections that `copy` and `acopy` take: of psycopg (3), and of asyncpg."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -38,7 +38,8 @@ def driver_of(connection: Any) -> Driver:
         case "asyncpg" if _connects(connection):
             return _Asyncpg(connection)
     raise TypeError(
-        f"acopy() takes an asynchronous connection of psycopg 3 or asyncpg, not {_name(connection)}"
+        "acopy() takes an asynchronous connection of psycopg 3 or asyncpg, not"
+        f" {name_of(connection)}"
     )
 
 
@@ -48,7 +49,7 @@ def check(connection: Any) -> None:
     if library == "asyncpg" or (library == "psycopg" and hasattr(connection, "__aenter__")):
         raise TypeError("the connection is asynchronous: use await pgsluice.acopy(...)")
     if library != "psycopg" or not _connects(connection):
-        raise TypeError(f"copy() takes a connection of psycopg 3, not {_name(connection)}")
+        raise TypeError(f"copy() takes a connection of psycopg 3, not {name_of(connection)}")
     _refuse_pipeline(connection)
 
 
@@ -79,6 +80,13 @@ def conninfo_of(connection: Any) -> str:
     info = connection.info
     secret = {"password": info.password} if info.password else {}
     return make_conninfo(info.dsn, **secret)
+
+
+def conninfo_from(settings: Mapping[str, Any]) -> str:
+    """Return the conninfo string of settings, those that are None left out."""
+    given = {key: str(value) for key, value in settings.items() if value is not None}
+    quoted = {key: re.sub(r"(['\\])", r"\\\1", value) for key, value in given.items()}
+    return " ".join(f"{key}='{value}'" for key, value in quoted.items())
 
 
 class _Psycopg:
@@ -116,9 +124,7 @@ class _Asyncpg:
     async def conninfo(self) -> str:
         # Where its server is, the PG* variables say.
         names = {"dbname": "pg_catalog.current_database()", "user": "SESSION_USER"}
-        said = {key: str(await self.ask(f"SELECT {name}")) for key, name in names.items()}
-        quoted = {key: re.sub(r"(['\\])", r"\\\1", value) for key, value in said.items()}
-        return " ".join(f"{key}='{value}'" for key, value in quoted.items())
+        return conninfo_from({key: await self.ask(f"SELECT {it}") for key, it in names.items()})
 
     async def ask(self, question: str) -> Any:
         return await self.connection.fetchval(question)
@@ -147,5 +153,6 @@ def _library(connection: Any) -> str:
     return next((name for name in names if name in ("psycopg", "asyncpg")), "")
 
 
-def _name(connection: Any) -> str:
+def name_of(connection: Any) -> str:
+    """Return the full name of the type of a connection."""
     return f"{type(connection).__module__}.{type(connection).__qualname__}"

@@ -132,15 +132,22 @@ def no_such_table(table: str, hint: str | None = None) -> Error:
     return _of_python("server", message, hint, "42P01")
 
 
-def usage_error(message: str, hint: str) -> Error:
+def usage_error(message: str, hint: str, detail: str | None = None) -> Error:
     """Return the exception for invalid arguments."""
-    return _of_python("usage", message, hint)
+    return _of_python("usage", message, hint, detail=detail)
 
 
-def _of_python(kind: str, message: str, hint: str | None, sqlstate: str | None = None) -> Error:
+def _of_python(
+    kind: str,
+    message: str,
+    hint: str | None,
+    sqlstate: str | None = None,
+    detail: str | None = None,
+) -> Error:
     """Return the exception for a failure found in Python, formatted as the extension does it."""
-    error = {"kind": kind, "message": message, "detail": None, "hint": hint}
+    error = {"kind": kind, "message": message, "detail": detail, "hint": hint}
     error |= {"sqlstate": sqlstate, "place": None, "column": None}
     failure = {"error": error, "load_id": None, "committed": None, "in_doubt": None}
-    code = f" (SQLSTATE {sqlstate})" if sqlstate else ""
-    return error_of(message + code + (f"\nHINT:  {hint}" if hint else ""), failure)
+    text = message + (f" (SQLSTATE {sqlstate})" if sqlstate else "")
+    text += "".join(f"\n{name}:  {it}" for name, it in (("DETAIL", detail), ("HINT", hint)) if it)
+    return error_of(text, failure)

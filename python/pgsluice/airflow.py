@@ -1,0 +1,161 @@
+"""`PgsluiceHook`: Airflow's PostgresHook, whose rows and files go by `pgsluice.load`.
+
+The load id comes from the task instance, so a retry loads the rows that are missing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any, Unpack
+
+from airflow.providers.common.sql.hooks.lineage import (  # pyright: ignore[reportMissingImports]
+    send_sql_hook_lineage,
+)
+from airflow.providers.postgres.hooks.postgres import (  # pyright: ignore[reportMissingImports]
+    PostgresHook,
+)
+from airflow.sdk import get_current_context  # pyright: ignore[reportMissingImports]
+
+from pgsluice.drivers import conninfo_from
+from pgsluice.loading import load
+from pgsluice.options import Options
+from pgsluice.result import LoadResult
+
+# Characters of a load id.
+_LONGEST = 200
+# Extras that are arguments of psycopg's or psycopg2's connect(), and no parameters of libpq.
+_OF_DRIVERS = {
+    "autocommit",
+    "connection_factory",
+    "context",
+    "cursor_factory",
+    "prepare_threshold",
+    "row_factory",
+}
+# How often each try of a task has called a hook in this process.
+_calls: Counter[tuple[str, int]] = Counter()
+
+
+class PgsluiceHook(PostgresHook):  # type: ignore[misc]
+    """A PostgresHook whose `bulk_load`, `insert_rows` and `upsert_rows` are loads of pgsluice.
+
+    Each call in a task is a load whose id is the same in all tries of the task:
+    `DAG/RUN/TASK`, of a mapped task `DAG/RUN/TASK[INDEX]`, and from the second call of a try on
+    with `#2`, `#3`, ... behind it. A try must make its calls in the order of the try before it.
+    Outside of a task, the load has an id of its own.
+    """
+
+    def bulk_load(self, table: str, tmp_file: str, **options: Unpack[Options]) -> LoadResult:
+        """Load a file. As by `PostgresHook` it is in COPY's text format, unless `format` says else.
+
+        `format=None` recognizes the format. Raises `pgsluice.InputError` if there is no file.
+        """
+        return self._load(tmp_file, table, {"format": "text", **options})
+
+    def insert_rows(
+        self,
+        table: str,
+        rows: Iterable[Any],
+        target_fields: Iterable[str] | None = None,
+        commit_every: int = 1000,
+        replace: bool = False,
+        *,
+        executemany: bool = False,  # noqa: ARG002
+        fast_executemany: bool = False,  # noqa: ARG002
+        autocommit: bool = False,  # noqa: ARG002
+        replace_index: str | Iterable[str] | None = None,
+        replace_target: str | Iterable[str] | None = None,
+        **options: Unpack[Options],
+    ) -> LoadResult:
+        """Load rows: an iterable of tuples or of dicts, or an object with Arrow data.
+
+        `commit_every=0` loads all rows in one transaction. Any other number leaves the size of
+        transactions to pgsluice. `replace` updates the rows whose key, `replace_index` or the
+        primary key, exists: the columns `replace_target`, or all others. Without a column to
+        update it skips these rows. `executemany`, `fast_executemany` and `autocommit` have no
+        effect.
+        """
+        given: dict[str, Any] = {}
+        if commit_every == 0:
+            given["atomic"] = True
+        if target_fields is not None:
+            target_fields = list(target_fields)
+            given["columns"] = self._as_sql(target_fields)
+        if replace:
+            given |= self._changes(target_fields, replace_index, replace_target)
+        return self._load(rows, table, given | options)
+
+    def _changes(
+        self,
+        target_fields: list[str] | None,
+        replace_index: str | Iterable[str] | None,
+        replace_target: str | Iterable[str] | None,
+    ) -> dict[str, Any]:
+        """Return the options for `replace`, as PostgresHook means it."""
+        key = None if replace_index is None else _listed(replace_index)
+        update = None if replace_target is None else _listed(replace_target)
+        if update is None and key and target_fields:
+            update = [name for name in target_fields if name not in key]
+        given = {"on_conflict": "skip" if update == [] else "update"}
+        if key:
+            given["key"] = self._as_sql(key)
+        if update:
+            given["update"] = self._as_sql(update)
+        return given
+
+    def _as_sql(self, names: Iterable[str]) -> str:
+        """Return names as PostgresHook puts them into a statement."""
+        return ", ".join(self.dialect.escape_word(name) for name in names)
+
+    def _load(self, data: Any, table: str, options: dict[str, Any]) -> LoadResult:
+        if not options.get("no_ledger") and options.get("load_id") is None:
+            options["load_id"] = _load_id()
+        done = load(data, table, self._conninfo(), **options)
+        self.log.info("%s", done)
+        send_sql_hook_lineage(
+            context=self, sql=f"COPY {table} FROM STDIN", row_count=done.rows_loaded
+        )
+        return done
+
+    def _conninfo(self) -> str:
+        """Return how `get_conn` connects, with the password."""
+        connection = self.connection
+        login, password, port = connection.login, connection.password, connection.port
+        if connection.extra_dejson.get("iam", False):
+            login, password, port = self.get_iam_token(connection)
+        settings = {
+            "host": connection.host,
+            "user": login,
+            "password": password,
+            "dbname": self.database or connection.schema,
+            "port": port,
+            "options": self.options,
+        }
+        others = self.ignored_extra_options | _OF_DRIVERS
+        extra = {key: it for key, it in connection.extra_dejson.items() if key not in others}
+        return conninfo_from(settings | extra)
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _load_id() -> str | None:
+    """Return the load id for the next call in this try of the task; None outside of a task."""
+    try:
+        task = get_current_context()["ti"]
+    except RuntimeError:
+        return None
+    mapped = f"[{task.map_index}]" if task.map_index is not None and task.map_index >= 0 else ""
+    name = f"{task.dag_id}/{task.run_id}/{task.task_id}{mapped}"
+    _calls[name, task.try_number] += 1
+    number = _calls[name, task.try_number]
+    return _shortened(name + (f"#{number}" if number > 1 else ""))
+
+
+def _shortened(name: str) -> str:
+    """Return a load id for any name: the end of one that is too long becomes a hash of it all."""
+    if len(name) <= _LONGEST:
+        return name
+    end = "~" + sha256(name.encode()).hexdigest()[:32]
+    return name[: _LONGEST - len(end)] + end
