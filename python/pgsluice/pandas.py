@@ -4,10 +4,11 @@ It imports neither pandas nor SQLAlchemy: pandas calls it with the table and the
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pgsluice.copying import copy
-from pgsluice.drivers import check, name_of
+from pgsluice.drivers import check, first_of, name_of
 from pgsluice.errors import usage_error
 
 # Whether the caller's transaction has made or altered the table. Other sessions wait for its lock.
@@ -22,23 +23,42 @@ def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any])
     """Copy rows into the table of `to_sql`, and return how many rows the server has stored.
 
     pandas calls it once for each chunk: `frame.to_sql("orders", engine, if_exists="append",
-    index=False, method=pgsluice.pandas.method)`. Nothing is committed: SQLAlchemy does it, or
-    rolls back.
+    index=False, method=pgsluice.pandas.method)`. It commits nothing. After an error it rolls back
+    the transaction, or the innermost SAVEPOINT, because pandas would commit the chunks before.
 
     Raises `UsageError` unless SQLAlchemy connects by psycopg 3, and if the transaction has made the
     table. Other errors are those of `pgsluice.copy`.
     """
-    connection = _driver_connection(conn)
-    name = ".".join(_quoted(part) for part in (table.schema, table.name) if part)
+    try:
+        connection = _driver_connection(conn)
+        name = ".".join(_quoted(part) for part in (table.schema, table.name) if part)
+        _refuse_locked(connection, table, name)
+        return copy(connection, data_iter, name, columns=list(keys)).rows_inserted
+    except BaseException:
+        _roll_back(conn)
+        raise
+
+
+def _roll_back(conn: Any) -> None:
+    """Roll back what a connection of SQLAlchemy has begun last."""
+    if not hasattr(conn, "get_nested_transaction"):
+        return
+    # A connection that is lost has nothing to roll back.
+    with suppress(Exception):
+        if begun := conn.get_nested_transaction() or conn.get_transaction():
+            begun.rollback()
+
+
+def _refuse_locked(connection: Any, table: Any, name: str) -> None:
+    """Refuse a table that no other session can read before the transaction ends."""
     with connection.cursor() as cursor:
-        if cursor.execute(_IS_LOCKED, [name]).fetchone()[0]:
+        if first_of(cursor.execute(_IS_LOCKED, [name]).fetchone()):
             raise usage_error(
                 f"table {name} was made or altered in this transaction",
                 f"Make it by a call of its own: frame.head(0).to_sql({table.name!r}, ...)."
                 ' Then: frame.to_sql(..., if_exists="append", method=pgsluice.pandas.method)',
-                "The partitions are read by another session, which does not see the table yet.",
+                "Another session reads the partitions, and it does not see the table yet.",
             )
-    return copy(connection, data_iter, name, columns=list(keys)).rows_inserted
 
 
 def _driver_connection(conn: Any) -> Any:
