@@ -4,8 +4,9 @@ The load id comes from the task instance, so a retry loads the rows that are mis
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Unpack
 
 from airflow.providers.common.sql.hooks.lineage import (  # pyright: ignore[reportMissingImports]
@@ -72,9 +73,12 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         `commit_every=0` loads all rows in one transaction. Any other number leaves the size of
         transactions to pgsluice. `replace` updates the rows whose key, `replace_index` or the
         primary key, exists: the columns `replace_target`, or all others. Without a column to
-        update it skips these rows. `executemany`, `fast_executemany` and `autocommit` have no
-        effect.
+        update it skips these rows. Without any row there is no load in the ledger, so that a later
+        try may have rows. `executemany`, `fast_executemany` and `autocommit` have no effect.
         """
+        found = _peeked(rows)
+        if found is None:
+            return load([], table, self._conninfo(), no_ledger=True)
         given: dict[str, Any] = {}
         if commit_every == 0:
             given["atomic"] = True
@@ -83,7 +87,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
             given["columns"] = self._as_sql(target_fields)
         if replace:
             given |= self._changes(target_fields, replace_index, replace_target)
-        return self._load(rows, table, given | options)
+        return self._load(found, table, given | options)
 
     def _changes(
         self,
@@ -134,6 +138,16 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         others = self.ignored_extra_options | _OF_DRIVERS
         extra = {key: it for key, it in connection.extra_dejson.items() if key not in others}
         return conninfo_from(settings | extra)
+
+
+def _peeked(rows: Iterable[Any]) -> Iterable[Any] | None:
+    """Return rows from which nothing is taken, or None if there is none."""
+    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        return rows
+    if isinstance(rows, Sequence):
+        return rows if len(rows) else None
+    items = iter(rows)
+    return next((chain([first], items) for first in items), None)
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:
