@@ -20,7 +20,6 @@ import sys
 import unittest
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -77,17 +76,6 @@ with TestClient(app) as client:
     rows = [row | {"id": 2}, row | {"id": 3, "placed": "2027-01-31"}]
     assert client.post("/orders", json=rows).json() == {"rows": 2}
     assert client.post("/orders", json=[row | {"id": "x"}]).status_code == 422
-"""
-TASK = """
-import os
-command = load.bash_command.replace("{{ ds }}", "2026-11-25")
-for _ in range(2):
-    assert os.system(f"bash -c '{command}'") == 0
-"""
-MATERIALIZE = """
-for rows in (2, 0):
-    done = dg.materialize([orders], partition_key="2026-11-25")
-    assert done.success
 """
 
 
@@ -196,23 +184,6 @@ class Recipes(OnPage):
         self.assertEqual(self.run_page(RECIPES / "nightly.md"), 7)
         self.assertEqual(self.count(), 1002)
 
-    def test_cron_and_systemd(self):
-        nightly = next(blocks((RECIPES / "nightly.md").read_text()))
-        (self.folder / "nightly.sh").write_text(nightly.text)
-        self.run_page(RECIPES / "cron-systemd.md")
-        last = (self.folder / "crontab.txt").read_text().splitlines()[-1]
-        command = last.split(maxsplit=5)[5].replace("/srv/orders", str(self.folder))
-        # Nothing is mailed while the file is late.
-        inbox = self.folder / "inbox"
-        inbox.rename(self.folder / "late")
-        self.assertEqual(self.bash(f"/bin/sh -c '{command}'"), "")
-        self.assertIn("has not arrived", (self.folder / "nightly.log").read_text())
-        inbox.mkdir()
-        yesterday = date.today() - timedelta(days=1)
-        (inbox / f"orders-{yesterday}.csv").write_text(DAY)
-        self.assertIn("2 rows rejected", self.bash(f"/bin/sh -c '{command}'"))
-        self.assertEqual(self.bash(f"/bin/sh -c '{command}'"), "")
-
     def test_containers(self):
         self.put_program("docker", DOCKER)
         with patch.dict(os.environ, PGDATABASE="shop"):
@@ -227,24 +198,6 @@ class Recipes(OnPage):
         script.write_text(script.read_text() + REQUESTS)
         self.bash("python app.py")
         self.assertEqual(self.count(), 2)
-
-    def test_airflow_and_dagster(self):
-        self.run_page(RECIPES / "airflow-dagster.md")
-        place = {"INBOX": str(self.folder / "inbox"), "PGDATABASE": "shop"}
-        tried = 0
-        for name, more in (("load_orders.py", TASK), ("assets.py", MATERIALIZE)):
-            script = self.folder / name
-            if script.exists():
-                script.write_text(
-                    script.read_text().replace("/srv/orders/inbox", place["INBOX"]) + more
-                )
-                with patch.dict(os.environ, place, AIRFLOW_HOME=str(self.folder)):
-                    self.bash(f"python {name}")
-                self.assertEqual(self.count(), 998)
-                self.connection.execute("TRUNCATE orders; DROP SCHEMA pgsluice CASCADE")
-                tried += 1
-        if not tried:
-            self.skipTest("neither Airflow nor Dagster is installed")
 
     def test_duckdb_and_polars(self):
         self.assertGreaterEqual(self.run_page(RECIPES / "duckdb-polars.md"), 5)
