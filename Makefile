@@ -8,6 +8,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 TESTED := --workspace
 TOOLS := .venv/requirements-dev.txt
 DEMO := .venv/requirements-demo.txt
+ORCHESTRATORS := .cache/orchestrators/requirements-orchestrators.txt
 # Builds the program, and puts it where maturin takes it from into the wheel.
 BUILD_PROGRAM := python crates/py/program.py --locked
 # `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
@@ -59,7 +60,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel static demo test test-matrix wheel-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
+.PHONY: help build wheel static demo test test-matrix wheel-test orchestrators orchestrators-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +91,7 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	$(MAKE) --no-print-directory wheel-test
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
+	$(MAKE) --no-print-directory orchestrators-test
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14"), and the oracle on the release program
 	cargo test --locked -p pgsluice-cli --test integration --no-run
@@ -117,6 +119,14 @@ wheel-test: $(TOOLS)
 	$(BUILD_PROGRAM) --quiet
 	maturin build --locked --profile dev --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
+
+orchestrators: wheel-test ## Test the helpers for orchestrators against the real packages
+	$(MAKE) --no-print-directory orchestrators-test
+
+# By the wheel that is there.
+orchestrators-test: $(ORCHESTRATORS)
+	export PATH="$(CURDIR)/.cache/orchestrators/bin:$$PATH" && \
+	    $(PYTHON_TESTS)/orchestrators --top-level-directory python/tests
 
 check: $(TOOLS) docs ## Check format, lints, types, documentation and its links, workflows, and the licences and origins of libraries
 	cargo fmt --all --check
@@ -195,15 +205,18 @@ clean: ## Remove all that was built, downloaded or generated here
 	rm -rf $(TARGET) .venv .cache dist fuzz/target fuzz/corpus fuzz/artifacts
 
 $(TOOLS): requirements-dev.txt requirements-demo.txt
-	$(call install,requirements-dev.txt,--clear)
+	$(call install,requirements-dev.txt,.venv,--clear)
 
 # Where all the tools are installed, so is what the demo needs.
 $(DEMO): requirements-demo.txt
-	$(call install,requirements-demo.txt)
+	$(call install,requirements-demo.txt,.venv)
+
+$(ORCHESTRATORS): requirements-orchestrators.txt
+	$(call install,requirements-orchestrators.txt,.cache/orchestrators,--clear)
 
 define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'
-	$(PYTHON) -m venv $(2) .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $(1)
+	$(PYTHON) -m venv $(3) $(2)
+	$(2)/bin/pip install --quiet --disable-pip-version-check --requirement $(1)
 	cp $(1) $@
 endef

@@ -33,8 +33,8 @@ _OF_DRIVERS = {
     "prepare_threshold",
     "row_factory",
 }
-# How often each try of a task has called a hook in this process.
-_calls: Counter[tuple[str, int]] = Counter()
+# How often each try of a task instance has called a hook in this process.
+_calls: Counter[tuple[Any, int]] = Counter()
 
 
 class PgsluiceHook(PostgresHook):  # type: ignore[misc]
@@ -161,10 +161,10 @@ def _load_id() -> str | None:
     except RuntimeError:
         return None
     mapped = f"[{task.map_index}]" if task.map_index is not None and task.map_index >= 0 else ""
-    name = f"{task.dag_id}/{task.run_id}/{task.task_id}{mapped}"
-    _calls[name, task.try_number] += 1
-    number = _calls[name, task.try_number]
-    return _shortened(name + (f"#{number}" if number > 1 else ""))
+    this_try = task.id, task.try_number
+    _calls[this_try] += 1
+    number = f"#{_calls[this_try]}" if _calls[this_try] > 1 else ""
+    return _shortened(f"{task.dag_id}/{task.run_id}/{task.task_id}{mapped}{number}")
 
 
 def _shortened(name: str) -> str:
