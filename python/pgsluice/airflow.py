@@ -57,7 +57,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         self,
         table: str,
         rows: Iterable[Any],
-        target_fields: Iterable[str] | None = None,
+        target_fields: str | Iterable[str] | None = None,
         commit_every: int = 1000,
         replace: bool = False,
         *,
@@ -83,7 +83,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         if commit_every == 0:
             given["atomic"] = True
         if target_fields is not None:
-            target_fields = list(target_fields)
+            target_fields = _listed(target_fields)
             given["columns"] = self._as_sql(target_fields)
         if replace:
             given |= self._changes(target_fields, replace_index, replace_target)

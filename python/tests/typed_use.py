@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import assert_type
 
 import pgsluice
+import pgsluice.pandas
 
 
 def batches() -> Iterator[object]:
@@ -26,6 +27,7 @@ def takes() -> None:
     assert_type(pgsluice.ledger(table="orders"), tuple[pgsluice.LedgerEntry, ...])
     assert_type(pgsluice.ledger_finish("march", participants=3), pgsluice.FinishedLoad)
     assert_type(pgsluice.ledger_show("march", ledger="own").receipts[0].counts, pgsluice.RowCounts)
+    assert_type(pgsluice.pandas.method(object(), object(), ["id"], iter([(1,)])), int)
     pgsluice.leaf("orders", object(), ignore_extra=True, wait=5.0)
     old = pgsluice.relation("public.orders_old", "dbname=archive", where="id > 7")
     assert_type(old, pgsluice.Relation)

@@ -51,7 +51,8 @@ with DAG("fails", start_date=BEGIN, schedule=None, default_args=RETRIED) as fail
         hook.insert_rows("called", [(1, "a"), (2, "b")])
         if is_first_try():
             raise OSError("between two loads")
-        PgsluiceHook("shop").insert_rows("called", [(3, "c")])
+        # What it returns becomes an XCom.
+        return PgsluiceHook("shop").insert_rows("called", [(3, "c")])
 
     @task
     def mapped(number: int):
