@@ -50,6 +50,16 @@ PYTHON_TESTS = $(UNITTEST) discover --start-directory python/tests
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
 VIOLENCE_ON ?= 18
 VIOLENCE ?=
+# Spark and Kafka, in an environment of their own, and what the tests need of Java.
+CLUSTER := .cache/cluster/requirements-cluster.txt
+JDBC := org.postgresql:postgresql:42.7.14
+JARS := .cache/cluster/jars/postgresql-$(lastword $(subst :, ,$(JDBC))).jar
+# Jobs whose tasks are killed, and streams that start again, in `make cluster`; `make test` has some of each.
+JOBS ?= 100
+RESTARTS ?= 50
+CLUSTER_TESTS = PGSLUICE_JARS=$(dir $(abspath $(JARS))) PGSLUICE_PG_BIN="$$(python scripts/fetch_postgres.py 18)" \
+    PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(abspath $(TARGET))/wheel-test/site:python/tests \
+    .cache/cluster/bin/python -m unittest discover --start-directory python/tests/cluster
 # How often, for some kinds: full, or a number.
 TIMES ?= full
 
@@ -60,7 +70,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel static demo test test-matrix wheel-test orchestrators orchestrators-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean
+.PHONY: help build wheel static demo test test-matrix wheel-test orchestrators orchestrators-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +102,8 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
 	$(MAKE) --no-print-directory orchestrators-test
+	$(MAKE) --no-print-directory $(CLUSTER) $(JARS)
+	$(CLUSTER_TESTS)
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14"), and the oracle on the release program
 	cargo test --locked -p pgsluice-cli --test integration --no-run
@@ -113,6 +125,9 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 	    export PGSLUICE_PG_BIN="$$(python scripts/fetch_postgres.py $$major)"; \
 	    $(PYTHON_TESTS)/loads --top-level-directory python/tests || exit 1; \
 	done
+
+cluster: $(TOOLS) $(CLUSTER) $(JARS) wheel-test ## Test Spark and Kafka against real clusters: all cases (JOBS=100 RESTARTS=50)
+	JOBS=$(JOBS) RESTARTS=$(RESTARTS) $(CLUSTER_TESTS)
 
 wheel-test: $(TOOLS)
 	rm -rf $(TARGET)/wheel-test
@@ -213,6 +228,12 @@ $(DEMO): requirements-demo.txt
 
 $(ORCHESTRATORS): requirements-orchestrators.txt
 	$(call install,requirements-orchestrators.txt,.cache/orchestrators,--clear)
+
+$(CLUSTER): requirements-cluster.txt
+	$(call install,requirements-cluster.txt,.cache/cluster,--clear)
+
+$(JARS):
+	mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=$(JDBC) -DoutputDirectory=$(dir $(abspath $@))
 
 define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; name one by PYTHON=...")'

@@ -115,6 +115,22 @@ class WriterOptions(PlaceOptions, total=False):
     wire: Literal["binary", "text"] | None
 
 
+class SparkOptions(ConnectionOptions, _Changes, total=False):
+    """The options of a write by Spark, beside `table` and `conninfo`."""
+
+    ignore_extra: bool
+    round: bool
+    memory: int | str | None
+    wire: Literal["binary", "text"] | None
+    no_native: bool
+    no_self_test: bool
+    lock_timeout: Time | None
+    max_lag: str | timedelta | None
+    load_id: str | None
+    end_other: bool
+    ledger: str | None
+
+
 class PlanOptions(_Speed, total=False):
     """What can be said of a plan."""
 

@@ -1,0 +1,61 @@
+"""What a task does: it collects its rows, and loads them in one transaction under its number."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import TaskContext  # type: ignore[import-not-found]
+from pyspark.sql.datasource import WriterCommitMessage  # type: ignore[import-not-found]
+
+import pgsluice
+from pgsluice.spark.spool import Spool
+from pgsluice.spark.target import Target
+
+
+@dataclass(frozen=True)
+class Share(WriterCommitMessage):  # type: ignore[misc]
+    """The message of a task to the driver: its rows are in the table."""
+
+    load_id: str
+    participant: str
+    rows: int
+    rows_hash: str
+
+
+def write_share(
+    target: Target, load_id: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Share:
+    """Load the rows of this task's partition, and return the message to the driver.
+
+    An attempt that comes after another one of the same partition loads nothing.
+
+    Raises `Error`, by its kinds: also if the partition had other rows before.
+    """
+    participant = str(context().partitionId())
+    try:
+        target.check_server()
+        with Spool(schema, target.memory) as spool:
+            for batch in batches:
+                spool.add(batch)
+            done = _load(target, load_id, participant, spool.data())
+    except pgsluice.Error as error:
+        error.add_note(f"pgsluice: partition {participant} of load {load_id!r}")
+        raise
+    return Share(load_id, participant, done.rows_loaded, done.share.rows_hash)
+
+
+def context() -> Any:
+    """Return the context of the task that this process runs."""
+    found = TaskContext.get()
+    if found is None:
+        raise RuntimeError("a share of a load is written by a task of Spark only")
+    return found
+
+
+def _load(target: Target, load_id: str, participant: str, rows: Any) -> Any:
+    options: dict[str, Any] = {**target.options, "load_id": load_id}
+    options["memory"] = target.memory
+    if isinstance(rows, str):
+        options["format"] = "arrow"
+    return pgsluice.load(rows, target.table, target.conninfo, participant=participant, **options)

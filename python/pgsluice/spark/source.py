@@ -1,0 +1,157 @@
+"""The data source: what Spark asks on the driver, and the writers that it sends to the tasks."""
+
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession  # type: ignore[import-not-found]
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter  # type: ignore[import-not-found]
+from pyspark.sql.pandas.types import to_arrow_schema  # type: ignore[import-not-found]
+from pyspark.sql.types import StructType  # type: ignore[import-not-found]
+
+import pgsluice
+from pgsluice.errors import usage_error
+from pgsluice.spark.share import Share, context, write_share
+from pgsluice.spark.target import Target, target_of
+
+try:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter  # type: ignore[import-not-found]
+except ImportError:  # Spark 4.0
+    DataSourceStreamArrowWriter = DataSourceArrowWriter
+
+_log = logging.getLogger("pgsluice.spark")
+_QUERY = "sql.streaming.queryId"
+_BATCH = "streaming.sql.batchId"
+# Hashes of rows are added modulo this.
+_HASHES = 1 << 64
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("pgsluice")` known to a session."""
+    spark.dataSource.register(PgsluiceSource)
+
+
+class PgsluiceSource(DataSource):  # type: ignore[misc]
+    """The format `pgsluice`, to which frames and streams are appended."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "pgsluice"
+
+    def schema(self) -> Any:
+        raise usage_error(
+            "the format pgsluice is written, not read",
+            'spark.read.format("jdbc").option("url", "jdbc:postgresql:...").load()',
+        )
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """Return the writer of a frame; on the driver, once a job.
+
+        Raises `Error`, by its kinds, before a task runs.
+        """
+        target, arrow = self._target(schema, overwrite)
+        load_id = target.options.get("load_id")
+        if load_id is None:
+            load_id = f"spark-{uuid.uuid4()}"
+        _log.info("pgsluice: load %s into %s", load_id, target.table)
+        return BatchWriter(target, arrow, load_id)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":  # noqa: N802
+        """Return the writer of a stream; on the driver, also for each commit.
+
+        Raises `Error`, by its kinds, before a task runs.
+        """
+        if DataSourceStreamArrowWriter is DataSourceArrowWriter:
+            raise usage_error("streams need Spark 4.1 or later", "pip install 'pyspark>=4.1'")
+        target, arrow = self._target(schema, overwrite)
+        if "load_id" in target.options:
+            raise usage_error(
+                "the option load_id is not for streams",
+                "A stream's loads are named by its query and its batches.",
+            )
+        return StreamWriter(target, arrow)
+
+    def _target(self, schema: StructType, overwrite: bool) -> tuple[Target, pa.Schema]:
+        if overwrite:
+            raise usage_error(
+                "the format pgsluice appends rows, and cannot overwrite a table",
+                '.mode("append"), or .outputMode("append") for a stream',
+            )
+        target = target_of(self.options)
+        target.check_server()
+        arrow = to_arrow_schema(schema, timezone="UTC")
+        target.check_columns(arrow)
+        return target, arrow
+
+
+@dataclass(frozen=True)
+class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    """The writer of a frame. It is pickled on the driver, so all attempts have its load id."""
+
+    target: Target
+    arrow: pa.Schema
+    load_id: str
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Share:
+        """Load the rows of a partition; in a task."""
+        return write_share(self.target, self.load_id, self.arrow, iterator)
+
+    def commit(self, messages: Sequence[Any]) -> None:
+        """Mark the load as finished, if the ledger has exactly these partitions; on the driver."""
+        _finish(self.target, self.load_id, messages)
+
+    def abort(self, messages: Sequence[Any]) -> None:
+        """Say how the job is finished; on the driver. Nothing is undone."""
+        done = sum(message is not None for message in messages)
+        _log.warning(
+            "pgsluice: load %s into %s is unfinished, with the rows of at least %d tasks in the"
+            ' table. To load the rest: run the same job again with .option("load_id", "%s")',
+            self.load_id, self.target.table, done, self.load_id,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+    """The writer of a stream: each micro-batch of a query is a load of its own."""
+
+    target: Target
+    arrow: pa.Schema
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Share:
+        """Load the rows of a partition of a micro-batch; in a task."""
+        task = context()
+        query, batch = (task.getLocalProperty(name) for name in (_QUERY, _BATCH))
+        if not query or not batch:
+            raise RuntimeError("Spark names no query and batch for this task")
+        return write_share(self.target, f"{query}/{batch}", self.arrow, iterator)
+
+    def commit(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
+        """Mark the load of a micro-batch as finished; on the driver."""
+        ids = {message.load_id for message in messages if isinstance(message, Share)}
+        if len(ids) != 1:
+            raise RuntimeError(f"the tasks of micro-batch {batchId} name {len(ids)} loads, not 1")
+        _finish(self.target, ids.pop(), messages)
+
+    def abort(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
+        """Say how the micro-batch is finished; on the driver. Nothing is undone."""
+        done = sum(message is not None for message in messages)
+        _log.warning(
+            "pgsluice: micro-batch %d into %s is unfinished, with the rows of at least %d tasks in"
+            " the table. To load the rest: start the query again from its checkpoint",
+            batchId, self.target.table, done,
+        )  # fmt: skip
+
+
+def _finish(target: Target, load_id: str, messages: Sequence[Any]) -> None:
+    """Mark a load as finished, with the partitions and the rows of these messages and no others."""
+    rows_hash = sum(int(message.rows_hash, 16) for message in messages) % _HASHES
+    pgsluice.ledger_finish(
+        load_id,
+        target.conninfo,
+        participants=len(messages),
+        rows_hash=f"{rows_hash:x}",
+        **target.ledger(),
+    )

@@ -1,0 +1,94 @@
+"""What all tests of Spark share: one server, one cluster with one session, and a table."""
+
+import atexit
+import os
+from functools import cache
+from pathlib import Path
+
+import psycopg
+from formats.place import server
+from loads.place import Limited
+from pgsluice.spark import register
+from pyspark.sql import DataFrame, SparkSession
+from spark_cluster import Cluster
+
+LEAVES = 4
+# The tests of one run: `make cluster` has more of them than `make test`.
+JOBS = int(os.environ.get("JOBS") or 6)
+RESTARTS = int(os.environ.get("RESTARTS") or 3)
+JDBC = "org.postgresql:postgresql:42.7.14"
+
+
+@cache
+def cluster() -> Cluster:
+    """Return the cluster that all these tests share; it goes away with the process."""
+    started = Cluster()
+    atexit.register(started.close)
+    return started
+
+
+@cache
+def session() -> SparkSession:
+    """Return the session that all these tests share."""
+    spark = cluster().session(**{"spark.jars": str(jdbc_driver())})
+    atexit.register(spark.stop)
+    register(spark)
+    return spark
+
+
+def jdbc_driver() -> Path:
+    """Return the jar of PostgreSQL's JDBC driver, which `make` fetches."""
+    name = "postgresql-" + JDBC.rpartition(":")[2] + ".jar"
+    return Path(os.environ["PGSLUICE_JARS"], name).resolve(strict=True)
+
+
+class OnCluster(Limited):
+    """A test with the table `events`, and the same once more as `events_jdbc`."""
+
+    limit = 600
+
+    def setUp(self):
+        self.connection = psycopg.connect(server(), autocommit=True)
+        self.addCleanup(self.connection.close)
+
+    def make(self, columns: str = "id bigint NOT NULL, v int, note text", key: str = "id") -> None:
+        """Make both tables anew, of hash partitions."""
+        self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
+        for table in ("events", "events_jdbc"):
+            self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+            self.connection.execute(f"CREATE TABLE {table} ({columns}) PARTITION BY HASH ({key})")
+            for leaf in range(LEAVES):
+                self.connection.execute(
+                    f"CREATE TABLE {table}_{leaf} PARTITION OF {table}"
+                    f" FOR VALUES WITH (MODULUS {LEAVES}, REMAINDER {leaf})"
+                )
+
+    def ask(self, query: str) -> tuple:
+        return self.connection.execute(query).fetchone()
+
+    def count(self, table: str = "events") -> int:
+        return self.ask(f"SELECT count(*) FROM {table}")[0]
+
+    def sums(self, table: str = "events") -> tuple:
+        """Return what tells sets of rows apart: their number, that of their ids, and sums."""
+        return self.ask(
+            f"SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(v),"
+            f" sum(hashtext(note)::bigint) FROM {table}"
+        )
+
+
+def frame(rows: int, partitions: int) -> DataFrame:
+    """Return rows with the ids from 0 on."""
+    events = session().range(0, rows, 1, partitions)
+    return events.selectExpr(
+        "id", "cast(id % 1009 as int) v", "repeat(concat('note ', id), 20) note"
+    )
+
+
+def expected(connection: psycopg.Connection, rows: int) -> tuple:
+    """Return the sums of that frame, as the server computes them from a series."""
+    query = (
+        "SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(id % 1009),"
+        " sum(hashtext(repeat('note ' || id, 20))::bigint) FROM generate_series(0, %s - 1) AS id"
+    )
+    return connection.execute(query, (rows,)).fetchone()

@@ -1,0 +1,42 @@
+"""The same lost answers to COMMIT, with Spark's JDBC writer and with pgsluice."""
+
+import unittest
+from urllib.parse import urlsplit
+
+from formats.place import server
+from place import OnCluster, expected, frame
+from proxy import LostCommits
+
+ROWS = 20_000
+PARTITIONS = 4
+LOSSES = 2
+
+
+class LostAnswers(OnCluster):
+    def setUp(self):
+        super().setUp()
+        self.make()
+        self.url = urlsplit(server())
+        self.proxy = self.enterContext(LostCommits(self.url.port, LOSSES))
+
+    def test_jdbc_doubles_the_rows_of_a_task(self):
+        url = f"jdbc:postgresql://127.0.0.1:{self.proxy.port}{self.url.path}?sslmode=disable"
+        writer = frame(ROWS, PARTITIONS).write.format("jdbc").option("url", url)
+        writer = writer.option("user", self.url.username).option("password", self.url.password)
+        writer = writer.option("driver", "org.postgresql.Driver").option("dbtable", "events_jdbc")
+        writer.mode("append").save()
+        self.assertEqual(self.proxy.lost, LOSSES)
+        rows, distinct, *_ = self.sums("events_jdbc")
+        self.assertEqual(distinct, ROWS)
+        self.assertEqual(rows, ROWS + LOSSES * ROWS // PARTITIONS)
+
+    def test_pgsluice_does_not(self):
+        url = self.url._replace(netloc=f"{self.url.netloc.rpartition(':')[0]}:{self.proxy.port}")
+        writer = frame(ROWS, PARTITIONS).write.format("pgsluice").option("table", "events")
+        writer.option("conninfo", url.geturl()).mode("append").save()
+        self.assertEqual(self.proxy.lost, LOSSES)
+        self.assertEqual(self.sums(), expected(self.connection, ROWS))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""What is refused on the driver, before a task runs; and the options that are taken."""
+
+import unittest
+
+import pgsluice
+from formats.place import server
+from pgsluice.spark.spool import bytes_of
+from pgsluice.spark.target import target_of, with_password
+from place import OnCluster, frame, session
+from pyspark.errors import AnalysisException, PySparkException
+
+
+class Refused(OnCluster):
+    def setUp(self):
+        super().setUp()
+        self.make()
+
+    def refuse(self, data=None, mode: str = "append", error=AnalysisException, **options) -> str:
+        """Write what must be refused; return what is said of it."""
+        options = {"table": "events", "conninfo": server()} | options
+        given = {name: value for name, value in options.items() if value is not None}
+        writer = (data or frame(10, 1)).write.format("pgsluice").options(**given).mode(mode)
+        with self.assertRaises(error) as caught:
+            writer.save()
+        self.assertEqual(self.count(), 0)
+        return str(caught.exception)
+
+    def test_modes(self):
+        self.assertIn("appends rows, and cannot overwrite a table", self.refuse(mode="overwrite"))
+        for mode in ("error", "ignore"):
+            self.assertIn('the "Append"', self.refuse(mode=mode))
+
+    def test_options_that_do_not_exist_for_spark(self):
+        for name, hint in {
+            "exchange": "HINT:  each task of Spark commits by itself",
+            "create_partitions": "pgsluice plan --full",
+            "no_ledger": "HINT:  the ledger is",
+            "once": "load_id names the rows of a job",
+            "dbtable": "HINT:  the name of the option is table",
+            "loadId": 'HINT:  .option("load_id", ...)',
+            "on_conflikt": 'HINT:  .option("on_conflict", ...)',
+            "colour": "HINT:  The options are conninfo, ",
+        }.items():
+            with self.subTest(name):
+                said = self.refuse(**{name: "true"})
+                self.assertIn("UsageError", said)
+                self.assertIn(hint, said)
+
+    def test_values(self):
+        self.assertIn("is true or false, not", self.refuse(round="maybe"))
+        self.assertIn('invalid size for memory: "much"', self.refuse(memory="much"))
+        self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
+        self.assertIn("the option table is missing", self.refuse(table=None))
+
+    def test_tables_and_columns(self):
+        self.assertIn('relation "nowhere" does not exist', self.refuse(table="nowhere"))
+        other = frame(10, 1).withColumnRenamed("v", "w")
+        self.assertIn('"w"', self.refuse(other))
+        wrong = frame(10, 1).selectExpr("id", "date'2026-01-01' AS v")
+        self.assertIn("date", self.refuse(wrong))
+
+    def test_no_server_is_named(self):
+        said = self.refuse(conninfo=None)
+        self.assertIn("no option and no environment variable names the server", said)
+
+    def test_reading(self):
+        with self.assertRaisesRegex(PySparkException, "is written, not read"):
+            session().read.format("pgsluice").option("table", "events").load()
+
+    def test_a_row_that_the_server_refuses(self):
+        self.connection.execute("ALTER TABLE events ADD CHECK (v <> 7)")
+        said = self.refuse(frame(100, 1), error=PySparkException, load_id="refused")
+        self.assertIn("violates check constraint", said)
+        self.assertIn("pgsluice: partition 0 of load 'refused'", said)
+
+    def test_other_splits(self):
+        options = {"table": "events", "conninfo": server(), "load_id": "again"}
+        frame(1000, 4).write.format("pgsluice").options(**options).mode("append").save()
+        for other in (frame(1000, 3), frame(1000, 5), frame(1001, 4)):
+            with self.assertRaises(PySparkException) as caught:
+                other.write.format("pgsluice").options(**options).mode("append").save()
+            self.assertIn("pgsluice", str(caught.exception))
+            self.assertEqual(self.count(), 1000)
+        # The same job again loads nothing.
+        frame(1000, 4).write.format("pgsluice").options(**options).mode("append").save()
+        self.assertEqual(self.count(), 1000)
+
+
+class Taken(unittest.TestCase):
+    def test_sizes(self):
+        for text, expected in {"64MB": 64 << 20, "2GiB": 2 << 30, "1 kB": 1024, "512": 512}.items():
+            self.assertEqual(bytes_of(text), expected)
+        for text in ("", "MB", "1.5GB", "-1", "1XB"):
+            with self.assertRaises(pgsluice.UsageError):
+                bytes_of(text)
+
+    def test_values_are_read(self):
+        given = {"table": "t", "conninfo": "d", "round": "TRUE", "wire": "text", "wait": "5min"}
+        target = target_of(given)
+        self.assertEqual(target.options, {"round": True, "wire": "text", "wait": "5min"})
+
+    def test_passwords(self):
+        self.assertEqual(with_password(None, "x"), "password='x'")
+        self.assertEqual(with_password("shop", "x"), "dbname='shop' password='x'")
+        self.assertEqual(with_password("host=h", r"a'b\ c"), r"host=h password='a\'b\\ c'")
+        self.assertEqual(
+            with_password("postgresql://h/d", "a&b"), "postgresql://h/d?password=a%26b"
+        )
+        self.assertEqual(with_password("postgres://h/?x=1", "p"), "postgres://h/?x=1&password=p")
+
+    def test_no_secret_is_shown(self):
+        target = target_of({"table": "t", "conninfo": "password=secret", "password": "secret"})
+        self.assertNotIn("secret", repr(target))
+
+
+if __name__ == "__main__":
+    unittest.main()
