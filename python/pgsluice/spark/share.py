@@ -15,11 +15,13 @@ from pgsluice.spark.target import Target
 
 @dataclass(frozen=True)
 class Share(WriterCommitMessage):  # type: ignore[misc]
-    """The message of a task to the driver: its rows are in the table."""
+    """The message of a task to the driver: its rows are in the table.
+
+    `rows_hash` does not depend on their order. The driver adds up those of all tasks.
+    """
 
     load_id: str
     participant: str
-    rows: int
     rows_hash: str
 
 
@@ -42,7 +44,7 @@ def write_share(
     except pgsluice.Error as error:
         error.add_note(f"pgsluice: partition {participant} of load {load_id!r}")
         raise
-    return Share(load_id, participant, done.rows_loaded, done.share.rows_hash)
+    return Share(load_id, participant, done.share.rows_hash)
 
 
 def context() -> Any:

@@ -148,10 +148,11 @@ class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
 def _finish(target: Target, load_id: str, messages: Sequence[Any]) -> None:
     """Mark a load as finished, with the partitions and the rows of these messages and no others."""
     rows_hash = sum(int(message.rows_hash, 16) for message in messages) % _HASHES
-    pgsluice.ledger_finish(
+    done = pgsluice.ledger_finish(
         load_id,
         target.conninfo,
         participants=len(messages),
         rows_hash=f"{rows_hash:x}",
         **target.ledger(),
     )
+    _log.info("pgsluice: load %s is finished: %s", load_id, done.counts)

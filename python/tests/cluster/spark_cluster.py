@@ -19,6 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 HOME = Path(pyspark.__file__).parent
+SCALA = next((HOME / "jars").glob("spark-core_*.jar")).name.split("_")[1].split("-")[0]
 MASTER, *_ = HOSTS = ("127.0.0.1", "127.0.0.2")
 CORES = 2
 # Seconds that the cluster may take to start on a busy machine.
@@ -26,6 +27,10 @@ PATIENCE = 240
 _OPENED = ("lang", "nio", "util", "util.concurrent", "net")
 _OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED]
 _OPENS.append("--add-opens=java.base/sun.nio.ch=ALL-UNNAMED")
+# A program that is killed with its executors when this process ends, however that ends.
+_UNTIL_END = ["sh", "-c", '"$@" </dev/null & read -r _; kill -KILL 0', "sh"]
+# An application is not ended for executors that die; nothing listens on a port that others may use.
+_MASTERS = ["-Dspark.deploy.maxExecutorRetries=-1", "-Dspark.master.rest.enabled=false"]
 # Executors and tasks die many times in one job, and no host is to be left out for that.
 SETTINGS = {
     "spark.cores.max": 2 * CORES,
@@ -43,7 +48,7 @@ SETTINGS = {
     "spark.speculation.quantile": "0.3",
     "spark.sql.shuffle.partitions": 4,
     "spark.stage.maxConsecutiveAttempts": 1000,
-    "spark.task.maxFailures": 1000,
+    "spark.task.maxFailures": 12,
     "spark.ui.enabled": "false",
 }
 
@@ -80,11 +85,17 @@ class Cluster:
 
     def _run(self, name: str, host: str, *args: str) -> None:
         """Start one of the cluster's processes by its class."""
-        command = ["java", "-Xmx256m", *_OPENS, "-cp", str(HOME / "jars" / "*")]
+        jars = str(HOME / "jars" / "*")
+        command = [*_UNTIL_END, "java", "-Xmx256m", *_MASTERS, *_OPENS, "-cp", jars]
         command += [f"org.apache.spark.deploy.{name}", "--host", host, "--webui-port", "0", *args]
         log = (self.folder / f"{name}-{host}.log").open("wb")
         process = subprocess.Popen(
-            command, stdout=log, stderr=log, env=self.environment(host), start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env=self.environment(host),
+            start_new_session=True,
         )
         log.close()
         self._open.callback(process.wait)
@@ -98,6 +109,7 @@ class Cluster:
             "SPARK_HOME": str(HOME),
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_LOCAL_IP": host,
+            "SPARK_SCALA_VERSION": SCALA,
         }
 
     def session(self, **settings: Any) -> SparkSession:

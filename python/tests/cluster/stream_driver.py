@@ -5,6 +5,7 @@ It ends when the stream has no more files.
 """
 
 import json
+import os
 import sys
 import threading
 from typing import Any
@@ -55,9 +56,10 @@ class Stopper:
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
-        if sys.stdin.readline():
-            self.has_stopped = True
-            self._query.stop()
+        if not sys.stdin.readline():
+            os._exit(1)  # The test is gone.
+        self.has_stopped = True
+        self._query.stop()
 
 
 if __name__ == "__main__":
