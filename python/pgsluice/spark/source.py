@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession  # type: ignore[import-not-found]
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter  # type: ignore[import-not-found]
+from pyspark.sql import SparkSession, datasource  # type: ignore[import-not-found]
 from pyspark.sql.pandas.types import to_arrow_schema  # type: ignore[import-not-found]
 from pyspark.sql.types import StructType  # type: ignore[import-not-found]
 
@@ -17,11 +16,9 @@ from pgsluice.errors import usage_error
 from pgsluice.spark.share import Share, context, write_share
 from pgsluice.spark.target import Target, target_of
 
-try:
-    from pyspark.sql.datasource import DataSourceStreamArrowWriter  # type: ignore[import-not-found]
-except ImportError:  # Spark 4.0
-    DataSourceStreamArrowWriter = DataSourceArrowWriter
-
+# Spark 4.0 has no such class, and its streams are refused.
+_STREAMS = "DataSourceStreamArrowWriter"
+_StreamWriter: Any = getattr(datasource, _STREAMS, object)
 _log = logging.getLogger("pgsluice.spark")
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"
@@ -34,7 +31,7 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(PgsluiceSource)
 
 
-class PgsluiceSource(DataSource):  # type: ignore[misc]
+class PgsluiceSource(datasource.DataSource):  # type: ignore[misc]
     """The format `pgsluice`, to which frames and streams are appended."""
 
     @classmethod
@@ -47,7 +44,7 @@ class PgsluiceSource(DataSource):  # type: ignore[misc]
             'spark.read.format("jdbc").option("url", "jdbc:postgresql:...").load()',
         )
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> "BatchWriter":
         """Return the writer of a frame; on the driver, once a job.
 
         Raises `Error`, by its kinds, before a task runs.
@@ -64,7 +61,7 @@ class PgsluiceSource(DataSource):  # type: ignore[misc]
 
         Raises `Error`, by its kinds, before a task runs.
         """
-        if DataSourceStreamArrowWriter is DataSourceArrowWriter:
+        if not hasattr(datasource, _STREAMS):
             raise usage_error("streams need Spark 4.1 or later", "pip install 'pyspark>=4.1'")
         target, arrow = self._target(schema, overwrite)
         if "load_id" in target.options:
@@ -88,7 +85,7 @@ class PgsluiceSource(DataSource):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
+class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
     """The writer of a frame. It is pickled on the driver, so all attempts have its load id."""
 
     target: Target
@@ -114,7 +111,7 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+class StreamWriter(_StreamWriter):  # type: ignore[misc]
     """The writer of a stream: each micro-batch of a query is a load of its own."""
 
     target: Target

@@ -50,6 +50,7 @@ SETTINGS = {
     "spark.stage.maxConsecutiveAttempts": 1000,
     "spark.task.maxFailures": 12,
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
 }
 
 

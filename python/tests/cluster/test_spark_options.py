@@ -30,27 +30,10 @@ class Refused(OnCluster):
         for mode in ("error", "ignore"):
             self.assertIn('the "Append"', self.refuse(mode=mode))
 
-    def test_options_that_do_not_exist_for_spark(self):
-        for name, hint in {
-            "exchange": "HINT:  each task of Spark commits by itself",
-            "create_partitions": "pgsluice plan --full",
-            "no_ledger": "HINT:  the ledger is",
-            "once": "load_id names the rows of a job",
-            "dbtable": "HINT:  the name of the option is table",
-            "loadId": 'HINT:  .option("load_id", ...)',
-            "on_conflikt": 'HINT:  .option("on_conflict", ...)',
-            "colour": "HINT:  The options are conninfo, ",
-        }.items():
-            with self.subTest(name):
-                said = self.refuse(**{name: "true"})
-                self.assertIn("UsageError", said)
-                self.assertIn(hint, said)
-
-    def test_values(self):
-        self.assertIn("is true or false, not", self.refuse(round="maybe"))
-        self.assertIn('invalid size for memory: "much"', self.refuse(memory="much"))
-        self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
-        self.assertIn("the option table is missing", self.refuse(table=None))
+    def test_an_option_that_does_not_exist(self):
+        said = self.refuse(loadId="one")
+        self.assertIn('UsageError: unknown option "loadid"', said)
+        self.assertIn('HINT:  .option("load_id", ...)', said)
 
     def test_tables_and_columns(self):
         self.assertIn('relation "nowhere" does not exist', self.refuse(table="nowhere"))
@@ -58,6 +41,7 @@ class Refused(OnCluster):
         self.assertIn('"w"', self.refuse(other))
         wrong = frame(10, 1).selectExpr("id", "date'2026-01-01' AS v")
         self.assertIn("date", self.refuse(wrong))
+        self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
 
     def test_no_server_is_named(self):
         said = self.refuse(conninfo=None)
@@ -86,7 +70,32 @@ class Refused(OnCluster):
         self.assertEqual(self.count(), 1000)
 
 
-class Taken(unittest.TestCase):
+class Options(unittest.TestCase):
+    def refuse(self, **options: str) -> str:
+        """Read options that must be refused; return what is said of them."""
+        with self.assertRaises(pgsluice.UsageError) as caught:
+            target_of({"table": "events"} | options)
+        return str(caught.exception)
+
+    def test_options_that_do_not_exist_for_spark(self):
+        for name, hint in {
+            "exchange": "HINT:  each task of Spark commits by itself",
+            "create_partitions": "pgsluice plan --full",
+            "no_ledger": "HINT:  the ledger is",
+            "once": "load_id names the rows of a job",
+            "dbtable": "HINT:  the name of the option is table",
+            "loadid": 'HINT:  .option("load_id", ...)',
+            "on_conflikt": 'HINT:  .option("on_conflict", ...)',
+            "colour": "HINT:  The options are conninfo, ",
+        }.items():
+            with self.subTest(name):
+                self.assertIn(hint, self.refuse(**{name: "true"}))
+
+    def test_values(self):
+        self.assertIn("is true or false, not", self.refuse(round="maybe"))
+        self.assertIn('invalid size for memory: "much"', self.refuse(memory="much"))
+        self.assertIn("the option table is missing", self.refuse(table=""))
+
     def test_sizes(self):
         for text, expected in {"64MB": 64 << 20, "2GiB": 2 << 30, "1 kB": 1024, "512": 512}.items():
             self.assertEqual(bytes_of(text), expected)
