@@ -127,6 +127,7 @@ class SparkOptions(ConnectionOptions, _Changes, total=False):
     lock_timeout: Time | None
     max_lag: str | timedelta | None
     load_id: str | None
+    participants: int | None
     end_other: bool
     ledger: str | None
 

@@ -140,7 +140,14 @@ def _unknown(name: str) -> pgsluice.Error:
 
 
 def _read(name: str, value: str) -> Any:
-    if SparkOptions.__annotations__[name] is not bool:
+    annotation = SparkOptions.__annotations__[name]
+    if annotation == int | None:
+        if not value.strip().isdecimal():
+            raise usage_error(
+                f'the option {name} is a number, not "{value}"', f'.option("{name}", 8)'
+            )
+        return int(value)
+    if annotation is not bool:
         return value
     word = value.strip().lower()
     if word not in ("true", "false"):

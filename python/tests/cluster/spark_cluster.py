@@ -31,6 +31,8 @@ _OPENS.append("--add-opens=java.base/sun.nio.ch=ALL-UNNAMED")
 _UNTIL_END = ["sh", "-c", '"$@" </dev/null & read -r _; kill -KILL 0', "sh"]
 # An application is not ended for executors that die; nothing listens on a port that others may use.
 _MASTERS = ["-Dspark.deploy.maxExecutorRetries=-1", "-Dspark.master.rest.enabled=false"]
+# Each of many short lives is spent in the compiler otherwise.
+_JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 # Executors and tasks die many times in one job, and no host is to be left out for that.
 SETTINGS = {
     "spark.cores.max": 2 * CORES,
@@ -105,6 +107,7 @@ class Cluster:
     def environment(self, host: str = MASTER) -> dict[str, str]:
         """Return the variables of the cluster's processes, which its executors inherit."""
         return os.environ | {
+            "JAVA_TOOL_OPTIONS": " ".join(_JAVA),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
             "SPARK_HOME": str(HOME),

@@ -44,6 +44,8 @@ def start(spark: SparkSession, settings: dict[str, Any]) -> Any:
     rows = rows.parquet(settings["files"]).repartition(settings.get("partitions", PARTITIONS), "id")
     writer = rows.writeStream.format("pgsluice").option("table", "events")
     writer = writer.option("conninfo", settings["conninfo"]).trigger(availableNow=True)
+    if "participants" in settings:
+        writer = writer.option("participants", settings["participants"])
     return writer.option("checkpointLocation", settings["checkpoint"]).start()
 
 

@@ -93,6 +93,7 @@ class Options(unittest.TestCase):
 
     def test_values(self):
         self.assertIn("is true or false, not", self.refuse(round="maybe"))
+        self.assertIn("is a number, not", self.refuse(participants="many"))
         self.assertIn('invalid size for memory: "much"', self.refuse(memory="much"))
         self.assertIn("the option table is missing", self.refuse(table=""))
 
@@ -104,9 +105,9 @@ class Options(unittest.TestCase):
                 bytes_of(text)
 
     def test_values_are_read(self):
+        read = {"round": True, "wire": "text", "wait": "5min", "participants": 8}
         given = {"table": "t", "conninfo": "d", "round": "TRUE", "wire": "text", "wait": "5min"}
-        target = target_of(given)
-        self.assertEqual(target.options, {"round": True, "wire": "text", "wait": "5min"})
+        self.assertEqual(target_of(given | {"participants": "8"}).options, read)
 
     def test_passwords(self):
         self.assertEqual(with_password(None, "x"), "password='x'")

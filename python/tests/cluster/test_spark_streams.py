@@ -119,5 +119,20 @@ class Restarts(Streams):
         self.assertGreaterEqual(within, RESTARTS // 2)
 
 
+class Replayed(Streams):
+    def test_another_number_of_partitions_is_refused(self):
+        self.write_files(20)
+        self.start(participants=3)
+        while not self.stop_in_batch(kill=True):
+            self.start(participants=3)
+        rows = self.count()
+        self.start(participants=4, partitions=4)
+        said = self.driver.communicate()[0]
+        self.assertNotEqual(self.driver.returncode, 0, said)
+        self.assertIn("SQLSTATE 55000", said)
+        self.assertIn("ledger forget", said)
+        self.assertEqual(self.count(), rows)
+
+
 if __name__ == "__main__":
     unittest.main()
