@@ -17,7 +17,7 @@ FUZZ_SECONDS ?= 60
 # `make check` reports the prose that was added since then.
 PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 lineitem files python relation move uuids there leaves few grid network lanes rejects null writing stages
+CASE ?= hash800 lineitem files python relation move spark uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -188,7 +188,7 @@ command-line: ## Write docs/manual/command-line.md: all commands and options
 
 bench lab: PROFILE := dist
 
-bench: build ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
+bench: build $(if $(filter spark,$(CASE)),$(CLUSTER) $(JARS)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 

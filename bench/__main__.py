@@ -20,7 +20,7 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, network, source, stages, writing
+from bench import goals, inputs, network, source, spark, stages, writing
 from bench.move import command
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
@@ -28,7 +28,12 @@ from bench.record import PARTS, RECORDS, Record, commit, name_of
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
 # Benchmarks that are no loads.
-OTHERS = {"stages": stages.main, "writing": writing.main, "move": command.main}
+OTHERS = {
+    "stages": stages.main,
+    "writing": writing.main,
+    "move": command.main,
+    "spark": spark.main,
+}
 HELP = {
     "ids": "uuids of a load",
     "share": "per cent of the rows that are there before",

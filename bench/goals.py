@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bench import delays, grid
+from bench import delays, grid, rounds
 from bench.move import record as moves
 from bench.move.record import Move
 from bench.move.ways import OURS
 from bench.record import PARTS, Record, newest
+from bench.rounds import Rounds
 
 Relation = Literal["at least", "at most"]
-Figure = Callable[[Record | Move], float | None]
+Figure = Callable[[Record | Move | Rounds], float | None]
 
 
 def faster(engine: str, than: str) -> Figure:
@@ -107,6 +108,8 @@ LINEITEM = "TPC-H lineitem, scale 1, CSV, range by month x hash 4"
 UUIDS = "9 M uuids, 16 hash leaves with primary key, 1 M rows in before"
 EMPTY = "9 M uuids, 16 empty hash leaves with primary key, `--exchange`"
 LEAVES = "1 M pgbench rows, 10,000 leaves"
+FRAME = "a cached frame of Spark, 5 M pgbench rows, 800 hash leaves, `repartition_by_leaf`"
+JDBC = "Spark's JDBC writer, `reWriteBatchedInserts`"
 MILLION = "1 M pgbench rows, 800 hash leaves"
 GRID = (
     "1 to 1 M pgbench rows, plain and 1 to 800 leaves, with and without primary key, `-j 1` and 2"
@@ -244,6 +247,7 @@ GOALS = [
     Goal("move", faster("online-key", "insert-key"), ONLINE.format(KEYED), FILLED, "at least", 2.0),
     Goal("move", move_peak, MOVES_PEAK, BESIDE_MEMORY, "at most", 576, "MiB"),
     Goal("move", longest_wait, SWAPS, "", "at most", 500, "ms"),
+    Goal("spark", faster("by-leaf", "jdbc"), FRAME, JDBC, "at least", 4.0),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),
@@ -282,7 +286,7 @@ class Judged:
         return f"{self.goal.relation} {self.goal.limit:g}"
 
 
-def judge(case: str, record: Record | Move | None) -> list[Judged]:
+def judge(case: str, record: Record | Move | Rounds | None) -> list[Judged]:
     """Return the goals of a benchmark, judged by a record of it."""
     own = (goal for goal in GOALS if goal.case == case)
     return [Judged(goal, goal.figure(record) if record else None) for goal in own]
@@ -308,6 +312,9 @@ def main(cases: list[str]) -> int:
     judged = [each for name, record in of.items() for each in judge(name, record)]
     if "move" in cases:
         judged += judge("move", moves.newest())
+    for case in rounds.CASES:
+        if case in cases:
+            judged += judge(case, rounds.newest(case))
     show(judged, "what the newest records show")
     return 0
 

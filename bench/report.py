@@ -7,12 +7,13 @@ import re
 import sys
 from pathlib import Path
 
-from bench import stages, tables, writing
+from bench import rounds, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
 from bench.move import record as move
 from bench.move.record import Move
 from bench.place import ROOT
 from bench.record import Record, newest
+from bench.rounds import Rounds
 from bench.stages import Stages
 from bench.writing import Writing
 
@@ -30,6 +31,7 @@ TABLES = {
     "python": tables.python,
     "relation": tables.relation,
     "move": tables.move,
+    "spark": tables.spark,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
@@ -58,9 +60,10 @@ def main() -> int:
         sys.exit("bench-report: no record; measure one by `make bench`")
     rewrite(README, {"readme": tables.readme(records)})
     written, moved = writing.newest(), move.newest()
-    shown = {**records, "stages": stages.newest(), "writing": written, "move": moved}
+    others = {case: rounds.newest(case) for case in rounds.CASES}
+    shown = {**records, "stages": stages.newest(), "writing": written, "move": moved, **others}
     rewrite(BENCHMARKS, {bench: section(bench, shown.get(bench)) for bench in TABLES})
-    rewrite(GOALS, {"goals": tables.goals({**records, "move": moved})})
+    rewrite(GOALS, {"goals": tables.goals({**records, "move": moved, **others})})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
         CHART.write_text(chart(panels))
     if written:
@@ -70,11 +73,11 @@ def main() -> int:
     return 0
 
 
-def section(bench: str, record: Record | Stages | Writing | Move | None) -> str:
+def section(bench: str, record: Record | Stages | Writing | Move | Rounds | None) -> str:
     """Return a benchmark's table, and when and on what it was measured, if it was."""
     if record is None:
         return "Not measured yet."
-    place = [tables.place(record)] if isinstance(record, Record | Move) else []
+    place = [tables.place(record)] if isinstance(record, Record | Move | Rounds) else []
     return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
 
 

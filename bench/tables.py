@@ -10,6 +10,7 @@ from bench.grid import ENGINES, cells, mean, worst
 from bench.move import markdown
 from bench.move.record import Move
 from bench.record import Record
+from bench.rounds import Rounds
 from bench.stages import Stage, Stages
 from bench.writing import COPIES, ROUNDS, WAYS, Writing
 
@@ -46,7 +47,7 @@ def brief(seconds: float) -> str:
     return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
-def goals(records: Mapping[str, Record | Move | None]) -> str:
+def goals(records: Mapping[str, Record | Move | Rounds | None]) -> str:
     """Return all goals as the records say, or as not measured."""
     lines = ["| load | against | measured | goal | |", "|---|---|---|---|---|"]
     for case in dict.fromkeys(goal.case for goal in GOALS):
@@ -319,6 +320,17 @@ def move(record: Move) -> str:
     return paragraphs(markdown.tables(record), picture)
 
 
+def spark(record: Rounds) -> str:
+    """Return the ways to write a frame."""
+    given = record.parameters
+    return paragraphs(
+        f"{record.rows:,} rows of `pgbench_accounts` from a cached frame of"
+        f" {given['partitions']} partitions into {given['leaves']} hash leaves, by"
+        f" {given['cores']} tasks at once, Spark {record.programs['Spark']}:",
+        record.table,
+    )
+
+
 def stages(record: Stages) -> str:
     inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
@@ -368,9 +380,9 @@ def loads(record: Record, *columns: Column) -> str:
     return "\n".join(lines)
 
 
-def date(record: Record | Stages | Writing | Move) -> str:
+def date(record: Record | Stages | Writing | Move | Rounds) -> str:
     """Return when it was measured, and how often."""
-    if isinstance(record, Move):
+    if isinstance(record, Move | Rounds):
         return f"Medians of {record.parameters['rounds']} interleaved rounds, {record.date[:10]}."
     if isinstance(record, Writing):
         machine = record.machine
@@ -384,9 +396,9 @@ def date(record: Record | Stages | Writing | Move) -> str:
     return f"Medians of {rounds} interleaved rounds, {record.head.date[:10]}."
 
 
-def place(record: Record | Move) -> str:
+def place(record: Record | Move | Rounds) -> str:
     """Return on what it was measured."""
-    about = record if isinstance(record, Move) else record.head
+    about = record.head if isinstance(record, Record) else record
     machine, server = about.machine, about.postgresql
     return (
         f"Measured on {machine.cores} cores ({machine.cpu}) for client and server,"

@@ -1,0 +1,127 @@
+"""Records of benchmarks that time whole programs beside one another, in interleaved rounds.
+
+They are about what other machines do with pgsluice, as Spark and Kafka. docs/lab/FORMAT.md lists
+the keys.
+"""
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+import pgsluice
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.machine import machine
+from pgsluice_lab.record import Machine, Postgresql
+from pgsluice_lab.site import Site
+from pgsluice_lab.typed import build
+
+from bench.record import RECORDS, commit
+
+VERSION = 1
+CASES = ("spark",)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One way to load all rows, once."""
+
+    way: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A record of `rows` rows that are loaded in each round of each way."""
+
+    case: str
+    date: str
+    pgsluice: str
+    commit: str
+    parameters: dict[str, int]
+    programs: dict[str, str]
+    """The versions of the programs beside pgsluice and PostgreSQL."""
+    machine: Machine
+    postgresql: Postgresql
+    titles: dict[str, str]
+    """The ways, in words."""
+    rows: int
+    rounds: list[Round]
+    version: int = VERSION
+
+    @classmethod
+    def of(
+        cls,
+        case: str,
+        place: Site,
+        parameters: dict[str, int],
+        programs: dict[str, str],
+        titles: dict[str, str],
+        rows: int,
+        rounds: list[Round],
+    ) -> Self:
+        """Return the record of rounds that were measured now, on this machine."""
+        return cls(
+            case=case,
+            date=datetime.now(UTC).replace(microsecond=0).isoformat(),
+            pgsluice=pgsluice.__version__,
+            commit=commit(),
+            parameters=parameters,
+            programs=programs,
+            machine=Machine(**machine()),
+            postgresql=Postgresql(**place.described()),
+            titles=titles,
+            rows=rows,
+            rounds=rounds,
+        )
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """Read a file. Fails if it has an unknown key or version."""
+        data = json.loads(file.read_text())
+        if data.get("version") != VERSION:
+            raise LabError(f"{file.name} is not of version {VERSION}")
+        parts = {
+            "machine": build(Machine, data.get("machine", {}), f"{file.name}, machine,"),
+            "postgresql": build(Postgresql, data.get("postgresql", {}), f"{file.name}, server,"),
+            "rounds": [build(Round, each, f"{file.name}, round,") for each in data["rounds"]],
+        }
+        return build(cls, {**data, **parts}, file.name)
+
+    def write(self) -> Path:
+        """Write a new file."""
+        stamp = self.date.split("+")[0].replace(":", "")
+        file = RECORDS / f"{self.case}-{stamp}.json"
+        with file.open("x") as out:
+            json.dump(asdict(self), out, indent=1)
+            out.write("\n")
+        return file
+
+    def median(self, way: str) -> float | None:
+        """Return the median of the seconds of a way, or None if it was not measured."""
+        seconds = [each.seconds for each in self.rounds if each.way == way]
+        return statistics.median(seconds) if seconds else None
+
+    def faster(self, way: str, than: str) -> float | None:
+        """Return how many times as fast one way is as another, by medians."""
+        ours, theirs = self.median(way), self.median(than)
+        return None if ours is None or theirs is None else round(theirs / ours, 2)
+
+    @property
+    def table(self) -> str:
+        """Return the ways with their medians, in Markdown. The first way is compared with."""
+        first = next(iter(self.titles))
+        lines = ["| way | seconds | rows/s | times as fast |", "|---|--:|--:|--:|"]
+        for way, title in self.titles.items():
+            if (seconds := self.median(way)) is not None:
+                speed, ratio = self.rows / seconds, self.faster(way, first) or 0
+                lines.append(f"| {title} | {seconds:.2f} | {speed:,.0f} | {ratio:.2f} |")
+        return "\n".join(lines)
+
+
+def newest(case: str) -> Rounds | None:
+    """Return the latest record of a case."""
+    files = sorted(RECORDS.glob(f"{case}-*.json"))
+    return Rounds.read(files[-1]) if files else None

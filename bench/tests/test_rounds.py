@@ -1,0 +1,57 @@
+"""Records of programs that are timed beside one another."""
+
+import json
+import tempfile
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from bench import goals, rounds, tables
+from bench.move.record import newest as move
+from bench.rounds import Round, Rounds
+
+
+def a_record() -> Rounds:
+    about = move()
+    times = {"jdbc": [40, 60, 50], "by-leaf": [10, 8, 9]}
+    return Rounds(
+        case="spark",
+        date="2026-11-27T20:00:00+00:00",
+        pgsluice="0.1.0",
+        commit="abc",
+        parameters={"rows": 100, "leaves": 4, "partitions": 8, "cores": 2, "rounds": 3},
+        programs={"Spark": "4.3.0"},
+        machine=about.machine,
+        postgresql=about.postgresql,
+        titles={"jdbc": "JDBC", "by-leaf": "leaf by leaf"},
+        rows=100,
+        rounds=[Round(way, each) for way, all_ in times.items() for each in all_],
+    )
+
+
+class Records(unittest.TestCase):
+    def test_medians_are_compared_with_the_first_way(self):
+        self.assertEqual(a_record().faster("by-leaf", "jdbc"), 5.56)
+        self.assertIsNone(a_record().faster("by-leaf", "nothing"))
+        lines = tables.spark(a_record()).splitlines()
+        self.assertIn("| JDBC | 50.00 | 2 | 1.00 |", lines)
+        self.assertIn("| leaf by leaf | 9.00 | 11 | 5.56 |", lines)
+        (judged,) = goals.judge("spark", a_record())
+        self.assertEqual((judged.shown, judged.verdict), ("5.56", "holds"))
+
+    def test_a_record_is_read_as_it_was_written(self):
+        with tempfile.TemporaryDirectory() as folder, patch.object(rounds, "RECORDS", Path(folder)):
+            self.assertIsNone(rounds.newest("spark"))
+            file = a_record().write()
+            self.assertEqual(rounds.newest("spark"), a_record())
+            later = replace(a_record(), date="2026-11-28T20:00:00+00:00", rows=7)
+            later.write()
+            self.assertEqual(rounds.newest("spark").rows, 7)
+            file.write_text(json.dumps({"version": 0}))
+            with self.assertRaisesRegex(Exception, "is not of version 1"):
+                Rounds.read(file)
+
+
+if __name__ == "__main__":
+    unittest.main()
