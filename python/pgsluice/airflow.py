@@ -73,11 +73,14 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         `commit_every=0` loads all rows in one transaction. Any other number leaves the size of
         transactions to pgsluice. `replace` updates the rows whose key, `replace_index` or the
         primary key, exists: the columns `replace_target`, or all others. Without a column to
-        update it skips these rows. Without any row there is no load in the ledger, so that a later
-        try may have rows. `executemany`, `fast_executemany` and `autocommit` have no effect.
+        update it skips these rows. Without any row there is no load in the ledger.
+
+        `executemany`, `fast_executemany` and `autocommit` have no effect.
         """
         found = _peeked(rows)
         if found is None:
+            # A later try may have rows: this call is counted.
+            _load_id()
             return load([], table, self._conninfo(), no_ledger=True)
         given: dict[str, Any] = {}
         if commit_every == 0:

@@ -48,6 +48,7 @@ with DAG("fails", start_date=BEGIN, schedule=None, default_args=RETRIED) as fail
     @task
     def calls():
         hook = PgsluiceHook("shop")
+        hook.insert_rows("called", [] if is_first_try() else [(0, "late")])
         hook.insert_rows("called", [(1, "a"), (2, "b")])
         if is_first_try():
             raise OSError("between two loads")
