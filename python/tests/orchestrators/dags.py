@@ -67,7 +67,7 @@ with DAG("fails", start_date=BEGIN, schedule=None, default_args=RETRIED) as fail
     mapped.expand(number=[10, 20, 30])
 
 
-with DAG("crashes", start_date=BEGIN, schedule=None) as crashes:
+with DAG("crashes", start_date=BEGIN, schedule=None, default_args=RETRIED) as crashes:
 
     @task
     def load():

@@ -212,8 +212,11 @@ class ToSql(Loads):
 
         async def put(drivername: str) -> None:
             engine = create_async_engine(self.engine.url.set(drivername=drivername))
-            async with engine.begin() as connection:
-                await connection.run_sync(lambda blocking: self.to_sql(FRAME[["id"]], blocking))
+            try:
+                async with engine.begin() as connection:
+                    await connection.run_sync(lambda blocking: self.to_sql(FRAME[["id"]], blocking))
+            finally:
+                await engine.dispose()
 
         self.make()
         for drivername in ("postgresql+asyncpg", "postgresql+psycopg"):
