@@ -9,6 +9,7 @@ TESTED := --workspace
 TOOLS := .venv/requirements-dev.txt
 DEMO := .venv/requirements-demo.txt
 ORCHESTRATORS := .cache/orchestrators/requirements-orchestrators.txt
+KAFKA := .cache/cluster/kafka/fetched
 # Builds the program, and puts it where maturin takes it from into the wheel.
 BUILD_PROGRAM := python crates/py/program.py --locked
 # `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
@@ -54,12 +55,16 @@ VIOLENCE ?=
 CLUSTER := .cache/cluster/requirements-cluster.txt
 JDBC := org.postgresql:postgresql:42.7.14
 JARS := .cache/cluster/jars/postgresql-$(lastword $(subst :, ,$(JDBC))).jar
-# Jobs whose tasks are killed, and streams that start again, in `make cluster`; `make test` has some of each.
+# In `make cluster`: jobs whose tasks are killed, streams that start again, consumers that are killed, and events;
+# `make test` has some of each.
 JOBS ?= 100
 RESTARTS ?= 50
+KILLS ?= 100
+EVENTS ?= 1000000
 CLUSTER_TESTS = PGSLUICE_JARS=$(dir $(abspath $(JARS))) PGSLUICE_PG_BIN="$$(python scripts/fetch_postgres.py 18)" \
-    PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(abspath $(TARGET))/wheel-test/site:python/tests \
-    .cache/cluster/bin/python -m unittest discover --start-directory python/tests/cluster
+    PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(abspath $(TARGET))/wheel-test/site \
+    .cache/cluster/bin/python -m unittest discover --start-directory python/tests/cluster \
+    --top-level-directory python/tests
 # How often, for some kinds: full, or a number.
 TIMES ?= full
 
@@ -102,7 +107,8 @@ test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
 	$(MAKE) --no-print-directory orchestrators-test
-	$(MAKE) --no-print-directory $(CLUSTER) $(JARS)
+	$(MAKE) --no-print-directory $(CLUSTER)
+	$(MAKE) --no-print-directory $(JARS) $(KAFKA)
 	$(CLUSTER_TESTS)
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14"), and the oracle on the release program
@@ -126,8 +132,8 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 	    $(PYTHON_TESTS)/loads --top-level-directory python/tests || exit 1; \
 	done
 
-cluster: $(TOOLS) $(CLUSTER) $(JARS) wheel-test ## Test Spark and Kafka against real clusters: all cases (JOBS=100 RESTARTS=50)
-	JOBS=$(JOBS) RESTARTS=$(RESTARTS) $(CLUSTER_TESTS)
+cluster: $(TOOLS) $(CLUSTER) $(JARS) $(KAFKA) wheel-test ## Test Spark and Kafka themselves, all cases (JOBS=100 RESTARTS=50 KILLS=100)
+	JOBS=$(JOBS) RESTARTS=$(RESTARTS) KILLS=$(KILLS) EVENTS=$(EVENTS) $(CLUSTER_TESTS)
 
 wheel-test: $(TOOLS)
 	rm -rf $(TARGET)/wheel-test
@@ -188,7 +194,7 @@ command-line: ## Write docs/manual/command-line.md: all commands and options
 
 bench lab: PROFILE := dist
 
-bench: build $(if $(filter spark,$(CASE)),$(CLUSTER) $(JARS)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
+bench: build $(if $(filter spark kafka,$(CASE)),$(CLUSTER) $(JARS) $(KAFKA)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 
@@ -218,6 +224,11 @@ format: $(TOOLS) ## Format all sources
 
 clean: ## Remove all that was built, downloaded or generated here
 	rm -rf $(TARGET) .venv .cache dist fuzz/target fuzz/corpus fuzz/artifacts
+
+# The jars of a Kafka broker, for `make cluster` and `make bench CASE=kafka`.
+$(KAFKA): python/tests/cluster/pom.xml
+	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(dir $@))
+	touch $@
 
 $(TOOLS): requirements-dev.txt requirements-demo.txt
 	$(call install,requirements-dev.txt,.venv,--clear)

@@ -20,7 +20,7 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, network, source, spark, stages, writing
+from bench import goals, inputs, kafka, network, source, spark, stages, writing
 from bench.move import command
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
@@ -32,6 +32,7 @@ OTHERS = {
     "stages": stages.main,
     "writing": writing.main,
     "move": command.main,
+    "kafka": kafka.main,
     "spark": spark.main,
 }
 HELP = {

@@ -61,6 +61,7 @@ mod round_trips;
 mod rules;
 mod selftest;
 mod shadows;
+mod shared;
 mod shares;
 mod signals;
 mod spelling;

@@ -67,10 +67,11 @@ from pgsluice.result import (
     Lanes,
     LoadResult,
     OfLeaf,
+    Receipt,
     RowCounts,
     Share,
 )
-from pgsluice.writer import Receipt, Writer
+from pgsluice.writer import Writer
 
 __all__ = [
     "AsyncWriter",

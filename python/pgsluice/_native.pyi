@@ -107,18 +107,24 @@ class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
     def __new__(cls) -> Writer: ...
-    def open(self, options: str, is_lazy: bool) -> Doing:
+    def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> Doing:
         """Open it with options of a load, a JSON object."""
+    def participants(self, names: Sequence[str]) -> Doing:
+        """Open these participants of a load that is shared, and no others."""
     def write(
         self,
         options: str,
         input: Input,  # noqa: A002
         position: str | None = None,
         rejected: int = 0,
+        steps: Sequence[tuple[str, str | None, str]] | None = None,
+        rejects: tuple[str, Sequence[str], str] | None = None,
     ) -> Doing:
         """Write rows in one transaction; the first options say how all are read.
 
-        Count the rows that were rejected, which are not among them.
+        Count the rows that were rejected, which are not among them. `steps` are the positions of
+        participants before the rows and behind them. `rejects` are rows for another table: its
+        name, their columns, and they as a JSON array of objects.
         """
     def check(self, options: str, input: Input) -> Doing:  # noqa: A002
         """Try rows, and store none."""
@@ -137,9 +143,12 @@ class Doing:
 
     def wait(
         self, seconds: float
-    ) -> tuple[str | None, str | None, int, list[tuple[str, int]], str | None] | None:
+    ) -> (
+        tuple[str | None, str | None, int, list[tuple[str, int]], str | None, list[str | None]]
+        | None
+    ):
         """Wait for its end, but no longer than so many seconds; None if it is not over.
 
         Return the name and the position of the writer, the rows that were sent, what became of
-        them, and how they were sent.
+        them, how they were sent, and the positions of participants that were opened.
         """

@@ -3,14 +3,15 @@
 `import pgsluice` takes most of its time for asyncio, so that is imported where it is needed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from pgsluice.errors import DataError
 from pgsluice.options import WriterOptions
-from pgsluice.writer import Receipt, Writer
+from pgsluice.result import Receipt
+from pgsluice.writer import Writer
 
 # Seconds after which what is to stop is asked again to.
 _PAUSE = 0.1
@@ -35,6 +36,8 @@ class AsyncWriter:
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
         on_reject: Callable[[Any, DataError], object] | None = None,
+        reject_table: str | None = None,
+        shared: bool = False,
         **options: Unpack[WriterOptions],
     ) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +50,8 @@ class AsyncWriter:
             flush_seconds=flush_seconds,
             durability=durability,
             on_reject=on_reject,
+            reject_table=reject_table,
+            shared=shared,
             **options,
         )
         self._writer: Writer | None = None
@@ -68,10 +73,24 @@ class AsyncWriter:
         """Rows that were written and are not known to be in."""
         return self._opened().rows_waiting
 
-    async def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
+    async def positions(self, participants: Iterable[str]) -> dict[str, Any]:
+        """Open these participants, and no others; return the position of each, or None."""
+        writer = self._opened()
+        return await self._run(lambda: writer.positions(participants))
+
+    async def write(
+        self,
+        batch: Any,
+        *,
+        position: Any = None,
+        positions: Mapping[str, tuple[Any, Any]] | None = None,
+        rejects: Sequence[Mapping[str, Any]] = (),
+    ) -> Receipt | None:
         """Add rows; return what was sent, if there was enough of it."""
         writer = self._opened()
-        return await self._run(lambda: writer.write(batch, position=position))
+        return await self._run(
+            lambda: writer.write(batch, position=position, positions=positions, rejects=rejects)
+        )
 
     async def flush(self) -> Receipt:
         """Send what waits, and return when it is in the table, and durable."""

@@ -1,5 +1,6 @@
 """What is written into a writer: batches of one kind, and what of them waits to be sent."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class Batch:
     @classmethod
     def of(cls, given: Any, keeps_rows: bool = False) -> "Batch":
         """Take what was given. What the caller may change afterwards is copied."""
+        if isinstance(given, cls):
+            return given
         if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             return cls._of_arrow(given)
         is_iterable = isinstance(given, Iterable) and not isinstance(given, Mapping)
@@ -119,11 +122,41 @@ def _size(given: Any) -> int:
     return size if isinstance(size, int) else 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Along:
+    """Positions and rejected rows that go with a batch in its transaction."""
+
+    position: str | None = None
+    """The position behind it, as JSON."""
+    steps: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
+    """The positions of participants before the batch, and behind it."""
+    rejects: Sequence[Mapping[str, Any]] = ()
+    """Rows for the reject table."""
+
+    @classmethod
+    def of(
+        cls,
+        position: Any,
+        positions: Mapping[str, tuple[Any, Any]] | None,
+        rejects: Sequence[Mapping[str, Any]],
+    ) -> "Along":
+        """Take what a caller of `write` says of its batch."""
+        steps = {
+            name: (None if before is None else json.dumps(before), json.dumps(behind))
+            for name, (before, behind) in (positions or {}).items()
+        }
+        said = None if position is None else json.dumps(position)
+        return cls(position=said, steps=steps, rejects=rejects)
+
+    def __bool__(self) -> bool:
+        return self.position is not None or bool(self.steps) or bool(self.rejects)
+
+
 @dataclass(kw_only=True)
 class Waiting:
-    """Batches that wait to be sent, each with the position behind it."""
+    """Batches that wait to be sent, each with what goes along."""
 
-    entries: list[tuple[Batch, str | None]] = field(default_factory=list)
+    entries: list[tuple[Batch, Along]] = field(default_factory=list)
     rows: int = 0
     size: int = 0
     since: float = 0.0
@@ -131,21 +164,35 @@ class Waiting:
     left_out: set[int] = field(default_factory=set)
     """The numbers of the rows that are not sent."""
     rejected: int = 0
-    """How many of these count as rejected."""
+    """How many rows count as rejected: some of these, and those that came as rejected."""
+    steps: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    """The positions of participants before the first batch, and behind the last."""
+    rejects: list[Mapping[str, Any]] = field(default_factory=list)
+    """Rows for the reject table."""
 
     @property
     def position(self) -> str | None:
         """The position behind them, if there is one."""
-        given = (position for _, position in reversed(self.entries) if position is not None)
-        return next(given, None)
+        positions = (along.position for _, along in reversed(self.entries))
+        return next((position for position in positions if position is not None), None)
 
-    def add(self, batch: Batch, position: str | None, now: float) -> None:
-        """Add a batch. One without rows may have a position."""
-        if not batch.rows and position is None:
+    def add(self, batch: Batch, along: Along, now: float) -> None:
+        """Add a batch. One without rows may have positions or rejected rows."""
+        if not batch.rows and not along:
             return
+        for name, (before, _) in along.steps.items():
+            if name in self.steps and self.steps[name][1] != before:
+                raise ValueError(
+                    f"participant {name} is at position {self.steps[name][1]}, not at {before},"
+                    " where the batch begins"
+                )
         if not self:
             self.since = now
-        self.entries.append((batch, position))
+        for name, (before, behind) in along.steps.items():
+            self.steps[name] = (self.steps.get(name, (before, ""))[0], behind)
+        self.rejects.extend(along.rejects)
+        self.rejected += len(along.rejects)
+        self.entries.append((batch, along))
         self.rows += batch.rows
         self.size += batch.size
 
@@ -164,17 +211,26 @@ class Waiting:
         )
         end = next(others, len(self.entries))
         parts = Waiting(), Waiting()
-        for place, (batch, position) in enumerate(self.entries):
-            parts[place >= end].add(batch, position, self.since)
+        for place, (batch, along) in enumerate(self.entries):
+            parts[place >= end].add(batch, along, self.since)
         return parts
 
     def __bool__(self) -> bool:
-        return self.waiting > 0 or self.rejected > 0 or self.position is not None
+        return (
+            self.waiting > 0 or self.rejected > 0 or self.position is not None or bool(self.steps)
+        )
 
     @property
     def waiting(self) -> int:
         """The rows that are to be sent."""
         return self.rows - len(self.left_out)
+
+    def of_rejects(self, table: str | None) -> tuple[str, list[str], str] | None:
+        """Return the rows for the reject table: its name, their columns, and them as JSON."""
+        if table is None or not self.rejects:
+            return None
+        columns = list(dict.fromkeys(name for row in self.rejects for name in row))
+        return table, columns, json.dumps(self.rejects)
 
     def given(self, kind: Kind) -> Input:
         """Return the rows that are to be sent as one input; they are all of this kind."""

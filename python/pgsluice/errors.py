@@ -129,18 +129,18 @@ def raised(failure: BaseException) -> Error:
 def no_such_table(table: str, hint: str | None = None) -> Error:
     """Return the exception for a table that does not exist, or not for other sessions."""
     message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
-    return _of_python("server", message, hint, "42P01")
+    return of_python("server", message, hint, "42P01")
 
 
 def usage_error(message: str, hint: str, detail: str | None = None) -> Error:
     """Return the exception for invalid arguments."""
-    return _of_python("usage", message, hint, detail=detail)
+    return of_python("usage", message, hint, detail=detail)
 
 
-def _of_python(
+def of_python(
     kind: str,
     message: str,
-    hint: str | None,
+    hint: str | None = None,
     sqlstate: str | None = None,
     detail: str | None = None,
 ) -> Error:

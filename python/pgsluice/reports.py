@@ -207,6 +207,8 @@ class LedgerDetails(LedgerEntry):
     receipts: tuple[LedgerReceipt, ...]
     position: Any
     """How far a `Writer` has come, as its program has said it; None for a load."""
+    positions: Mapping[str, Any]
+    """The positions of participants by their names, if several writers share the load."""
 
 
 @dataclass(frozen=True, kw_only=True)

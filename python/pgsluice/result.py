@@ -1,4 +1,4 @@
-"""What a finished load says of itself: the object that `--json` prints, by the same names."""
+"""The results of loads and flushes; of a load, by the names that `--json` prints."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
@@ -20,6 +20,23 @@ class RowCounts:
     skipped: int
     dropped: int
     rejected: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """Rows that were sent, and are in the table, but for those that were rejected."""
+
+    rows: int
+    """Rows that were sent, or rejected; `counts` says how many."""
+    rows_inserted: int
+    """Rows that are new: all, unless a trigger drops some, or some were there already."""
+    counts: RowCounts
+    """What became of the rows."""
+    position: Any
+    """The position behind them, if the writer keeps one."""
+    method: str | None
+    """The statement that sent them: `arrays` or `copy`, or `conflict` or `stage` if some exist
+    already; None if no row was sent."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,9 @@ from pgsluice.errors import DataError, raised
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
 
-# The name and the position of the writer; the rows sent, their counts, and the method.
-Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None]
+# The name and the position of the writer; the rows sent, their counts, and the method; the
+# positions of participants that were opened.
+Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None, list[str | None]]
 
 
 class Session:

@@ -11,37 +11,18 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 from weakref import ReferenceType, WeakSet, ref
 
 from pgsluice._native import Doing
-from pgsluice.batches import Batch, Kind, Waiting, check
+from pgsluice.batches import Along, Batch, Kind, Waiting, check
 from pgsluice.errors import DataError, Error
 from pgsluice.options import PlaceOptions, WriterOptions, spec
-from pgsluice.result import RowCounts
+from pgsluice.result import Receipt, RowCounts
 from pgsluice.session import Outcome, Session
-
-
-@dataclass(frozen=True, kw_only=True)
-class Receipt:
-    """Rows that were sent, and are in the table, but for those that were rejected."""
-
-    rows: int
-    """Rows that were sent, or rejected; `counts` says how many."""
-    rows_inserted: int
-    """Rows that are new: all, unless a trigger drops some, or some were there already."""
-    counts: RowCounts
-    """What became of the rows."""
-    position: Any
-    """The position behind them, if the writer keeps one."""
-    method: str | None
-    """The statement that sent them: `arrays` or `copy`, or `conflict` or `stage` if some exist
-    already; None if no row was sent."""
-
 
 _open: "WeakSet[Writer]" = WeakSet()
 
@@ -68,6 +49,12 @@ class Writer:
     is sent. Without it a row that is refused keeps all others from being sent, and the error has
     its number.
 
+    With `shared` several writers of one `load_id` work side by side. Each opens participants of its
+    own by `positions`, such as the partitions of a topic, and `write` moves these.
+
+    Rows that `on_reject` returns, mappings by column, are stored in `reject_table` in the
+    transaction of the flush.
+
     `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
     flush.
 
@@ -84,6 +71,8 @@ class Writer:
         flush_seconds: float | timedelta | None = 1.0,
         durability: Literal["commit", "flush"] = "commit",
         on_reject: Callable[[Any, DataError], object] | None = None,
+        reject_table: str | None = None,
+        shared: bool = False,
         **options: Unpack[WriterOptions],
     ) -> None:
         if durability not in ("commit", "flush"):
@@ -91,7 +80,7 @@ class Writer:
         if isinstance(flush_seconds, timedelta):
             flush_seconds = flush_seconds.total_seconds()
         self._is_lazy = durability == "flush"
-        self._on_reject = on_reject
+        self._on_reject, self._reject_table = on_reject, reject_table
         self._is_update = options.get("on_conflict") == "update"
         self._limits = (flush_rows, flush_bytes, flush_seconds)
         given = spec("Writer", WriterOptions, options, conninfo, table)
@@ -110,7 +99,7 @@ class Writer:
         self._session = Session()
         self._writer = self._session.writer
         opening = json.dumps(place)
-        outcome = self._session.wait(lambda: self._writer.open(opening, self._is_lazy))
+        outcome = self._session.wait(lambda: self._writer.open(opening, self._is_lazy, shared))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the writer, if it does."""
         _open.add(self)
@@ -134,27 +123,55 @@ class Writer:
         with self._filling:
             return self._waiting.waiting + (self._returned.waiting if self._returned else 0)
 
-    def write(self, batch: Any, *, position: Any = None) -> Receipt | None:
+    def positions(self, participants: Iterable[str]) -> dict[str, Any]:
+        """Open these participants, and no others; return the position of each, or None.
+
+        Of several writers that open a participant the last one moves it: nothing that another one
+        has under way for it is committed from then on. Rows must not wait: `flush` or `discard`
+        them before.
+        """
+        names = sorted(set(participants))
+        with self._sending, self._filling:
+            self._check_open()
+            if self.rows_waiting:
+                raise ValueError("rows wait for participants: flush or discard them first")
+            self._failure = None
+            outcome = self._session.wait(lambda: self._writer.participants(names))
+        given = (None if said is None else json.loads(said) for said in outcome[5])
+        return dict(zip(names, given, strict=True))
+
+    def write(
+        self,
+        batch: Any,
+        *,
+        position: Any = None,
+        positions: Mapping[str, tuple[Any, Any]] | None = None,
+        rejects: Sequence[Mapping[str, Any]] = (),
+    ) -> Receipt | None:
         """Add rows; return what was sent, if there was enough of it.
 
         `batch` is an object with Arrow data in memory, or an iterable of dicts or of tuples: each
         time of the same kind. An iterator is taken to its end first. The names of a batch lead to
         columns; one with other columns than the batch before it may need its own transaction.
-        `position` is any value that JSON has.
+        `position` is any value that JSON has. `positions` has, by participant, the position before
+        the batch and the one behind it. `rejects` are rows for the reject table.
 
         If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
         An error about one of them has its `row`, a number among the rows that wait, and the
         `batch` and `row_of_batch`.
         """
         taken = Batch.of(batch, self._on_reject is not None)
-        said = None if position is None else json.dumps(position)
+        along = Along.of(position, positions, rejects)
         with self._filling:
             self._check()
-            if said is not None and self.load_id is None:
+            is_placed = along.position is not None or bool(along.steps)
+            if is_placed and self.load_id is None:
                 raise ValueError("a position is stored under the writer's load_id: set load_id")
-            self._kind = check(self._kind, taken)
-            self._waiting.add(taken, said, time.monotonic())
-            self._has_position = self._has_position or said is not None
+            if rejects and self._reject_table is None:
+                raise ValueError("rejected rows are stored in the reject table: set reject_table")
+            self._kind = check(self._kind, taken) if taken.rows else self._kind
+            self._waiting.add(taken, along, time.monotonic())
+            self._has_position = self._has_position or is_placed
             is_enough = self._is_enough()
         return self._send_if(self._is_enough) if is_enough else None
 
@@ -289,7 +306,7 @@ class Writer:
                             )
                         self._returned, self._waiting = self._due()
                     going = self._returned
-                _, _, more, sent, method = self._send(going)
+                _, _, more, sent, method, _ = self._send(going)
                 rows += more
                 for name, of_it in sent:
                     counts[name] += of_it
@@ -313,10 +330,12 @@ class Writer:
                 if self._on_reject is None or error.batch is None or error.row is None:
                     raise
                 row = going.batches[error.batch].row(error.row_of_batch or 0)
-                self._on_reject(row, error)
+                kept = self._on_reject(row, error)
                 with self._filling:
                     going.left_out.add(error.row)
                     going.rejected += 1
+                    if self._reject_table is not None and isinstance(kept, Mapping):
+                        going.rejects.append(kept)
 
     def _try(self, going: Waiting) -> None:
         """Have the server take rows, and roll them back."""
@@ -337,14 +356,17 @@ class Writer:
 
         def begin() -> Doing:
             rest = going.given(kind)
-            return self._writer.write(self._reading, rest, going.position, going.rejected)
+            steps = [(name, *step) for name, step in going.steps.items()] or None
+            rejects = going.of_rejects(self._reject_table)
+            return self._writer.write(
+                self._reading, rest, going.position, going.rejected, steps, rejects
+            )
 
         return self._session.wait(begin, sent, failed, going)
 
 
 @atexit.register
 def _warn() -> None:
-    """Say which rows a program has left behind."""
     for writer in list(_open):
         if (rows := writer.rows_waiting) and writer._pid == os.getpid():
             warnings.warn(

@@ -14,7 +14,7 @@ use pgsluice::gather::relay::{Piece, Relay};
 use pgsluice::job::InputOptions;
 use pgsluice::source::Input;
 use pgsluice::testing::failpoint::failpoint;
-use pgsluice::writer::{Durability, Writer};
+use pgsluice::writer::{Along, Durability, Positions, Step, Writer};
 use pgsluice::{Control, Job, Target};
 use tokio_postgres::{CopyInSink, NoTls, SimpleQueryMessage};
 
@@ -22,6 +22,7 @@ use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
     a_writer_that_is_killed_continues_from_its_position,
+    writers_of_participants_that_are_killed_continue_from_them,
     a_relay_that_is_killed_leaves_all_rows_or_none,
 ]);
 
@@ -55,6 +56,25 @@ fn a_writer_that_is_killed_continues_from_its_position(server: Server) {
                 "{at}: {before} rows are no whole calls"
             );
             assert!(run("writes_a_stream", &bench.url, None).success(), "{at}");
+            check_rows(&bench, &at);
+            bench.session.run("TRUNCATE t; DELETE FROM pgsluice.load");
+        }
+    }
+}
+
+fn writers_of_participants_that_are_killed_continue_from_them(server: Server) {
+    let bench = Bench::new(server);
+    bench.session.run(TABLE);
+    for point in POINTS {
+        for count in 1..=3 {
+            let at = format!("{point}:{count}");
+            let killed = run("moves_participants", &bench.url, Some(&at));
+            assert_eq!(killed.signal(), Some(9), "{at}");
+            // The rows that are in, and the positions, are those of the same calls.
+            let positions = "SELECT coalesce(sum(position::int), 0) FROM pgsluice.load \
+                             WHERE participant <> ''";
+            assert_eq!(bench.value(positions), bench.count("t").to_string(), "{at}");
+            assert!(run("moves_participants", &bench.url, None).success(), "{at}");
             check_rows(&bench, &at);
             bench.session.run("TRUNCATE t; DELETE FROM pgsluice.load");
         }
@@ -133,6 +153,40 @@ fn writes_a_stream() {
         let input = rows(behind as usize - call, call);
         let behind = behind.to_string();
         writer.write(&input, Some(&behind), 0, &control).expect("the rows are written");
+    }
+}
+
+/// A program that writes the rows of two participants, from the positions on that are in the ledger: of each call, the
+/// first half of the rows is of one participant, and the second half is of the other.
+#[test]
+#[ignore = "run as a child by writers_of_participants_that_are_killed_continue_from_them"]
+fn moves_participants() {
+    let (_, target) = target();
+    let control = Arc::<Control>::default();
+    let mut job = Job::new("t");
+    job.safety.load_id = Some("stream".to_owned());
+    job.safety.shared = true;
+    let mut writer =
+        Writer::open(job, target, Durability::Commit, &control).expect("the writer opens");
+    let names = ["first", "second"].map(str::to_owned);
+    writer.open_participants(&names, &control).expect("the participants open");
+    let position = |writer: &Writer, name: &str| {
+        writer.position_of(name).map_or(0, |position| position.parse::<usize>().expect("a number"))
+    };
+    let done: usize = names.iter().map(|name| position(&writer, name)).sum();
+    for (call, behind) in CALLS.into_iter().zip(sums()).filter(|(_, it)| *it > done as i64) {
+        let before = names.each_ref().map(|name| position(&writer, name));
+        let behind_both =
+            [(before[0] + call / 2).to_string(), (before[1] + call - call / 2).to_string()];
+        let from = before.map(|position| position.to_string());
+        let steps = [0, 1].map(|place| Step {
+            participant: &names[place],
+            from: writer.position_of(&names[place]).map(|_| from[place].as_str()),
+            to: &behind_both[place],
+        });
+        let along = Along { positions: Positions::Of(&steps), ..Along::default() };
+        let input = rows(behind as usize - call, call);
+        writer.write_with(&input, &along, &control).expect("the rows are written");
     }
 }
 

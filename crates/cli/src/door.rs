@@ -97,13 +97,20 @@ impl RowOptions {
         &self.job.input
     }
 
-    /// Opens a writer, for which only what it says of its table, its ledger and the server matters.
+    /// Opens a writer, for which only what it says of its table, its ledger and the server matters. With `is_shared`
+    /// several writers share the load.
     ///
     /// # Errors
     ///
     /// Those of [`Writer::open`].
-    pub fn writer(&self, durability: Durability, control: &Control) -> Result<Writer> {
+    pub fn writer(
+        &self,
+        durability: Durability,
+        is_shared: bool,
+        control: &Control,
+    ) -> Result<Writer> {
         let mut job = self.job.clone();
+        job.safety.shared = is_shared;
         job.safety.load_id = job.safety.load_id.filter(|_| self.args.is_named());
         let open = |target| Writer::open(job.clone(), target, durability, control);
         self.args.target.with(true, open)

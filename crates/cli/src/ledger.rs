@@ -286,7 +286,7 @@ fn shortened(text: &str, room: usize) -> String {
     }
 }
 
-fn described(Details { entry, terms, counts, receipts, position }: &Details) -> String {
+fn described(Details { entry, terms, counts, receipts, position, positions }: &Details) -> String {
     let LedgerEntry { id, table, state, attempts, begun, ended, rows, sources, participants, run } =
         entry;
     let mut lines = vec![
@@ -303,6 +303,10 @@ fn described(Details { entry, terms, counts, receipts, position }: &Details) -> 
     let participants = participants.map(|number| count(number, "participant", "participants"));
     lines.extend(participants.map(|number| format!("shares   {number}")));
     lines.extend(position.iter().map(|position| format!("position {position}")));
+    lines.extend(positions.iter().map(|(participant, position)| {
+        let position = position.as_ref().map_or("none", |position| position.get());
+        format!("position {position} of {participant}")
+    }));
     if !run.program.is_empty() {
         let Run { user, host, pid, program, since, .. } = run;
         lines.push(format!("run      {program} as {user}, process {pid} on {host}, since {since}"));

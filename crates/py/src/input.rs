@@ -90,6 +90,11 @@ fn of_lines(name: Option<&str>) -> PyResult<Lines> {
 }
 
 impl PyInput {
+    /// Whether it is known to have no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(&self.0.kind, GivenKind::Text(text, _) if text.is_empty())
+    }
+
     /// What is handed over, for another thread.
     pub(crate) fn handed(&self, py: Python<'_>) -> GivenInput {
         let GivenInput { name, kind, raised } = &self.0;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pgsluice::job::InputOptions;
 use pgsluice::source::Input as Source;
 use pgsluice::writer::send_method::SendMethod;
-use pgsluice::writer::{Durability, Receipt, Writer as Rows};
+use pgsluice::writer::{Along, Durability, Positions, Receipt, RejectRows, Step, Writer as Rows};
 use pgsluice::{Control, Error, Inputs, Kind, Result};
 use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
@@ -33,10 +33,12 @@ pub(crate) struct Doing {
     done: OnceLock<Done>,
 }
 
-/// The outcome of an order: the name and the position of the writer behind it, and what was written.
+/// The outcome of an order: the name and the positions of the writer behind it, and what was written.
 struct Done {
     id: Option<String>,
     position: Option<String>,
+    /// The position of each participant that the order opens.
+    positions: Vec<Option<String>>,
     /// The number of the first row of each part of the rows.
     starts: Vec<u64>,
     outcome: Result<Option<Receipt>>,
@@ -53,11 +55,22 @@ struct WriterRest {
     options: String,
     inputs: Inputs,
     starts: Vec<u64>,
+    /// No rows say nothing of how later ones are read.
+    is_empty: bool,
+}
+
+/// Positions and rejects that Python hands over with rows.
+struct GivenAlong {
+    position: Option<String>,
+    steps: Option<Vec<(String, Option<String>, String)>>,
+    rejected: u64,
+    rejects: Option<(String, Vec<String>, String)>,
 }
 
 enum What {
-    Open(String, Durability),
-    Write(WriterRest, Option<String>, u64),
+    Open(String, Durability, bool),
+    Participants(Vec<String>),
+    Write(WriterRest, GivenAlong),
     Check(WriterRest),
     Flush,
     GiveUp,
@@ -76,15 +89,24 @@ impl PyWriter {
         Self { control, orders: Mutex::new(orders) }
     }
 
-    /// Opens it with `options` of a load; each write is durable, unless it `is_lazy`.
-    fn open(&self, options: String, is_lazy: bool) -> PyResult<Doing> {
+    /// Opens it with `options` of a load; each write is durable, unless it `is_lazy`. With `is_shared` several writers
+    /// share the load.
+    #[pyo3(signature = (options, is_lazy, is_shared=false))]
+    fn open(&self, options: String, is_lazy: bool, is_shared: bool) -> PyResult<Doing> {
         let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
-        self.order(What::Open(options, durability))
+        self.order(What::Open(options, durability, is_shared))
+    }
+
+    /// Opens these participants of a load that several writers share, and no others.
+    fn participants(&self, names: Vec<String>) -> PyResult<Doing> {
+        self.order(What::Participants(names))
     }
 
     /// Writes rows in one transaction, with the position behind them, and counts the rows that were rejected. The first
-    /// `options` say how all rows are read.
-    #[pyo3(signature = (options, input, position=None, rejected=0))]
+    /// `options` say how all rows are read. `steps` are the positions of participants: before the rows, and behind them.
+    /// `rejects` describe rejected rows: the table, its columns, and a JSON array of objects.
+    #[pyo3(signature = (options, input, position=None, rejected=0, steps=None, rejects=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn write(
         &self,
         py: Python<'_>,
@@ -92,8 +114,11 @@ impl PyWriter {
         input: &PyInput,
         position: Option<String>,
         rejected: u64,
+        steps: Option<Vec<(String, Option<String>, String)>>,
+        rejects: Option<(String, Vec<String>, String)>,
     ) -> PyResult<Doing> {
-        self.order(What::Write(rest(py, options, input)?, position, rejected))
+        let along = GivenAlong { position, steps, rejected, rejects };
+        self.order(What::Write(rest(py, options, input)?, along))
     }
 
     /// Tries rows, and stores none.
@@ -137,6 +162,7 @@ impl Doing {
     /// Waits for the end, but no longer than so many seconds. None if it is not over; then the name and the position
     /// of the writer, the rows that were sent, what became of them, and how they were sent. A `Failure` has the position
     /// too, and the rows of earlier calls that it is about.
+    /// Behind `participants` there are their positions.
     #[expect(clippy::type_complexity, reason = "Python takes it apart")]
     fn wait(
         &self,
@@ -149,6 +175,7 @@ impl Doing {
             u64,
             Vec<(&'static str, u64)>,
             Option<&'static str>,
+            Vec<Option<String>>,
         )>,
     > {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -159,7 +186,7 @@ impl Doing {
             }
             received.recv_timeout(wait).map(|done| self.done.get_or_init(|| done))
         });
-        let Done { id, position, starts, outcome } = match done {
+        let Done { id, position, positions, starts, outcome } = match done {
             Ok(done) => done,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
@@ -177,7 +204,9 @@ impl Doing {
             SendMethod::Conflict => "conflict",
             SendMethod::Stage => "stage",
         });
-        Ok(Some((id.clone(), position.clone(), counts.read, counts.by_name().to_vec(), method)))
+        let counted = counts.by_name().to_vec();
+        let (id, position, positions) = (id.clone(), position.clone(), positions.clone());
+        Ok(Some((id, position, counts.read, counted, method, positions)))
     }
 }
 
@@ -198,6 +227,10 @@ fn carry_out(
     control: &Arc<Control>,
 ) -> Done {
     let is_last = matches!(what, What::Close);
+    let names = match &what {
+        What::Participants(names) => names.clone(),
+        _ => Vec::new(),
+    };
     let starts = match &what {
         What::Write(rest, ..) | What::Check(rest) => rest.starts.clone(),
         _ => Vec::new(),
@@ -205,10 +238,12 @@ fn carry_out(
     let outcome = attempt(what, rows, read, control);
     let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
     let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
+    let position_of = |name: &String| rows.as_ref()?.position_of(name).map(str::to_owned);
+    let positions = names.iter().map(position_of).collect();
     if is_last {
         *rows = None;
     }
-    Done { id, position, starts, outcome }
+    Done { id, position, positions, starts, outcome }
 }
 
 fn attempt(
@@ -218,14 +253,17 @@ fn attempt(
     control: &Arc<Control>,
 ) -> Result<Option<Receipt>> {
     match what {
-        What::Open(options, durability) => {
+        What::Open(options, durability, is_shared) => {
             let nothing = Source::of_bytes("<data>", Arc::default());
             let load = door::RowOptions::new(&options, Some(nothing.into()))?;
-            *rows = Some(load.writer(durability, control)?);
+            *rows = Some(load.writer(durability, is_shared, control)?);
         }
-        What::Write(rest, position, rejected) => {
+        What::Participants(names) => {
+            rows.as_mut().ok_or_else(closed)?.open_participants(&names, control)?;
+        }
+        What::Write(rest, along) => {
             let writer = rows.as_mut().ok_or_else(closed)?;
-            let write = |input: &_| writer.write(input, position.as_deref(), rejected, control);
+            let write = |input: &_| along.with(|along| writer.write_with(input, along, control));
             return with_input(rest, read, write).map(Some);
         }
         What::Check(rest) => {
@@ -241,29 +279,56 @@ fn attempt(
 
 /// Does `work` with rows, which are read as the first ones were.
 fn with_input<T>(
-    WriterRest { options, inputs, .. }: WriterRest,
+    WriterRest { options, inputs, is_empty, .. }: WriterRest,
     read: &mut Option<InputOptions>,
     work: impl FnOnce(&InputOptions) -> Result<T>,
 ) -> Result<T> {
     let mut input = match read.take() {
-        Some(mut input) => {
+        Some(mut input) if !is_empty => {
             input.files = inputs;
             input
         }
-        None => door::RowOptions::new(&options, Some(inputs))?.input().clone(),
+        before => {
+            *read = before;
+            door::RowOptions::new(&options, Some(inputs))?.input().clone()
+        }
     };
     let done = work(&input);
+    if is_empty {
+        return done;
+    }
     // The batches are Python's.
     input.files = Inputs::default();
     *read = Some(input);
     done
 }
 
+impl GivenAlong {
+    /// Does `work` with it as the writer takes it.
+    fn with<T>(&self, work: impl FnOnce(&Along<'_>) -> T) -> T {
+        let Self { position, steps, rejected, rejects } = self;
+        let step = |(participant, from, to): &'_ (String, Option<String>, String)| Step {
+            participant,
+            from: from.as_deref(),
+            to,
+        };
+        let steps: Option<Vec<Step<'_>>> =
+            steps.as_ref().map(|steps| steps.iter().map(step).collect());
+        let positions = match &steps {
+            Some(steps) => Positions::Of(steps),
+            None => Positions::from(position.as_deref()),
+        };
+        let rejects = rejects.as_ref();
+        let rejects = rejects.map(|(table, columns, rows)| RejectRows { table, columns, rows });
+        work(&Along { positions, rejected: *rejected, rejects })
+    }
+}
+
 fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<WriterRest> {
     let handed = input.handed(py);
     let raised = handed.raised.clone();
     let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;
-    Ok(WriterRest { options, inputs, starts })
+    Ok(WriterRest { options, inputs, starts, is_empty: input.is_empty() })
 }
 
 fn closed() -> Error {

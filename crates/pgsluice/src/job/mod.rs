@@ -216,6 +216,8 @@ pub struct SafetyOptions {
     pub once: bool,
     /// End the sessions of another run of the load, instead of leaving it alone.
     pub end_other: bool,
+    /// Whether several writers share the load, each with participants of its own.
+    pub shared: bool,
 }
 
 impl Default for SafetyOptions {
@@ -233,6 +235,7 @@ impl Default for SafetyOptions {
             ledger: Some(DEFAULT_LEDGER.to_owned()),
             once: false,
             end_other: false,
+            shared: false,
         }
     }
 }

@@ -85,6 +85,8 @@ pub struct Details {
     pub receipts: Vec<OfTable>,
     /// How far a writer has come, as its program has said it: JSON, or else a string.
     pub position: Option<Box<RawValue>>,
+    /// The positions of participants, if several writers share the load; null for one that has none yet.
+    pub positions: BTreeMap<String, Option<Box<RawValue>>>,
 }
 
 /// The receipts of one table.
@@ -157,7 +159,17 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let lives = session.lives().await?;
     let terms: BTreeMap<String, String> = parse(row.get(9))?;
     let entry = session.entry(row, &lives)?;
+    let participants = match terms.contains_key("shared") {
+        true => named.participants(client).await?,
+        false => Vec::new(),
+    };
     let counts = match named.find(client).await? {
+        Some(_) if !participants.is_empty() => {
+            participants.iter().fold(RowCounts::default(), |mut sum, (_, at)| {
+                sum.add(at.counts);
+                sum
+            })
+        }
         // A writer has its rows in no receipts.
         Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.counts,
         _ => receipts.values().fold(RowCounts::default(), |mut sum, of_table| {
@@ -170,6 +182,10 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         counts,
         terms,
         position: row.get::<_, Option<&str>>(11).and_then(position),
+        positions: participants
+            .into_iter()
+            .map(|(name, at)| (name, at.position.as_deref().and_then(position)))
+            .collect(),
         receipts: receipts.into_values().collect(),
     })
 }

@@ -48,6 +48,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         ledger: _,
         once: _,
         end_other: _,
+        shared: _,
     } = safety;
     let mut terms = BTreeMap::from([
         ("rules", RULES.to_string()),
@@ -68,9 +69,11 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
 }
 
 /// Returns the terms of a writer, as JSON. Each of its batches is read by the options that came with it.
-pub(crate) fn of_writer(changes: &ChangeOptions) -> Result<String> {
+pub(crate) fn of_writer(changes: &ChangeOptions, is_shared: bool) -> Result<String> {
     let writer = ("writer", "true".to_owned());
-    json(&changes.terms().into_iter().chain([writer]).collect::<BTreeMap<_, _>>())
+    let shared = is_shared.then(|| ("shared", "true".to_owned()));
+    let terms = changes.terms().into_iter().chain([writer]).chain(shared);
+    json(&terms.collect::<BTreeMap<_, _>>())
 }
 
 fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'static str, String)> {

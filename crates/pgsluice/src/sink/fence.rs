@@ -41,13 +41,15 @@ impl Fence<'_> {
         }
     }
 
-    /// Moves the positions; `false` if another attempt of a participant has moved one.
-    pub(super) async fn advance(&self, client: &Client) -> Result<bool, PgError> {
-        let Self::Positions(advances) = self else { return Ok(true) };
+    /// Moves the positions. Returns the first participant that another attempt has taken over, if any.
+    pub(super) async fn advance(&self, client: &Client) -> Result<Option<&Participant>, PgError> {
+        let Self::Positions(advances) = self else { return Ok(None) };
         let advancing = advances.iter().map(|Advance { participant, from, to, rows }| {
             participant.advance(client, from, rows.cast_signed(), *to)
         });
-        Ok(try_join_all(advancing).await?.into_iter().all(|is_current| is_current))
+        let are_current = try_join_all(advancing).await?;
+        let overtaken = advances.iter().zip(are_current).find(|(_, is_current)| !is_current);
+        Ok(overtaken.map(|(advance, _)| advance.participant))
     }
 
     /// Returns the error for a transaction in another session, by the answers to [`Self::sql`].
@@ -70,15 +72,13 @@ impl Fence<'_> {
         }
     }
 
-    /// Returns the error for a transaction that the fence has refused.
-    pub(super) async fn explain(&self, client: &Client) -> Error {
-        match self {
-            Self::Run(ledger) => ledger.lost_attempt(client).await,
-            Self::Positions(advances) => {
-                let overtaken = advances.first().map(|advance| advance.participant.overtaken());
-                overtaken.unwrap_or_else(Error::lost)
-            }
-            Self::Open | Self::Session => Error::lost(),
+    /// Returns the error for a transaction that the fence has refused, if need be because of the participant
+    /// `overtaken`.
+    pub(super) async fn explain(&self, client: &Client, overtaken: Option<&Participant>) -> Error {
+        match (self, overtaken) {
+            (_, Some(participant)) => participant.overtaken(),
+            (Self::Run(ledger), None) => ledger.lost_attempt(client).await,
+            (Self::Open | Self::Session | Self::Positions(_), None) => Error::lost(),
         }
     }
 }

@@ -82,6 +82,7 @@ pub(crate) fn apply<'p>(
         newer: changes.newer_column.as_deref(),
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
         exact: &changes.exact,
+        sorts_keys: changes.sorts_keys,
         how,
     }
 }

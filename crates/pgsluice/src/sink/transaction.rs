@@ -130,21 +130,21 @@ impl<'t> Transaction<'t> {
         let client = &link.client;
         let begin = format!("{}; {}", self.begin, fence.sql(link));
         let beginning = client.simple_query(&begin);
-        let (answers, is_current, acted) = join3(beginning, fence.advance(client), action).await;
+        let (answers, overtaken, acted) = join3(beginning, fence.advance(client), action).await;
         let answers = answers.map_err(Failure::Begin)?;
         if let Err(error) = fence.check_session(link, &answers) {
             drop(acted);
             let _ = client.batch_execute(sql::ROLLBACK).await;
             return Err(Failure::Ledger(error));
         }
-        let is_current = is_current.map_err(Failure::Begin)?;
+        let overtaken = overtaken.map_err(Failure::Begin)?;
         let acted = acted?;
-        if is_current && fence.is_held(&answers) {
+        if overtaken.is_none() && fence.is_held(&answers) {
             return Ok(acted);
         }
         // A COPY that has begun ends before the next query.
         drop(acted);
-        Err(Failure::Ledger(fence.explain(client).await))
+        Err(Failure::Ledger(fence.explain(client, overtaken).await))
     }
 
     /// Sends the rows of a part. Its COPY stays open until [`Self::store`], [`Self::end`] or [`Self::commit`].

@@ -30,7 +30,9 @@ impl Planned {
     /// Whether rows are expected to meet others.
     pub(super) fn expects_others(&self) -> bool {
         let changes = self.plan.changes.as_ref();
-        changes.is_some_and(|it| self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves())
+        changes.is_some_and(|it| {
+            self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves() || it.sorts_keys
+        })
     }
 
     /// Chooses the statement for the rows of a flush.

@@ -1,7 +1,13 @@
-//! What the ledger keeps of a writer: its position, and the count by which a COMMIT without an answer is found out.
+//! State of a writer in the ledger: its positions, and the counts by which a COMMIT without an answer is found out.
+//!
+//! A writer that has its load for itself has one position, under the participant without a name. If several share a load,
+//! each has the positions of the participants that it has opened.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_postgres::{Client, Error as PgError};
 
+use super::along::{Positions, Step};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::ChangeOptions;
@@ -12,6 +18,9 @@ use crate::ledger::terms::of_writer;
 use crate::row_counts::RowCounts;
 use crate::sink::fence::Advance;
 
+/// The name of the participant that is the load as a whole.
+const WHOLE: &str = "";
+
 /// A writer that the ledger knows.
 #[derive(Debug)]
 pub(super) struct KeptPosition {
@@ -19,20 +28,42 @@ pub(super) struct KeptPosition {
     run: String,
     /// The terms that its options set, as JSON.
     terms: String,
-    /// How far it has come, once it is open.
-    at: Option<WriterPosition>,
+    is_shared: bool,
+    /// The participants that it has opened, by their names.
+    open: BTreeMap<String, OpenParticipant>,
 }
 
-/// What keeps rows that are sent, if anything does, and the position behind them.
-pub(super) type Keeping<'k> = Option<(&'k KeptPosition, Option<&'k str>)>;
+/// A participant that a writer moves.
+#[derive(Debug)]
+struct OpenParticipant {
+    named: Participant,
+    at: WriterPosition,
+}
+
+/// The position of each participant in the ledger, by its name.
+pub(super) type Found = BTreeMap<String, WriterPosition>;
+
+/// The writer in the ledger, if it has one, and the positions behind rows that are sent.
+pub(super) type Keeping<'k> = Option<(&'k KeptPosition, Positions<'k>)>;
 
 impl KeptPosition {
     /// The writer `id` in the ledger of `schema`, which is not open.
-    pub(super) fn new(schema: &str, id: &str, changes: &ChangeOptions) -> Result<Self> {
+    pub(super) fn new(
+        schema: &str,
+        id: &str,
+        changes: &ChangeOptions,
+        is_shared: bool,
+    ) -> Result<Self> {
         let run = serde_json::to_string(&Run::new());
         let run = run.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        let (named, terms) = (Participant::new(&Schema::new(schema), id), of_writer(changes)?);
-        Ok(Self { named, run, terms, at: None })
+        let named = Participant::new(&Schema::new(schema), id);
+        Ok(Self {
+            named,
+            run,
+            terms: of_writer(changes, is_shared)?,
+            is_shared,
+            open: BTreeMap::new(),
+        })
     }
 
     /// The name of it.
@@ -40,10 +71,46 @@ impl KeptPosition {
         &self.named.id
     }
 
+    /// Whether other writers may work at the same load.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// Opens it, or opens it again; returns how far it has come by the ledger.
-    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<WriterPosition> {
-        let attempt = self.at.as_ref().map(|at| at.attempt);
-        self.named.open_writer(client, table, &self.run, &self.terms, attempt).await
+    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Found> {
+        let Self { named, run, terms, is_shared, open } = self;
+        let attempt = |name: &str| open.get(name).map(|open| open.at.attempt);
+        let of_load = named.open_writer(client, table, run, terms, attempt(WHOLE)).await?;
+        if !is_shared {
+            return Ok(BTreeMap::from([(WHOLE.to_owned(), of_load)]));
+        }
+        let names = open.keys().map(|name| (&**name, attempt(name)));
+        let found = named.open_participants(client, table, run, terms, names).await?;
+        Ok(open.keys().cloned().zip(found).collect())
+    }
+
+    /// Opens the participants of these names, and no others: nothing that was begun for them before is committed from
+    /// then on.
+    pub(super) async fn open_participants(
+        &mut self,
+        client: &mut Client,
+        table: &str,
+        names: &[String],
+    ) -> Result<()> {
+        let names: BTreeSet<&str> = names.iter().map(|name| &**name).collect();
+        let Self { named, run, terms, .. } = self;
+        let opening = names.iter().map(|name| (*name, None));
+        let found = named.open_participants(client, table, run, terms, opening).await?;
+        let entry = |(name, at): (&str, WriterPosition)| {
+            (name.to_owned(), OpenParticipant { named: named.participant(name), at })
+        };
+        self.open = names.into_iter().zip(found).map(entry).collect();
+        Ok(())
+    }
+
+    /// Forgets the participants that it has opened.
+    pub(super) fn forget_participants(&mut self) {
+        self.open.clear();
     }
 
     /// Goes on from `found`; returns what became of the rows that were committed since it was open before.
@@ -51,43 +118,136 @@ impl KeptPosition {
     /// # Errors
     ///
     /// Returns the rows that the server lost since.
-    pub(super) fn take_up(&mut self, found: WriterPosition) -> Result<RowCounts, u64> {
-        let before = self.at.as_ref().map_or(found.counts, |at| at.counts);
-        let since = found.counts.since(&before);
-        self.at = Some(found);
+    pub(super) fn take_up(&mut self, found: Found) -> Result<RowCounts, u64> {
+        let sum = |counts: &mut dyn Iterator<Item = RowCounts>| {
+            counts.fold(RowCounts::default(), |mut sum, counts| {
+                sum.add(counts);
+                sum
+            })
+        };
+        let now = sum(&mut found.values().map(|at| at.counts));
+        let before = found.iter().map(|(name, at)| match self.open.get(name) {
+            Some(open) => open.at.counts,
+            None => at.counts,
+        });
+        let since = now.since(&sum(&mut before.into_iter()));
+        let Self { named, open, .. } = self;
+        let entry = |(name, at): (String, WriterPosition)| {
+            let participant = named.participant(&name);
+            (name, OpenParticipant { named: participant, at })
+        };
+        *open = found.into_iter().map(entry).collect();
         since
     }
 
     /// What the program has said of the last rows that are in.
     pub(super) fn position(&self) -> Option<&str> {
-        self.at.as_ref()?.position.as_deref()
+        self.position_of(WHOLE)
     }
 
-    fn at(&self) -> WriterPosition {
-        self.at.clone().unwrap_or_default()
+    /// The position of a participant, if it is open and has one.
+    pub(super) fn position_of(&self, name: &str) -> Option<&str> {
+        self.open.get(name)?.at.position.as_deref()
     }
 
-    /// Returns the move from its position to the one behind `rows` more.
-    pub(super) fn advance<'a>(&'a self, rows: u64, to: Option<&'a str>) -> Advance<'a> {
-        Advance { participant: &self.named, from: self.at(), to, rows }
+    /// Whether a participant has a position.
+    pub(super) fn has_position(&self) -> bool {
+        self.open.values().any(|open| open.at.position.is_some())
+    }
+
+    /// Refuses positions that do not continue those which it has.
+    pub(super) fn check(&self, positions: Positions<'_>) -> Result<()> {
+        let refuse = |message: String| Err(Error::new(Kind::Usage, message));
+        let steps = match positions {
+            Positions::Unchanged | Positions::Last(_) | Positions::Of([]) if self.is_shared => {
+                return refuse(
+                    "a Writer that shares its load needs positions of participants".into(),
+                );
+            }
+            Positions::Unchanged | Positions::Last(_) => return Ok(()),
+            Positions::Of(_) if !self.is_shared => {
+                return refuse("only a Writer that shares its load has participants".to_owned());
+            }
+            Positions::Of(steps) => steps,
+        };
+        for Step { participant, from, .. } in steps {
+            let Some(open) = self.open.get(*participant) else {
+                return refuse(format!("participant {participant} is not open in this Writer"));
+            };
+            if open.at.position.as_deref() != *from {
+                let [is, said] = [open.at.position.as_deref(), *from]
+                    .map(|position| position.unwrap_or("none").to_owned());
+                let message = format!(
+                    "participant {participant} is at position {is}, not at {said}, where the rows begin"
+                );
+                return refuse(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the moves from its positions to those behind `rows` more. All writers make them in one order. The rows
+    /// count for the first participant.
+    pub(super) fn advance<'a>(&'a self, rows: u64, positions: Positions<'a>) -> Vec<Advance<'a>> {
+        let moves = self.moved(positions).into_iter().enumerate();
+        let moves = moves.map(|(number, (open, to))| Advance {
+            participant: &open.named,
+            from: open.at.clone(),
+            to,
+            rows: if number == 0 { rows } else { 0 },
+        });
+        moves.collect()
+    }
+
+    /// The participants that `positions` move, by their names, each with the position behind it.
+    fn moved<'a>(
+        &'a self,
+        positions: Positions<'a>,
+    ) -> Vec<(&'a OpenParticipant, Option<&'a str>)> {
+        let steps: BTreeMap<&str, Option<&str>> = match positions {
+            Positions::Unchanged => BTreeMap::from([(WHOLE, None)]),
+            Positions::Last(position) => BTreeMap::from([(WHOLE, Some(position))]),
+            Positions::Of(steps) => {
+                steps.iter().map(|step| (step.participant, Some(step.to))).collect()
+            }
+        };
+        steps.into_iter().filter_map(|(name, to)| Some((self.open.get(name)?, to))).collect()
     }
 
     /// Records what became of them.
-    pub(super) async fn settle(&self, client: &Client, counts: &RowCounts) -> Result<(), PgError> {
-        self.named.settle(client, self.at().attempt, counts).await
+    pub(super) async fn settle(
+        &self,
+        client: &Client,
+        counts: &RowCounts,
+        positions: Positions<'_>,
+    ) -> Result<(), PgError> {
+        match self.moved(positions).first() {
+            Some((open, _)) => open.named.settle(client, open.at.attempt, counts).await,
+            None => Ok(()),
+        }
     }
 
     /// The rows are committed.
-    pub(super) fn advanced(&mut self, counts: RowCounts, position: Option<&str>) {
-        if let Some(at) = &mut self.at {
-            at.counts.add(counts);
-            at.position = position.map(str::to_owned).or_else(|| at.position.take());
+    pub(super) fn advanced(&mut self, counts: RowCounts, positions: Positions<'_>) {
+        let moved = self.moved(positions).into_iter();
+        let moved: Vec<(String, Option<String>)> = moved
+            .map(|(open, to)| (open.named.participant.clone(), to.map(str::to_owned)))
+            .collect();
+        for (number, (name, to)) in moved.into_iter().enumerate() {
+            let Some(OpenParticipant { at, .. }) = self.open.get_mut(&name) else { continue };
+            if number == 0 {
+                at.counts.add(counts);
+            }
+            at.position = to.or_else(|| at.position.take());
         }
     }
 
     /// Marks it as closed.
     pub(super) async fn close(&self, client: &Client) -> Result<()> {
-        self.named.close_writer(client, self.at().attempt).await
+        for OpenParticipant { named, at } in self.open.values() {
+            named.close_writer(client, at.attempt).await?;
+        }
+        if self.is_shared { self.named.close_shared(client).await } else { Ok(()) }
     }
 
     /// The error for one that another has taken over.

@@ -13,6 +13,7 @@
 //! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that it has them
 //!    all, or its first call fails (`reach`).
 
+mod along;
 mod blame;
 mod changing;
 mod choose;
@@ -21,12 +22,14 @@ mod gathered;
 mod kept;
 mod named;
 mod parameters;
+mod participants;
 mod reach;
 mod receipt;
 mod refused;
 pub mod send_method;
 mod session;
 mod sql;
+mod steps;
 mod trouble;
 
 use std::sync::Arc;
@@ -34,11 +37,11 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-use self::gathered::Gathered;
-use self::kept::{Keeping, KeptPosition};
+pub use self::along::{Along, Positions, RejectRows, Step};
+use self::kept::KeptPosition;
 pub use self::receipt::{Durability, Receipt};
-use self::send_method::SendMethod;
-use self::session::{Planned, Session};
+use self::session::Session;
+use self::steps::{gather, store};
 use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
 use crate::control::Control;
 use crate::counts::summary::fresh_id;
@@ -47,11 +50,9 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::{InputOptions, Job};
-use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::attentive;
 use crate::row_counts::RowCounts;
-use crate::sink::channel::Channel;
 use crate::testing::failpoint::failpoint;
 use crate::writer::sql::incarnation::Incarnation;
 
@@ -116,10 +117,13 @@ impl Writer {
         control: &Control,
     ) -> Result<Self> {
         job.check_settings()?;
+        participants::check_shared(&job, durability)?;
         let waits = !target.patience().is_zero();
         let id = job.safety.load_id.clone().or_else(|| waits.then(fresh_id));
         let kept = match (id, &job.safety.ledger) {
-            (Some(id), Some(schema)) => Some(KeptPosition::new(schema, &id, &job.changes)?),
+            (Some(id), Some(schema)) => {
+                Some(KeptPosition::new(schema, &id, &job.changes, job.safety.shared)?)
+            }
             _ => None,
         };
         let mut writer = Self {
@@ -170,15 +174,35 @@ impl Writer {
         rejected: u64,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
-        if position.is_some() && self.kept.is_none() {
-            let message = "only a Writer with a name can keep a position";
-            return Err(Error::new(Kind::Usage, message)
-                .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
+        let along = Along { positions: position.into(), rejected, rejects: None };
+        self.write_with(input, &along, control)
+    }
+
+    /// Writes all rows of `input` in one transaction, with all that goes `along` with them; otherwise as
+    /// [`Self::write`].
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Self::write`], and if another writer has opened one of the participants since.
+    pub fn write_with(
+        &mut self,
+        input: &InputOptions,
+        along: &Along<'_>,
+        control: &Arc<Control>,
+    ) -> Result<Receipt> {
+        match (along.positions, &self.kept) {
+            (Positions::Unchanged, None) => {}
+            (positions, Some(kept)) => kept.check(positions)?,
+            (Positions::Last(_) | Positions::Of(_), None) => {
+                let message = "only a Writer with a name can keep a position";
+                return Err(Error::new(Kind::Usage, message)
+                    .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
+            }
         }
         // What was to stop something else stops nothing here.
         control.end();
         control.begin();
-        let receipt = self.write_patiently(input, (position, rejected), control)?;
+        let receipt = self.write_patiently(input, along, control)?;
         if self.is_lazy() {
             self.unflushed += receipt.counts.read;
         }
@@ -219,7 +243,7 @@ impl Writer {
     fn write_patiently(
         &mut self,
         input: &InputOptions,
-        behind: Behind<'_>,
+        along: &Along<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         let began = Instant::now();
@@ -227,7 +251,7 @@ impl Writer {
         let mut changes = 0;
         loop {
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
-            let error = match self.try_write(input, behind, control) {
+            let error = match self.try_write(input, along, control) {
                 Ok(receipt) => return Ok(receipt),
                 Err(Trouble::Changed(_)) if changes < MOST_CHANGES => {
                     changes += 1;
@@ -254,15 +278,7 @@ impl Writer {
                 self.session = None;
             }
             let error = control.stop.failure().unwrap_or(error);
-            let patience = match policy::of_error(&error) {
-                _ if control.stop.is_stopped() => Duration::ZERO,
-                Policy::Retry => self.target.patience().max(LEAST_PATIENCE),
-                // The ledger says whether the rows are in.
-                _ if self.unsure.is_some() => self.target.patience().max(LEAST_PATIENCE),
-                Policy::Wait => self.target.patience(),
-                Policy::Reject | Policy::Stop => Duration::ZERO,
-            };
-            let left = patience.saturating_sub(began.elapsed());
+            let left = self.patience(&error, control).saturating_sub(began.elapsed());
             if left.is_zero() {
                 return Err(match self.unsure {
                     Some(rows) => doubtful(error, rows),
@@ -273,11 +289,23 @@ impl Writer {
         }
     }
 
+    /// Returns how long a call that has failed with `error` is tried again.
+    fn patience(&self, error: &Error, control: &Control) -> Duration {
+        match policy::of_error(error) {
+            _ if control.stop.is_stopped() => Duration::ZERO,
+            Policy::Retry => self.target.patience().max(LEAST_PATIENCE),
+            // The ledger says whether the rows are in.
+            _ if self.unsure.is_some() => self.target.patience().max(LEAST_PATIENCE),
+            Policy::Wait => self.target.patience(),
+            Policy::Reject | Policy::Stop => Duration::ZERO,
+        }
+    }
+
     /// Writes the rows, unless they are in. What fails leaves no session, or one that is as new.
     fn try_write(
         &mut self,
         input: &InputOptions,
-        (position, rejected): Behind<'_>,
+        along: &Along<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
         self.reach(control)?;
@@ -287,23 +315,23 @@ impl Writer {
         let Self { job, target, kept, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
         let mut gathered = gather(job, target, session, input, runtime, control)?;
-        gathered.rejected = rejected;
+        gathered.rejected = along.rejected;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost().into());
         };
-        if gathered.rows() == 0 && position.is_none() {
+        if gathered.rows() == 0 && !along.is_any() {
             return Ok(Receipt { counts: RowCounts::default(), method: None });
         }
         let method = planned.choose(&gathered);
-        let keeping = kept.as_ref().map(|kept| (kept, position));
+        let keeping = kept.as_ref().map(|kept| (kept, along.positions));
         let channel = planned.channel(link, control);
-        let storing = store(planned, channel, &gathered, method, keeping);
+        let storing = store(planned, channel, &gathered, method, keeping, along.rejects);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((counts, gone))) => {
                 failpoint("payload::committed");
                 planned.gathering.give_back(gathered);
-                kept.iter_mut().for_each(|kept| kept.advanced(counts, position));
+                kept.iter_mut().for_each(|kept| kept.advanced(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // A row that is refused says nothing against the plan.
@@ -326,65 +354,6 @@ impl Writer {
             None => {
                 self.session = None;
                 Err(Trouble::InDoubt(Error::interrupted(), gathered.rows()))
-            }
-        }
-    }
-}
-
-/// The position behind rows, and how many more were rejected.
-type Behind<'p> = (Option<&'p str>, u64);
-
-/// Gathers the rows of `input`. The first call checks the job and makes a plan, which is replaced when the names of the
-/// rows lead to other columns.
-fn gather(
-    job: &Job,
-    target: &Target,
-    session: &mut Session,
-    input: &InputOptions,
-    runtime: &Runtime,
-    control: &Arc<Control>,
-) -> Result<Gathered> {
-    let Session { link, planned, .. } = session;
-    let job = Job { input: input.clone(), ..job.clone() };
-    if planned.is_none() {
-        job.check()?;
-    }
-    let opened = job.opened(target, control)?;
-    let planned = match planned {
-        Some(planned) if planned.named.are_those_of(&opened) => planned,
-        other => {
-            let Link { client, canceller, .. } = link;
-            let planning = canceller.unless_stopped(control, Planned::new(&opened, client));
-            let mut planned = runtime.block_on(planning)?;
-            planned.named.add(other.take().map(|before| before.named));
-            other.insert(planned)
-        }
-    };
-    planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
-}
-
-/// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and
-/// the method that succeeded.
-async fn store(
-    planned: &Planned,
-    channel: Channel<'_>,
-    gathered: &Gathered,
-    method: SendMethod,
-    kept: Keeping<'_>,
-) -> Result<(RowCounts, SendMethod), Trouble> {
-    let (mut method, mut tried) = (method, 0);
-    let updated_first = planned.updates_first.get();
-    loop {
-        let refused = match planned.store(channel, gathered, method, kept).await {
-            Ok(counts) => return Ok((counts, method)),
-            Err(refused) => refused,
-        };
-        match planned.next_method(method, &refused, tried) {
-            Some(next) => (method, tried) = (next, tried + 1),
-            None => {
-                // An update has not helped.
-                planned.updates_first.set(updated_first);
-                return Err(refused);
             }
         }
     }

@@ -8,7 +8,7 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use super::kept::KeptPosition;
+use super::kept::{Found, KeptPosition};
 use super::session::Session;
 use super::trouble::{Trouble, came_through, lost, perhaps_lost};
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
@@ -17,7 +17,6 @@ use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Left, Result};
-use crate::ledger::sql::positions::WriterPosition;
 use crate::pg::connect::Link;
 use crate::row_counts::RowCounts;
 use crate::writer::sql::incarnation::Incarnation;
@@ -78,9 +77,9 @@ impl Writer {
     }
 
     /// Goes on from where the ledger says that the writer is, unless it has lost rows.
-    fn take_up(&mut self, found: WriterPosition) -> Result<(), Trouble> {
+    fn take_up(&mut self, found: Found) -> Result<(), Trouble> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
-        let had_position = kept.position().is_some();
+        let had_position = kept.has_position();
         match kept.take_up(found) {
             Ok(since) => {
                 self.found.add(since);
@@ -110,7 +109,7 @@ impl Writer {
 
     /// Returns what became of the rows of a COMMIT without an answer, if they are in.
     pub(super) fn settle_doubt(&mut self) -> Result<Option<RowCounts>, Trouble> {
-        let (found, has_position) = (take(&mut self.found), self.position().is_some());
+        let (found, has_position) = (take(&mut self.found), self.has_position());
         match (self.unsure.take(), take(&mut self.gave_up)) {
             _ if found.read == 0 => Ok(None),
             (Some(rows), _) if found.read == rows => Ok(Some(found)),
@@ -207,6 +206,10 @@ impl Writer {
             self.runtime.block_on(kept.close(&session.link.client))?;
         }
         self.flush(control)
+    }
+
+    fn has_position(&self) -> bool {
+        self.kept.as_ref().is_some_and(KeptPosition::has_position)
     }
 
     pub(super) fn overtaken(&self) -> Error {

@@ -34,6 +34,7 @@ use crate::sink::transaction::{Commit, Transaction, begin};
 use crate::testing::failpoint::failpoint;
 use crate::writer::sql::incarnation::Incarnation;
 use crate::writer::sql::insert::Inserts;
+use crate::writer::sql::rejected::RejectInsert;
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.
@@ -127,17 +128,18 @@ impl Planned {
         gathered: &Gathered,
         method: SendMethod,
         kept: Keeping<'_>,
+        rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
         let client = &channel.link.client;
-        if let (SendMethod::Arrays, None, [payload], Some(statement)) =
-            (method, kept, &gathered.payloads[..], &self.inserts.plain)
+        if let (SendMethod::Arrays, None, None, [payload], Some(statement)) =
+            (method, kept, rejects, &gathered.payloads[..], &self.inserts.plain)
         {
             // A statement by itself is a transaction.
             let inserted = self.insert(client, statement, payload).await;
             let inserted = inserted.map_err(|error| in_doubt(error, gathered.rows()))?;
             return Ok(gathered.counts(inserted));
         }
-        let stored = self.store_together(channel, gathered, method, kept).await;
+        let stored = self.store_together(channel, gathered, method, kept, rejects).await;
         if stored.is_err() {
             // If the connection is lost, the server does it.
             let _ = client.batch_execute(sql::ROLLBACK).await;
@@ -151,6 +153,7 @@ impl Planned {
         gathered: &Gathered,
         method: SendMethod,
         kept: Keeping<'_>,
+        rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
         let mut transaction = self.transaction(channel, gathered, method, kept);
         let sent = self.send(&mut transaction, gathered, method).await?;
@@ -163,20 +166,28 @@ impl Planned {
         let counts = match (sent, method) {
             (Some(counts), _) => counts,
             // What comes of the rows need not be known before they are committed.
-            (None, SendMethod::Copy) if kept.is_none() => {
+            (None, SendMethod::Copy) if kept.is_none() && rejects.is_none() => {
                 let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
                 return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
             }
             (None, _) => self.count(gathered, method, transaction.end().await.map_err(failed)?)?,
         };
+        let client = &channel.link.client;
         let settling = async {
             match kept {
-                Some((kept, _)) => {
-                    kept.settle(&channel.link.client, &counts).await.map_err(Failure::Receipts)
-                }
+                Some((kept, positions)) => kept.settle(client, &counts, positions).await,
                 None => Ok(()),
             }
         };
+        let rejecting = async {
+            match rejects {
+                Some(rejects) => rejects.execute(client).await,
+                None => Ok(()),
+            }
+        };
+        // Both are sent before COMMIT.
+        let settling =
+            async { try_join(settling, rejecting).await.map(|_| ()).map_err(Failure::Receipts) };
         transaction.commit(0, settling).await.map_err(doubtful)?;
         Ok(counts)
     }
@@ -198,8 +209,8 @@ impl Planned {
                 nodes.map(|(node, _)| (node, Wire::Binary)).collect()
             }
         };
-        let fence = kept.map_or(Fence::Open, |(kept, position)| {
-            Fence::Positions(vec![kept.advance(gathered.rows(), position)])
+        let fence = kept.map_or(Fence::Open, |(kept, positions)| {
+            Fence::Positions(kept.advance(gathered.rows(), positions))
         });
         let begin = begin(&self.plan, Commit::Caller, into.into_iter());
         Transaction::new(channel, Commit::Caller, begin, fence)

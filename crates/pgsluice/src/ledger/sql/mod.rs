@@ -289,8 +289,12 @@ WHERE load {eq} $1 AND participant {eq} {participant}";
 /// and the name of a table, `$4` the least age; NULL for any.
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
-       l.rows_inserted {plus} COALESCE(l.rows_updated, 0)
-           {plus} COALESCE(l.rows_deleted, 0), COALESCE(r.rows, s.rows, 0)::pg_catalog.int8,
+       CASE WHEN (l.terms OPERATOR(pg_catalog.->) 'shared') IS NULL
+            THEN l.rows_inserted {plus} COALESCE(l.rows_updated, 0) {plus} COALESCE(l.rows_deleted, 0)
+            ELSE (SELECT pg_catalog.sum(p.rows_inserted {plus} COALESCE(p.rows_updated, 0)
+                                        {plus} COALESCE(p.rows_deleted, 0))::pg_catalog.int8
+                  FROM ONLY {ledger}.load p WHERE p.id {eq} l.id) END,
+       COALESCE(r.rows, s.rows, 0)::pg_catalog.int8,
        l.sources::pg_catalog.text, l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position,
        COALESCE(s.participants, 0)
 FROM ONLY {ledger}.load l

@@ -3,9 +3,12 @@
 //! A writer has a row in `load` like a load, whose terms say so. Its count of rows tells whether a COMMIT that had no
 //! answer has come through. Who opens it next begins another attempt: nothing of the one before is committed from
 //! then on.
+//!
+//! Writers that share a load have no position of their own. Each of its participants, such as the partitions of a
+//! topic, has a row, with a position and attempts. The row of the load as a whole keeps the terms and the table.
 
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Transaction};
+use tokio_postgres::{Client, Row, Transaction};
 
 use super::locks::Participant;
 use super::{Access, running, terms};
@@ -25,7 +28,8 @@ SELECT attempt, position, name,
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant} FOR UPDATE";
 
-/// Adds a writer into the table `$2`, under `{terms}`; nothing if there is no such table.
+/// Adds a writer into the table `$2`, under `{terms}`; nothing if there is no such table, or if another session has
+/// added the writer since.
 const BEGIN: &str = "
 INSERT INTO {ledger}.load
     (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
@@ -34,7 +38,8 @@ SELECT $1, {participant}, c.oid, pg_catalog.concat(pg_catalog.quote_ident(n.nspn
        'running', 1, {terms}, '[]', {run}, pg_catalog.now(), 0, 0, 0, 0
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
-WHERE c.oid {eq} pg_catalog.to_regclass($2)";
+WHERE c.oid {eq} pg_catalog.to_regclass($2)
+ON CONFLICT (id, participant) DO NOTHING";
 
 /// Begins the next attempt of a writer.
 const TAKE_OVER: &str = "
@@ -42,14 +47,15 @@ UPDATE ONLY {ledger}.load
 SET attempt = attempt {plus} 1, state = 'running', ended = NULL, run = {run}
 WHERE id {eq} $1 AND participant {eq} {participant}";
 
-/// Records `$4` rows more, behind which the position is `$5`, if that is no NULL. It updates one row, unless another
-/// attempt has begun.
+/// Records `$4` rows more, which begin at the position `$6` and end at `$5`; NULL if they do not move it. It updates one
+/// row, unless another attempt has begun, or the position is another one.
 const ADVANCE: &str = "
 UPDATE ONLY {ledger}.load
 SET rows_read = rows_read {plus} $4, rows_inserted = rows_inserted {plus} $4,
     position = COALESCE($5, position)
 WHERE id {eq} $1 AND participant {eq} {participant}
-  AND attempt {eq} $2 AND rows_read {eq} $3";
+  AND attempt {eq} $2 AND rows_read {eq} $3
+  AND COALESCE(position, '') {eq} COALESCE($6, '')";
 
 /// Adds `$3` to what became of its rows.
 const SETTLE: &str = "
@@ -72,6 +78,19 @@ const CLOSE: &str = "
 UPDATE ONLY {ledger}.load SET state = 'finished', ended = pg_catalog.clock_timestamp()
 WHERE id {eq} $1 AND participant {eq} {participant}
   AND attempt {eq} $2";
+
+/// Marks the load of several writers as closed, if no participant of it is open.
+const CLOSE_SHARED: &str = "
+UPDATE ONLY {ledger}.load AS l SET state = 'finished', ended = pg_catalog.clock_timestamp()
+WHERE id {eq} $1 AND participant {eq} ''
+  AND NOT EXISTS (SELECT FROM ONLY {ledger}.load AS p
+                  WHERE p.id {eq} l.id AND p.participant {ne} '' AND p.state {eq} 'running')";
+
+/// Selects the participants of a load that several writers share.
+const PARTICIPANTS: &str = "
+SELECT participant, position, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged,
+       rows_not_newer, rows_not_found, rows_duplicate, rows_skipped, rows_dropped, rows_rejected, attempt
+FROM ONLY {ledger}.load WHERE id {eq} $1 AND participant {ne} '' ORDER BY participant";
 
 /// How far a writer has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,35 +116,80 @@ impl Participant {
     ) -> Result<WriterPosition> {
         self.schema.make(client, Access::Write).await?;
         let transaction = client.transaction().await?;
-        let terms = terms::expression(own, None);
-        let found = self.look(&transaction, table, &terms).await?;
-        let sql = |statement: &str| {
-            let run = running(&literal(run.as_bytes()));
-            // Names of columns are among the terms, and may look like anything.
-            self.fill(statement, &[("run", &run), ("terms", &terms)])
-        };
-        let position = match (found, attempt) {
-            (Some(found), Some(attempt)) if found.attempt == attempt => found,
-            (Some(found), Some(attempt)) if found.attempt > attempt => return Err(self.overtaken()),
-            (None, Some(_)) => return Err(self.overtaken()),
-            // A server that has lost this attempt has lost rows, too, or there were none.
-            (Some(found), _) => {
-                transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
-                WriterPosition { attempt: found.attempt + 1, ..found }
-            }
-            (None, None) => {
-                let parameters: [(&(dyn ToSql + Sync), Type); 2] =
-                    [(&self.id, Type::TEXT), (&table, Type::TEXT)];
-                if transaction.execute_typed(&sql(BEGIN), &parameters).await? == 0 {
-                    let message = format!("relation \"{table}\" does not exist");
-                    return Err(Error::new(Kind::Server, message).with_sqlstate("42P01"));
-                }
-                WriterPosition { attempt: 1, ..WriterPosition::default() }
-            }
-        };
+        let opening = Opening { table, run, terms: &terms::expression(own, None) };
+        let position = self.take_over(&transaction, &opening, attempt).await?;
         transaction.commit().await?;
         client.simple_query(&self.hold_alive_lock()).await?;
         Ok(position)
+    }
+
+    /// Opens `names` of the participants of this load, each as the attempt that is given or as the next one. Waits for
+    /// transactions of earlier attempts. Returns their positions in this order, which must be the same in all sessions.
+    pub(crate) async fn open_participants(
+        &self,
+        client: &mut Client,
+        table: &str,
+        run: &str,
+        own: &str,
+        names: impl Iterator<Item = (&str, Option<i32>)>,
+    ) -> Result<Vec<WriterPosition>> {
+        let transaction = client.transaction().await?;
+        let opening = Opening { table, run, terms: &terms::expression(own, None) };
+        let mut positions = Vec::new();
+        for (name, attempt) in names {
+            let taken = self.participant(name).take_over(&transaction, &opening, attempt).await?;
+            positions.push(taken);
+        }
+        transaction.commit().await?;
+        Ok(positions)
+    }
+
+    /// The participant `name` of the same load.
+    pub(crate) fn participant(&self, name: &str) -> Self {
+        Self { participant: name.to_owned(), ..self.clone() }
+    }
+
+    /// Begins the next attempt of the writer, unless it is to go on as `attempt`.
+    async fn take_over(
+        &self,
+        transaction: &Transaction<'_>,
+        opening: &Opening<'_>,
+        attempt: Option<i32>,
+    ) -> Result<WriterPosition> {
+        let Opening { table, run, terms } = opening;
+        let sql = |statement: &str| {
+            let run = running(&literal(run.as_bytes()));
+            // Names of columns are among the terms, and may look like anything.
+            self.fill(statement, &[("run", &run), ("terms", terms)])
+        };
+        let mut has_begun = false;
+        loop {
+            match (self.look(transaction, table, terms).await?, attempt) {
+                (Some(found), Some(attempt)) if found.attempt == attempt => return Ok(found),
+                (Some(found), Some(attempt)) if found.attempt > attempt => {
+                    return Err(self.overtaken());
+                }
+                (None, Some(_)) => return Err(self.overtaken()),
+                // A server that has lost this attempt has lost rows, too, or there were none.
+                (Some(found), _) => {
+                    transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
+                    return Ok(WriterPosition { attempt: found.attempt + 1, ..found });
+                }
+                (None, None) if has_begun => {
+                    let message = format!("relation \"{table}\" does not exist");
+                    return Err(Error::new(Kind::Server, message).with_sqlstate("42P01"));
+                }
+                (None, None) => {
+                    let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+                        [(&self.id, Type::TEXT), (table, Type::TEXT)];
+                    if transaction.execute_typed(&sql(BEGIN), &parameters).await? == 1 {
+                        return Ok(WriterPosition { attempt: 1, ..WriterPosition::default() });
+                    }
+                    // Another session may have begun it since.
+                    has_begun = true;
+                }
+            }
+        }
     }
 
     async fn look(
@@ -152,10 +216,24 @@ impl Participant {
             return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
         }
         self.check_terms(row.get(16), row.get(17), row.get(1))?;
-        let rows =
-            |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
-        let counts = RowCounts::of(rows(5), std::array::from_fn(|number| rows(6 + number)));
-        Ok(Some(WriterPosition { attempt: row.get(0), counts, position: row.get(1) }))
+        Ok(Some(WriterPosition {
+            attempt: row.get(0),
+            counts: counts(row, 5),
+            position: row.get(1),
+        }))
+    }
+
+    /// Returns the participants of a load that several writers share, by their names.
+    pub(crate) async fn participants(
+        &self,
+        client: &Client,
+    ) -> Result<Vec<(String, WriterPosition)>> {
+        let rows = client.query_typed(&self.sql(PARTICIPANTS), &[(&self.id, Type::TEXT)]).await?;
+        let participant = |row: &Row| {
+            let (attempt, position) = (row.get(13), row.get(1));
+            (row.get(0), WriterPosition { attempt, counts: counts(row, 2), position })
+        };
+        Ok(rows.iter().map(participant).collect())
     }
 
     /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
@@ -172,20 +250,21 @@ impl Participant {
         Err(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(way_out).permanent())
     }
 
-    /// Records `rows` more in the transaction that `client` is in; false if another attempt has begun.
+    /// Records `rows` more behind `from`, in the transaction that `client` is in; false if another attempt has begun.
     pub(crate) async fn advance(
         &self,
         client: &Client,
         from: &WriterPosition,
         rows: i64,
-        position: Option<&str>,
+        to: Option<&str>,
     ) -> Result<bool, tokio_postgres::Error> {
-        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
+        let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
             (&self.id, Type::TEXT),
             (&from.attempt, Type::INT4),
             (&from.counts.read.cast_signed(), Type::INT8),
             (&rows, Type::INT8),
-            (&position, Type::TEXT),
+            (&to, Type::TEXT),
+            (&from.position, Type::TEXT),
         ];
         Ok(client.execute_typed(&self.sql(ADVANCE), &parameters).await? == 1)
     }
@@ -217,12 +296,38 @@ impl Participant {
         Ok(())
     }
 
-    /// The error for a writer that another one has taken over.
+    /// Marks the load as closed, unless one of its participants is open.
+    pub(crate) async fn close_shared(&self, client: &Client) -> Result<()> {
+        client.execute_typed(&self.sql(CLOSE_SHARED), &[(&self.id, Type::TEXT)]).await?;
+        Ok(())
+    }
+
+    /// The error for a writer, or for one of its participants, that another writer has taken over.
     pub(crate) fn overtaken(&self) -> Error {
-        let message = format!("load {} was taken over by another Writer, or forgotten", self.id);
+        let what = match &*self.participant {
+            "" => format!("load {}", self.id),
+            participant => format!("participant {participant} of load {}", self.id),
+        };
+        let message = format!("{what} was taken over by another Writer, or forgotten");
         Error::new(Kind::Server, message).with_sqlstate("55006").permanent().with_detail(
             "Nothing this Writer had in flight was committed. The other Writer knows which rows \
              this one committed.",
         )
     }
+}
+
+/// Returns the counts of rows in a row of the ledger, from the column `first` on.
+fn counts(row: &Row, first: usize) -> RowCounts {
+    let rows =
+        |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
+    RowCounts::of(rows(first), std::array::from_fn(|number| rows(first + 1 + number)))
+}
+
+/// The settings with which a writer and its participants are opened.
+struct Opening<'o> {
+    table: &'o str,
+    /// The process that works at it, as JSON.
+    run: &'o str,
+    /// An expression of type jsonb.
+    terms: &'o str,
 }

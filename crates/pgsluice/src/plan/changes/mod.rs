@@ -56,6 +56,8 @@ pub struct Changes {
     pub(crate) places: HashMap<NodeId, String>,
     /// Whether rows may meet others through the root, leaf by leaf as in the leaves themselves.
     pub(crate) through_root: bool,
+    /// Whether rows are merged in the order of their keys, so that sessions which do that do not deadlock.
+    pub(crate) sorts_keys: bool,
 }
 
 /// The key by which rows are the same.
@@ -173,6 +175,7 @@ impl Changes {
             has_triggers: chosen.has_row_triggers,
             places: places(catalogue),
             through_root,
+            sorts_keys: job.safety.shared,
         };
         allowed::check_fields(job, &catalogue.columns, &changes)?;
         Ok(changes)

@@ -35,6 +35,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) delete_when: Option<(&'a str, bool)>,
     /// Columns of types whose equal values are stored alike.
     pub(crate) exact: &'a [String],
+    /// Whether rows are inserted in the order of their keys.
+    pub(crate) sorts_keys: bool,
     pub(crate) how: ConflictAction<'a>,
 }
 
@@ -156,8 +158,15 @@ impl Apply<'_> {
         let any = self.any_constraint;
         let arbiter = || key.iter().map(ComparedColumn::arbiter).collect::<Vec<_>>().join(", ");
         let target = if any { String::new() } else { format!(" ({})", arbiter()) };
-        let order = self.by_number.map(|columns| quoted(&number_column(columns)));
-        let order = order.map_or_else(String::new, |number| format!(" ORDER BY {number}"));
+        let order = match self.by_number {
+            Some(columns) => vec![quoted(&number_column(columns))],
+            None if self.sorts_keys => key.iter().map(|column| quoted(&column.name)).collect(),
+            None => Vec::new(),
+        };
+        let order = match &order[..] {
+            [] => String::new(),
+            order => format!(" ORDER BY {}", order.join(", ")),
+        };
         format!(
             "WITH done AS (\
              INSERT INTO {into} AS t ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {rows}{order} \

@@ -2,3 +2,4 @@
 
 pub(crate) mod incarnation;
 pub(crate) mod insert;
+pub(crate) mod rejected;

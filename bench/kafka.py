@@ -1,0 +1,232 @@
+"""Time events from Kafka into a partitioned table of ids, against a plain consumer.
+
+Run it by `make bench CASE=kafka`. Of the events 30 % repeat an id, and each distinct id is to be in
+the table once. The plain consumer sends 1,000 events at a time by psycopg's `executemany`, with
+`ON CONFLICT DO NOTHING`, and commits its offsets in Kafka behind that: it may repeat events after
+a crash, which the key hides. The rounds are interleaved; the record holds each.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pgsluice
+import psycopg
+from pgsluice_lab import site
+from pgsluice_lab.failure import LabError
+from pgsluice_lab.machine import machine
+from pgsluice_lab.record import Machine
+
+from bench.place import ROOT
+from bench.record import RECORDS, commit
+
+VERSION = 1
+EVENTS = 1_000_000
+ROUNDS = 3
+LEAVES = 64
+PARTITIONS = 8
+REPEATED = 0.3
+# How many times as fast it must be.
+GOAL = 3.0
+TOGETHER = 1000
+INSERT = "INSERT INTO events VALUES (%s, %s, %s) ON CONFLICT (id) DO NOTHING"
+SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
+WAYS = {"psycopg": "confluent-kafka and psycopg, `executemany`", "pgsluice": "`pgsluice.kafka.run`"}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One way to read all events once."""
+
+    way: str
+    seconds: float
+    events_a_second: float
+    cpu_seconds: float
+    """Of the consumer's process."""
+
+
+def main(args: list[str]) -> int:
+    """Measure, write the record if there are no options, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="make bench CASE=kafka")
+    parser.add_argument("--events", type=int, default=EVENTS, help="events of a round")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of each way")
+    options = parser.parse_args(args)
+    with site.opened(None, None, list(SETTINGS)) as place, ExitStack() as stack:
+        os.environ["PGPASSWORD"] = place.env.get("PGPASSWORD", "")
+        connection = stack.enter_context(psycopg.connect(place.url, autocommit=True))
+        server = str(place.described()["version"])
+        address, kafka = broker(stack)
+        distinct = produce(address, options.events)
+        rounds = [*measure(place.url, connection, address, options, distinct)]
+    show(rounds)
+    if args:
+        print("\nnot the whole benchmark, so no record is written")
+        return 0
+    record = {
+        "date": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "pgsluice": pgsluice.__version__,
+        "commit": commit(),
+        "machine": asdict(Machine(**machine())),
+        "postgresql": server,
+        "kafka": kafka,
+        "events": options.events,
+        "distinct": distinct,
+        "rounds": [asdict(each) for each in rounds],
+        "version": VERSION,
+    }
+    file = write(record)
+    print(f"\nrecord: {file.relative_to(ROOT)}")
+    return 0
+
+
+def write(record: dict[str, object]) -> Path:
+    """Write a new record."""
+    stamp = str(record["date"]).split("+")[0].replace(":", "")
+    file = RECORDS / f"kafka-{stamp}.json"
+    with file.open("x") as out:
+        json.dump(record, out, indent=1)
+        out.write("\n")
+    return file
+
+
+def broker(stack: ExitStack) -> tuple[str, str]:
+    """Start the broker of the tests; return its address and the version of Kafka."""
+    sys.path.insert(0, str(ROOT / "python" / "tests"))
+    from cluster.kafka_broker import JARS, Broker
+
+    started = Broker()
+    stack.callback(started.remove)
+    started.start()
+    jar = next(iter(JARS.glob("kafka_2.13-*.jar")))
+    return started.address, jar.stem.rpartition("-")[2]
+
+
+def produce(address: str, events: int) -> int:
+    """Produce the events; return how many ids they have."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    new = NewTopic("events", num_partitions=PARTITIONS, replication_factor=1)
+    for future in AdminClient({"bootstrap.servers": address}).create_topics([new]).values():
+        future.result()
+    producer = Producer(
+        {"bootstrap.servers": address, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000}
+    )
+    draw = random.Random(3)
+    ids: list[str] = []
+    for number in range(events):
+        if ids and draw.random() < REPEATED:
+            key = draw.choice(ids)
+        else:
+            key = str(uuid.UUID(int=draw.getrandbits(128), version=4))
+            ids.append(key)
+        value = {"id": key, "at": f"2026-11-{1 + number % 28:02}T12:00:00Z", "body": f"{number:60}"}
+        while True:
+            try:
+                producer.produce("events", json.dumps(value))
+                break
+            except BufferError:
+                producer.poll(0.1)
+    if producer.flush(300):
+        raise LabError("the broker has not taken all events")
+    return len(ids)
+
+
+def make(connection: psycopg.Connection) -> None:
+    """Make the table anew."""
+    connection.execute("DROP TABLE IF EXISTS events")
+    connection.execute(
+        "CREATE TABLE events (id uuid PRIMARY KEY, at timestamptz, body text)"
+        " PARTITION BY HASH (id)"
+    )
+    for leaf in range(LEAVES):
+        connection.execute(
+            f"CREATE TABLE events_{leaf} PARTITION OF events"
+            f" FOR VALUES WITH (MODULUS {LEAVES}, REMAINDER {leaf})"
+        )
+    connection.execute("CHECKPOINT")
+
+
+def plain(url: str, address: str, group: str, events: int) -> None:
+    """Consume as most programs do."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe(["events"])
+    left = events
+    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+        while left:
+            messages = consumer.consume(min(TOGETHER, left), 1.0)
+            rows = []
+            for message in messages:
+                if message.error():
+                    raise LabError(message.error().str())
+                value = json.loads(message.value())
+                rows.append((value["id"], value["at"], value["body"]))
+            if not rows:
+                continue
+            cursor.executemany(INSERT, rows)
+            connection.commit()
+            consumer.commit(asynchronous=True)
+            left -= len(rows)
+    consumer.close()
+
+
+def own(url: str, address: str, group: str, _: int) -> None:
+    from pgsluice.kafka import run
+
+    run(
+        "events", "events", url, group=group, bootstrap_servers=address, until_end=True,
+        on_conflict="skip", key="id",
+    )  # fmt: skip
+
+
+def measure(
+    url: str,
+    connection: psycopg.Connection,
+    address: str,
+    options: argparse.Namespace,
+    distinct: int,
+) -> Iterator[Round]:
+    """Read all events by each way in turn; a wrong number of rows is an error."""
+    ways: dict[str, Callable[[str, str, str, int], None]] = {"psycopg": plain, "pgsluice": own}
+    for number in range(options.rounds):
+        for way, consume in ways.items():
+            make(connection)
+            began, spent = time.perf_counter(), time.process_time()
+            consume(url, address, f"{way}-{number}", options.events)
+            seconds, spent = time.perf_counter() - began, time.process_time() - spent
+            (rows,) = connection.execute("SELECT count(*) FROM events").fetchone() or (0,)
+            if rows != distinct:
+                raise LabError(f"{way} has left {rows} rows, not {distinct}")
+            print(f"{way:10} {seconds:8.2f} s", flush=True)
+            yield Round(way, seconds, options.events / seconds, spent)
+
+
+def show(rounds: list[Round]) -> None:
+    """Print the medians, and how many times as fast it is."""
+    speed = {
+        way: statistics.median(each.events_a_second for each in rounds if each.way == way)
+        for way in WAYS
+    }
+    for way, title in WAYS.items():
+        print(f"{speed[way]:10,.0f} events/s  {title}")
+    ratio = speed["pgsluice"] / speed["psycopg"]
+    print(f"\n{ratio:.1f} times as fast; at least {GOAL:.0f} times is the goal")

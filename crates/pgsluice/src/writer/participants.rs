@@ -1,0 +1,82 @@
+//! Participants: several writers share a load, and each moves the positions of those that it has opened.
+
+use super::{Durability, Writer};
+use crate::control::Control;
+use crate::error::kind::Kind;
+use crate::error::{Error, Remedy, Result, option};
+use crate::job::Job;
+use crate::pg::connect::Link;
+use crate::row_counts::RowCounts;
+
+/// Refuses a job that cannot be shared.
+pub(super) fn check_shared(job: &Job, durability: Durability) -> Result<()> {
+    let refuse = |message: &str| Err(Error::new(Kind::Usage, message));
+    match &job.safety {
+        safety if !safety.shared => Ok(()),
+        safety if safety.load_id.is_none() || safety.ledger.is_none() => {
+            let error = Error::new(Kind::Usage, "only a Writer with a name can share its load");
+            Err(error.with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])))
+        }
+        _ if durability == Durability::Flush => {
+            refuse("a Writer that shares its load makes each commit durable")
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Writer {
+    /// Opens these participants of a load that several writers share, and no others. If several writers open one, the
+    /// last works: nothing that another has in flight for it is committed from then on. Rows in doubt are given up,
+    /// because the positions that are read then say whether they are in.
+    ///
+    /// [`Self::position_of`] returns their positions.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the writer does not share its load, and like [`Self::open`].
+    pub fn open_participants(&mut self, names: &[String], control: &Control) -> Result<()> {
+        if !self.kept.as_ref().is_some_and(super::KeptPosition::is_shared) {
+            let message = "only a Writer that shares its load has participants";
+            return Err(Error::new(Kind::Usage, message));
+        }
+        if names.iter().any(String::is_empty) {
+            return Err(Error::new(Kind::Usage, "a participant must have a name"));
+        }
+        control.end();
+        let began = std::time::Instant::now();
+        let mut backoff =
+            crate::error::backoff::Backoff::new(super::FIRST_PAUSE, super::LONGEST_PAUSE);
+        loop {
+            let error = match self.try_open_participants(names, control) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            self.session = None;
+            let left = self.patience(&error, control).saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Err(error);
+            }
+            control.stop.pause(backoff.pause().min(left));
+        }
+    }
+
+    fn try_open_participants(&mut self, names: &[String], control: &Control) -> Result<()> {
+        if let Some(kept) = &mut self.kept {
+            kept.forget_participants();
+        }
+        (self.unsure, self.gave_up, self.found) = (None, false, RowCounts::default());
+        self.reach(control).map_err(super::Trouble::into_error)?;
+        let Self { job, kept, runtime, session, .. } = self;
+        let (Some(kept), Some(session)) = (kept, session) else { return Err(Error::lost()) };
+        let Link { client, canceller, .. } = &mut session.link;
+        let opening = kept.open_participants(client, &job.target.table, names);
+        runtime.block_on(canceller.unless_stopped(control, opening))
+    }
+
+    /// The position of a participant that is open: that of the last of its rows that are in, of this writer and those
+    /// before it.
+    #[must_use]
+    pub fn position_of(&self, participant: &str) -> Option<&str> {
+        self.kept.as_ref()?.position_of(participant)
+    }
+}

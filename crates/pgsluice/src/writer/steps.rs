@@ -1,0 +1,81 @@
+//! The steps of a write: its rows are gathered by a plan, and stored by the method that suits them.
+
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+
+use super::along::RejectRows;
+use super::gathered::Gathered;
+use super::kept::Keeping;
+use super::send_method::SendMethod;
+use super::session::{Planned, Session};
+use super::trouble::Trouble;
+use crate::control::Control;
+use crate::error::Result;
+use crate::job::{InputOptions, Job};
+use crate::pg::connect::Link;
+use crate::pg::conninfo::Target;
+use crate::row_counts::RowCounts;
+use crate::sink::channel::Channel;
+use crate::writer::sql::rejected::RejectInsert;
+
+/// Gathers the rows of `input`. The first call checks the job and makes a plan, which is replaced when the names of the
+/// rows lead to other columns.
+pub(super) fn gather(
+    job: &Job,
+    target: &Target,
+    session: &mut Session,
+    input: &InputOptions,
+    runtime: &Runtime,
+    control: &Arc<Control>,
+) -> Result<Gathered> {
+    let Session { link, planned, .. } = session;
+    let job = Job { input: input.clone(), ..job.clone() };
+    if planned.is_none() {
+        job.check()?;
+    }
+    let opened = job.opened(target, control)?;
+    let planned = match planned {
+        Some(planned) if planned.named.are_those_of(&opened) => planned,
+        other => {
+            let Link { client, canceller, .. } = link;
+            let planning = canceller.unless_stopped(control, Planned::new(&opened, client));
+            let mut planned = runtime.block_on(planning)?;
+            planned.named.add(other.take().map(|before| before.named));
+            other.insert(planned)
+        }
+    };
+    planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
+}
+
+/// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and
+/// the method that succeeded.
+pub(super) async fn store(
+    planned: &Planned,
+    channel: Channel<'_>,
+    gathered: &Gathered,
+    method: SendMethod,
+    kept: Keeping<'_>,
+    rejects: Option<RejectRows<'_>>,
+) -> Result<(RowCounts, SendMethod), Trouble> {
+    let rejects = match rejects {
+        Some(rejects) => Some(RejectInsert::new(&channel.link.client, rejects).await?),
+        None => None,
+    };
+    let (mut method, mut tried) = (method, 0);
+    let updated_first = planned.updates_first.get();
+    loop {
+        let refused = match planned.store(channel, gathered, method, kept, rejects.as_ref()).await {
+            Ok(counts) => return Ok((counts, method)),
+            Err(refused) => refused,
+        };
+        match planned.next_method(method, &refused, tried) {
+            Some(next) => (method, tried) = (next, tried + 1),
+            None => {
+                // An update has not helped.
+                planned.updates_first.set(updated_first);
+                return Err(refused);
+            }
+        }
+    }
+}

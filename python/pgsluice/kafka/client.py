@@ -1,0 +1,14 @@
+"""The Kafka client, confluent-kafka: an extra, which the tools that check types may lack."""
+
+from typing import Any
+
+import confluent_kafka  # pyright: ignore[reportMissingImports]
+from confluent_kafka import admin  # pyright: ignore[reportMissingImports]
+
+OFFSET_BEGINNING: int = confluent_kafka.OFFSET_BEGINNING
+AdminClient: Any = admin.AdminClient
+Consumer: Any = confluent_kafka.Consumer
+KafkaError: Any = confluent_kafka.KafkaError
+KafkaException: Any = confluent_kafka.KafkaException
+TopicCollection: Any = confluent_kafka.TopicCollection
+TopicPartition: Any = confluent_kafka.TopicPartition

@@ -1,0 +1,205 @@
+"""The cluster: its id, the ids of its topics, and how far their partitions reach.
+
+Messages carry neither id. A topic that is deleted and created again has the same name and new
+offsets, so both ids are part of what a position belongs to.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pgsluice.errors import Error, of_python, usage_error
+from pgsluice.kafka.client import (
+    AdminClient,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from pgsluice.kafka.settings import Settings
+
+# Seconds that one answer is waited for, and after which the wait is reported again.
+ANSWER = 5.0
+_REPORT = 10.0
+
+# Properties of consumers, which the client for administration does not know.
+_OF_CONSUMERS = (
+    "group.id",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.partition.eof",
+    "auto.offset.reset",
+    "isolation.level",
+    "partition.assignment.strategy",
+)
+_UNKNOWN = (
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+# The reach of a partition that does not exist.
+_GONE = (-1, -1)
+_REFUSED = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
+_FORBIDDEN = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
+
+# The client writes to it what it would write to stderr.
+logger = logging.getLogger("pgsluice.kafka")
+logger.addHandler(logging.NullHandler())
+logger.propagate = False
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as it is now."""
+
+    id: str
+    partitions: int
+
+
+class Cluster:
+    """The cluster of a consumer. Each question waits for an answer as long as need be."""
+
+    def __init__(self, settings: Settings, stopped: threading.Event) -> None:
+        self._settings, self._stopped = settings, stopped
+        self._refusal: Error | None = None
+        self._reason = ""
+        config = {
+            name: value for name, value in settings.client.items() if name not in _OF_CONSUMERS
+        }
+        self._admin = _made(lambda: AdminClient(self.client_config(config), logger=logger))
+        self.id = ""
+        """The id of the cluster, once it has answered."""
+
+    def client_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the configuration of a client whose errors are noted here."""
+        users: Callable[[Any], object] | None = config.get("error_cb")
+
+        def note(error: Any) -> None:
+            if error.code() in _REFUSED:
+                self._refusal = self._refused(error)
+            self._reason = error.str()
+            if users is not None:
+                users(error)
+
+        return {"log_level": 3, **config, "error_cb": note}
+
+    def check(self) -> None:
+        """Raise the error of a login that was refused since."""
+        self._admin.poll(0)
+        if self._refusal is not None:
+            raise self._refusal
+
+    def connect(self) -> bool:
+        """Wait for the cluster; return whether it has answered before the program was stopped."""
+        answer = self._asked(lambda: self._admin.describe_cluster(request_timeout=ANSWER).result())
+        if answer is not None:
+            self.id = answer.cluster_id
+        return answer is not None
+
+    def topics(self, names: tuple[str, ...]) -> dict[str, Topic] | None:
+        """Return those of the topics that exist; None if the program was stopped meanwhile."""
+        if not names:
+            return {}
+        found: dict[str, Topic] | None = self._asked(lambda: self._try_topics(names))
+        return found
+
+    def reach(self, consumer: Any, topic: str, partition: int) -> tuple[int, int] | None:
+        """Return the first offset of a partition and the one behind its last message.
+
+        None if it does not exist any more, or if the program was stopped meanwhile.
+        """
+        place = TopicPartition(topic, partition)
+
+        def ask() -> tuple[int, int] | None:
+            try:
+                found: tuple[int, int] | None = consumer.get_watermark_offsets(
+                    place, timeout=ANSWER, cached=False
+                )
+            except KafkaException as failure:
+                if failure.args[0].code() not in _UNKNOWN:
+                    raise
+                return _GONE
+            return found
+
+        reach: tuple[int, int] | None = self._asked(ask)
+        return None if reach == _GONE else reach
+
+    def raise_forbidden(self, error: Any) -> None:
+        """Raise an error that does not pass by itself."""
+        if error.code() in _REFUSED:
+            raise self._refused(error)
+        if error.code() in _FORBIDDEN:
+            raise of_python(
+                "input",
+                f"Kafka at {self._settings.place} refuses access: {error.str()}",
+                "Allow the user to read the topics and the group, and to describe the topics.",
+            )
+        if error.fatal():
+            raise of_python("input", f"the Kafka client has failed: {error.str()}")
+
+    def _try_topics(self, names: tuple[str, ...]) -> dict[str, Topic]:
+        found: dict[str, Topic] = {}
+        asked = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=ANSWER)
+        for name, future in asked.items():
+            try:
+                described = future.result()
+            except KafkaException as failure:
+                if failure.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+                continue
+            found[name] = Topic(str(described.topic_id), len(described.partitions))
+        return found
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """Ask until there is an answer, and report the wait each so often."""
+        reported = time.monotonic() - _REPORT + ANSWER
+        while True:
+            began = time.monotonic()
+            try:
+                if (answer := ask()) is not None:
+                    return answer
+                reason = "no answer in time"
+            except KafkaException as failure:
+                error: Any = failure.args[0]
+                self.raise_forbidden(error)
+                reason = self._reason or error.str()
+            self.check()
+            if self._stopped.is_set():
+                return None
+            if time.monotonic() - reported >= _REPORT:
+                reported = time.monotonic()
+                self._settings.on_notice(f"waiting for Kafka at {self._settings.place}: {reason}")
+            self._stopped.wait(max(0.0, 1 - (time.monotonic() - began)))
+
+    def _refused(self, error: Any) -> Error:
+        return of_python(
+            "input",
+            f"Kafka at {self._settings.place} refuses the login: {error.str()}",
+            "Check security.protocol and the sasl and ssl settings in config.",
+        )
+
+
+def _made(make: Callable[[], Any]) -> Any:
+    """Return a client; its refusal of a configuration is a usage error."""
+    try:
+        return make()
+    except KafkaException as failure:
+        raise usage_error(
+            f"the Kafka client refuses config: {failure.args[0].str()}",
+            "Correct the property.",
+        ) from None
+
+
+def consumer_of(cluster: Cluster, settings: Settings) -> Any:
+    """Return a consumer that has subscribed to nothing yet."""
+    config = cluster.client_config(settings.client)
+    consumer: Any = _made(lambda: Consumer(config, logger=logger))
+    return consumer

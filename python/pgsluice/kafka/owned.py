@@ -1,0 +1,156 @@
+"""The partitions that a consumer owns, and the positions that the ledger has of them."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pgsluice.errors import of_python
+from pgsluice.kafka.client import OFFSET_BEGINNING, KafkaException, TopicPartition
+from pgsluice.kafka.cluster import Cluster, Topic
+from pgsluice.kafka.settings import Settings
+from pgsluice.writer import Writer
+
+Place = tuple[str, int]
+
+
+@dataclass
+class Partition:
+    """A partition that is read here."""
+
+    topic: str
+    number: int
+    topic_id: str
+    participant: str
+    """The name of its position in the ledger."""
+    position: int | None = None
+    """The offset behind its last message that is in, or waits; None if none is."""
+    start: int | None = None
+    """The offset at which the client is to go on reading, if it is not there yet."""
+    at_end: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"{self.topic}/{self.number}"
+
+    def at(self, offset: int) -> Any:
+        """Return an offset of it as the client has it."""
+        return TopicPartition(self.topic, self.number, offset)
+
+
+class Owned:
+    """The partitions of one consumer. Another consumer that takes one over fences it."""
+
+    def __init__(self, settings: Settings, cluster: Cluster, consumer: Any, writer: Writer) -> None:
+        self._settings, self._cluster = settings, cluster
+        self._consumer, self._writer = consumer, writer
+        self._partitions: dict[Place, Partition] = {}
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._partitions.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._partitions)
+
+    def get(self, place: Place) -> Partition | None:
+        return self._partitions.get(place)
+
+    def topics(self) -> tuple[str, ...]:
+        return tuple(sorted({it.topic for it in self}))
+
+    def add(self, places: list[Place], topics: dict[str, Topic]) -> None:
+        """Add partitions that were assigned; `take` reads their positions."""
+        for topic, number in places:
+            if topic in topics:
+                self._partitions[topic, number] = self._named(topic, number, topics[topic].id)
+
+    def drop(self, places: list[Place]) -> None:
+        """Drop partitions that were revoked."""
+        for place in places:
+            self._partitions.pop(place, None)
+
+    def renew(self, topics: dict[str, Topic]) -> list[str]:
+        """Replace partitions of topics that were created again; return the topics."""
+        renewed = [it for it in self if it.topic in topics and topics[it.topic].id != it.topic_id]
+        for it in renewed:
+            named = self._named(it.topic, it.number, topics[it.topic].id)
+            self._partitions[it.topic, it.number] = named
+        return sorted({it.topic for it in renewed})
+
+    def _named(self, topic: str, number: int, topic_id: str) -> Partition:
+        name = f"{topic}/{number} {topic_id} {self._cluster.id}"
+        return Partition(topic, number, topic_id, name, start=OFFSET_BEGINNING)
+
+    def take(self) -> None:
+        """Open all partitions in the ledger, and go on from the positions that it has.
+
+        Nothing may wait in the writer.
+        """
+        found = self._writer.positions(it.participant for it in self)
+        for it in self:
+            position: int | None = found[it.participant]
+            if position != it.position or it.start is not None or position is None:
+                it.position, it.at_end = position, False
+                it.start = OFFSET_BEGINNING if position is None else position
+                self._begin(it)
+
+    def _begin(self, it: Partition) -> None:
+        """Find where a partition is to be read from, and whether it still has that."""
+        reach = self._cluster.reach(self._consumer, it.topic, it.number)
+        if reach is None:
+            return
+        first, end = reach
+        if it.position is None:
+            # Earlier messages are not missed by anybody.
+            if self._settings.start == "latest":
+                self._move(it, end)
+                it.start = end
+        elif it.position < first:
+            self._lose(it, first)
+        elif it.position > end:
+            raise of_python(
+                "input",
+                f"the position {it.position} of {it.label} is behind its last message: the"
+                f" partition ends at offset {end}",
+                "Use another load_id to read the topic from its beginning.",
+                detail="The cluster has lost messages that were read before.",
+            )
+
+    def lost(self, it: Partition) -> None:
+        """Report that the next message of a partition is gone, as the client says."""
+        reach = self._cluster.reach(self._consumer, it.topic, it.number)
+        if reach is not None and it.position is not None:
+            self._lose(it, max(reach[0], it.position))
+        elif reach is not None:
+            it.start = OFFSET_BEGINNING
+
+    def _lose(self, it: Partition, first: int) -> None:
+        """Raise the error for messages that were removed before they were read, or skip them."""
+        position = it.position or 0
+        gone = f"{first - position} messages of {it.label} are lost: offsets {position} to"
+        if not self._settings.skip_lost:
+            raise of_python(
+                "input",
+                f"{gone} {first - 1} were removed before they were read",
+                "Continue with the first message that is there: skip_lost=True (--skip-lost).",
+                detail="The topic keeps its messages for less time than this consumer was away."
+                " Compaction and transactions leave gaps, so the number is the most.",
+            )
+        self._settings.on_notice(f"{gone} {first - 1} are skipped")
+        self._move(it, first)
+        it.start = first
+
+    def _move(self, it: Partition, to: int) -> None:
+        """Store a position to which no message leads."""
+        self._writer.write([], positions={it.participant: (it.position, to)})
+        self._writer.flush()
+        it.position = to
+
+    def seek(self) -> None:
+        """Have the client go on where partitions are to be read from."""
+        for it in self:
+            if it.start is not None:
+                # A partition that was assigned just now may not be read yet: it is tried again.
+                with suppress(KafkaException):
+                    self._consumer.seek(it.at(it.start))
+                    it.start = None

@@ -1,0 +1,244 @@
+"""Messages of Kafka as rows and rejects, their positions, and errors that say where."""
+
+import json
+import unittest
+
+import pgsluice
+from formats.place import server
+
+from .kafka_place import OnKafka, wait_until
+
+
+class Reads(OnKafka):
+    def test_messages_become_rows_once(self):
+        self.make_topic(3)
+        self.produce({"id": number, "body": f"é{number}"} for number in range(500))
+        self.assertEqual(self.consume().messages, 500)
+        self.check_ids(range(500))
+        self.assertEqual(self.consume().messages, 0)
+        self.produce({"id": number} for number in range(500, 700))
+        result = self.consume()
+        self.assertEqual((result.messages, result.counts.inserted), (200, 200))
+        self.check_ids(range(700))
+        query = "SELECT sum(position::int) FROM pgsluice.load WHERE participant <> ''"
+        self.assertEqual(self.connection.execute(query).fetchone(), (700,))
+        (load,) = pgsluice.ledger(server())
+        self.assertEqual((load.id, load.rows), (f"kafka-{self.topic}", 700))
+
+    def test_what_a_message_has_beside_its_value(self):
+        self.connection.execute(
+            "ALTER TABLE events ADD k text, ADD h jsonb, ADD at timestamptz, ADD t text,"
+            ' ADD p int, ADD "offset" bigint'
+        )
+        self.make_topic()
+        producer = self.producer()
+        producer.produce(
+            self.topic, "{ }", key="schlüssel", headers=[("a", b"1"), ("b", None)], timestamp=1001
+        )
+        producer.produce(self.topic, '{"id": 5, "body": "x}\\n"}\n', timestamp=-1)
+        producer.produce(self.topic, '{\n"id": 6,\r\n "body": "two lines"}', timestamp=2000)
+        producer.flush()
+        columns = {"key": "k", "headers": "h", "timestamp": "at", "topic": "t", "partition": "p"}
+        result = self.consume(message_columns={**columns, "offset": "offset"})
+        self.assertEqual(result.counts.inserted, 3)
+        query = """SELECT k, h, extract(epoch FROM at)::float, t = %s, p, "offset", id, body
+                   FROM events ORDER BY "offset" """
+        rows = self.connection.execute(query, [self.topic]).fetchall()
+        self.assertEqual(
+            rows[0], ("schlüssel", {"a": "1", "b": None}, 1.001, True, 0, 0, None, None)
+        )
+        self.assertEqual(rows[1][5:], (1, 5, "x}\n"))
+        self.assertEqual(rows[2][5:], (2, 6, "two lines"))
+
+    BAD = (b"", b"nothing", b"[1]", b'{"id": 1', b'{"id": 1} {"id": 2}', b'{"id": "x"}', None,
+           b'{"id": 1,}', b'{"id": 1}\n{"id": 2}', b'{"id": 99999999999999999999}', b"\xff{}",
+           b'{"body": "\xff"}', b'{"other": 1}')  # fmt: skip
+
+    def test_poison_messages_go_to_a_table(self):
+        self.make_topic()
+        values = [each for bad in self.BAD for each in (bad, {"id": 7})]
+        self.produce(values, key=b"\x00\xff")
+        result = self.consume(reject_table="rejects")
+        self.assertEqual((result.counts.inserted, result.counts.rejected), (13, len(self.BAD)))
+        self.assertEqual((self.count(), self.position()), (len(self.BAD), len(values)))
+        query = """SELECT topic = %s, partition, "offset", key, value, sqlstate IS NOT NULL,
+                          message <> '', at IS NULL
+                   FROM rejects ORDER BY "offset" """
+        rows = self.connection.execute(query, [self.topic]).fetchall()
+        expected = [
+            (True, 0, 2 * number, b"\x00\xff", bad, True, True, True)
+            for number, bad in enumerate(self.BAD)
+        ]
+        self.assertEqual(rows, expected)
+
+    def test_a_poison_message_ends_a_run_without_a_table_for_it(self):
+        for bad, said in ((b"x", "not a JSON object"), ({"id": "x"}, "invalid input syntax")):
+            with self.subTest(bad):
+                self.topic += "x"
+                self.make_topic()
+                self.produce([{"id": 1}, bad, {"id": 2}])
+                error = self.fail_to_consume()
+                self.assertIsInstance(error, pgsluice.DataError)
+                self.assertIn(said, error.message)
+                self.assertIn(f"at offset 1 of {self.topic}/0", error.message)
+                self.assertEqual(self.count(), 0)
+
+    def test_a_row_without_a_partition_is_rejected(self):
+        self.connection.execute(
+            "DROP TABLE events; CREATE TABLE events (id bigint) PARTITION BY RANGE (id);"
+            "CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (10)"
+        )
+        self.make_topic()
+        self.produce({"id": number} for number in (1, 11, 2))
+        result = self.consume(reject_table="public.rejects")
+        self.assertEqual((result.counts.inserted, result.counts.rejected), (2, 1))
+        row = self.connection.execute('SELECT sqlstate, "offset" FROM rejects').fetchone()
+        self.assertEqual(row, ("23514", 1))
+
+    def test_tombstones_are_skipped_on_request(self):
+        self.make_topic()
+        self.produce([{"id": 1}, None, {"id": 2}, None])
+        self.assertEqual(self.consume(tombstones="skip").counts.rejected, 0)
+        self.assertEqual((self.count(), self.position()), (2, 4))
+
+    def test_start_at_the_latest_message(self):
+        self.make_topic()
+        self.produce({"id": number} for number in range(5))
+        self.assertEqual(self.consume(start="latest").messages, 0)
+        self.produce({"id": number} for number in range(5, 8))
+        self.assertEqual(self.consume(start="latest").messages, 3)
+        self.check_ids(range(5, 8))
+
+    def test_gaps_of_transactions(self):
+        """Control records take offsets, and messages of aborted transactions are never seen."""
+        self.make_topic()
+        producer = self.producer(**{"transactional.id": self.topic})
+        producer.init_transactions()
+        ids = []
+        for number in range(30):
+            producer.begin_transaction()
+            producer.produce(self.topic, json.dumps({"id": number}))
+            if number % 3 == 2:
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+                ids.append(number)
+        self.assertEqual(self.consume(flush_rows=4).messages, 20)
+        self.check_ids(ids)
+        self.assertEqual(self.consume().messages, 0)
+
+    def test_gaps_of_compaction(self):
+        self.make_topic(
+            cleanup_policy="compact",
+            segment_ms="100",
+            min_cleanable_dirty_ratio="0.01",
+            min_compaction_lag_ms="0",
+            max_compaction_lag_ms="100",
+        )
+        for number in range(20):
+            self.produce([{"id": number}], key="same")
+        self.consume(flush_rows=2)
+        before = self.position()
+        self.assertEqual(before, 20)
+        for number in range(20, 60):
+            self.produce([{"id": number}], key="same")
+        # A segment is compacted when another one has begun.
+        wait_until(lambda: self.compacted(before), 90)
+        self.consume()
+        found = self.connection.execute("SELECT max(id), count(*) FROM events").fetchone()
+        self.assertEqual(found[0], 59)
+        self.assertLess(found[1], 60)
+        self.assertEqual(self.consume().messages, 0)
+
+    def compacted(self, position: int) -> bool:
+        """Whether messages behind this position are gone; a message begins a new segment."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        self.produce([{"id": 59}], key="same")
+        config = {"bootstrap.servers": self.broker.address, "group.id": "look", "log_level": 0}
+        consumer = Consumer(config)
+        consumer.assign([TopicPartition(self.topic, 0, position)])
+        first = consumer.poll(10)
+        consumer.close()
+        return first is not None and first.offset() > position
+
+    def test_messages_that_were_removed_unread(self):
+        self.make_topic()
+        self.produce({"id": number} for number in range(10))
+        self.consume()
+        self.produce({"id": number} for number in range(10, 30))
+        self.remove_before(25)
+        error = self.fail_to_consume()
+        self.assertIsInstance(error, pgsluice.InputError)
+        self.assertEqual(
+            error.message,
+            f"15 messages of {self.topic}/0 are lost: offsets 10 to 24 were removed before they"
+            " were read",
+        )
+        self.check_ids(range(10))
+        notices: list[str] = []
+        self.consume(skip_lost=True, on_notice=notices.append)
+        self.check_ids([*range(10), *range(25, 30)])
+        self.assertIn("15 messages", notices[0])
+        self.assertEqual(self.position(), 30)
+
+    def test_updates_over_several_partitions_need_a_newer_column(self):
+        self.connection.execute("ALTER TABLE events ADD at int, ADD PRIMARY KEY (id)")
+        self.make_topic(2)
+        error = self.fail_to_consume(on_conflict="update")
+        self.assertIsInstance(error, pgsluice.UsageError)
+        self.assertIn("newer", str(error))
+        self.produce([{"id": 1, "body": "new", "at": 2}], partition=0)
+        self.produce([{"id": 1, "body": "old", "at": 1}, {"id": 2, "at": 1}], partition=1)
+        self.consume(on_conflict="update", newer="at")
+        rows = self.connection.execute("SELECT id, body FROM events ORDER BY id").fetchall()
+        self.assertEqual(rows, [(1, "new"), (2, None)])
+
+    def test_updates_in_the_order_of_one_partition(self):
+        self.connection.execute("ALTER TABLE events ADD PRIMARY KEY (id)")
+        self.make_topic(1)
+        self.produce({"id": number % 7, "body": str(number)} for number in range(100))
+        self.consume(on_conflict="update", flush_rows=9)
+        rows = dict(self.connection.execute("SELECT id, body::int FROM events").fetchall())
+        self.assertEqual(rows, {key: max(range(key, 100, 7)) for key in range(7)})
+
+
+class Mistakes(OnKafka):
+    def test_a_topic_that_does_not_exist(self):
+        error = self.fail_to_consume()
+        self.assertIn(f"topic {self.topic} does not exist", error.message)
+
+    def test_a_table_that_does_not_exist(self):
+        from pgsluice.kafka import run
+
+        self.make_topic()
+        with self.assertRaises(pgsluice.Error) as caught:
+            run(self.topic, "missing", server(), **self.options(until_end=True))
+        self.assertEqual(caught.exception.sqlstate, "42P01")
+
+    def test_a_reject_table_that_does_not_exist(self):
+        self.make_topic()
+        self.produce([b"x"])
+        error = self.fail_to_consume(reject_table="nowhere")
+        self.assertEqual(error.message, 'relation "nowhere" does not exist')
+        self.assertEqual(self.position(), -1)
+
+    def test_properties_that_would_break_the_promise(self):
+        for name in ("enable.auto.commit", "auto.offset.reset", "group.id"):
+            error = self.fail_to_consume(config={name: "true"})
+            self.assertIsInstance(error, pgsluice.UsageError)
+            self.assertIn(name, error.message)
+        error = self.fail_to_consume(config={"no.such": "s3cret"})
+        self.assertIsInstance(error, pgsluice.UsageError)
+        self.assertNotIn("s3cret", str(error))
+
+    def test_a_load_of_something_else(self):
+        self.make_topic()
+        self.produce([{"id": 1}])
+        with pgsluice.Writer("events", server(), load_id="taken") as writer:
+            writer.write([{"id": 2}], position=1)
+        self.assertIn("taken", self.fail_to_consume(load_id="taken").message)
+
+
+if __name__ == "__main__":
+    unittest.main()
