@@ -291,9 +291,7 @@ pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
        CASE WHEN (l.terms OPERATOR(pg_catalog.->) 'shared') IS NULL
             THEN l.rows_inserted {plus} COALESCE(l.rows_updated, 0) {plus} COALESCE(l.rows_deleted, 0)
-            ELSE (SELECT pg_catalog.sum(p.rows_inserted {plus} COALESCE(p.rows_updated, 0)
-                                        {plus} COALESCE(p.rows_deleted, 0))::pg_catalog.int8
-                  FROM ONLY {ledger}.load p WHERE p.id {eq} l.id) END,
+       END,
        COALESCE(r.rows, s.rows, 0)::pg_catalog.int8,
        l.sources::pg_catalog.text, l.terms::pg_catalog.text, l.run::pg_catalog.text, l.position,
        COALESCE(s.participants, 0)
@@ -301,7 +299,8 @@ FROM ONLY {ledger}.load l
 LEFT JOIN (SELECT load, pg_catalog.sum(rows) AS rows FROM ONLY {ledger}.receipt GROUP BY load) r
     ON r.load {eq} l.id
 LEFT JOIN (SELECT id, pg_catalog.count(*) AS participants,
-                  pg_catalog.sum(rows_inserted {plus} rows_updated {plus} rows_deleted) AS rows
+                  pg_catalog.sum(rows_inserted {plus} COALESCE(rows_updated, 0)
+                                 {plus} COALESCE(rows_deleted, 0)) AS rows
            FROM ONLY {ledger}.load WHERE participant {ne} '' GROUP BY id) s
     ON s.id {eq} l.id
 WHERE l.participant {eq} ''
