@@ -307,13 +307,12 @@ impl GivenAlong {
     /// Does `work` with it as the writer takes it.
     fn with<T>(&self, work: impl FnOnce(&Along<'_>) -> T) -> T {
         let Self { position, steps, rejected, rejects } = self;
-        let step = |(participant, from, to): &'_ (String, Option<String>, String)| Step {
-            participant,
-            from: from.as_deref(),
-            to,
-        };
-        let steps: Option<Vec<Step<'_>>> =
-            steps.as_ref().map(|steps| steps.iter().map(step).collect());
+        let steps: Option<Vec<Step<'_>>> = steps.as_ref().map(|steps| {
+            let steps = steps.iter();
+            steps
+                .map(|(participant, from, to)| Step { participant, from: from.as_deref(), to })
+                .collect()
+        });
         let positions = match &steps {
             Some(steps) => Positions::Of(steps),
             None => Positions::from(position.as_deref()),

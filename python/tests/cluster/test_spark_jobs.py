@@ -8,9 +8,10 @@ from collections import Counter
 from pathlib import Path
 
 import pgsluice
-from faults import FAULTS, FaultySource
 from formats.place import server
-from place import JOBS, OnCluster, expected, frame, session
+
+from .faults import FAULTS, FaultySource
+from .spark_place import JOBS, OnCluster, expected, frame, session
 
 ROWS = 80_000
 PARTITIONS = 6

@@ -5,9 +5,10 @@ import unittest
 import pgsluice
 from formats.place import server
 from pgsluice.spark import repartition_by_leaf
-from place import LEAVES, OnCluster, frame, session
 from pyspark.errors import PySparkException
 from pyspark.sql.functions import spark_partition_id
+
+from .spark_place import LEAVES, OnCluster, frame, session
 
 ROWS = 5000
 

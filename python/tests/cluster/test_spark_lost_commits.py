@@ -4,8 +4,9 @@ import unittest
 from urllib.parse import urlsplit
 
 from formats.place import server
-from place import OnCluster, expected, frame
-from proxy import LostCommits
+
+from .proxy import LostCommits
+from .spark_place import OnCluster, expected, frame
 
 ROWS = 20_000
 PARTITIONS = 4

@@ -6,8 +6,9 @@ import pgsluice
 from formats.place import server
 from pgsluice.spark.spool import bytes_of
 from pgsluice.spark.target import target_of, with_password
-from place import OnCluster, frame, session
 from pyspark.errors import AnalysisException, PySparkException
+
+from .spark_place import OnCluster, frame, session
 
 
 class Refused(OnCluster):

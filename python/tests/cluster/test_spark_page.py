@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pgsluice
 from formats.place import server
-from place import OnCluster, session
+
+from .spark_place import OnCluster, session
 
 PAGE = Path(__file__).parents[3] / "docs/manual/spark.md"
 EXAMPLE = re.compile("```python\n(.*?)```", re.DOTALL)

@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from formats.place import server
-from place import OnCluster, cluster
+
+from .spark_place import OnCluster, cluster
 
 SECRET = "Xk7_wQ2zSecret"
 

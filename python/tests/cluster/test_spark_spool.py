@@ -10,7 +10,8 @@ import pgsluice
 import pyarrow as pa
 from formats.place import server
 from pgsluice.spark.spool import Spool, local_directory
-from place import OnCluster, expected, frame
+
+from .spark_place import OnCluster, expected, frame
 
 BATCHES = pa.table({"id": range(10_000), "v": [1] * 10_000}).to_batches(max_chunksize=1000)
 

@@ -13,8 +13,9 @@ import pgsluice
 import pyarrow as pa
 import pyarrow.parquet as pq
 from formats.place import server
-from place import RESTARTS, OnCluster, cluster, expected
-from spark_cluster import SETTINGS, end_group
+
+from .spark_cluster import SETTINGS, end_group
+from .spark_place import RESTARTS, OnCluster, cluster, expected
 
 BATCH = 30_000
 # Every so many restarts, the driver is killed; otherwise its query is stopped.

@@ -4,7 +4,8 @@ import unittest
 from urllib.parse import urlsplit
 
 from formats.place import server
-from place import OnCluster, session
+
+from .spark_place import OnCluster, session
 
 # A column of the table, the values in SQL of Spark, and the literals of PostgreSQL. The last field
 # tells whether Spark's JDBC writer can write the type.

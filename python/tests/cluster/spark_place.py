@@ -10,7 +10,8 @@ from formats.place import server
 from loads.place import Limited
 from pgsluice.spark import register
 from pyspark.sql import DataFrame, SparkSession
-from spark_cluster import Cluster
+
+from .spark_cluster import Cluster
 
 LEAVES = 4
 # The tests of one run: `make cluster` has more of them than `make test`.
