@@ -17,7 +17,7 @@ class WriterPage(InShop):
                 # Tuples are of the columns of the table.
                 python(example, names)()
         rows = self.connection.execute("SELECT count(*) FROM orders").fetchone()
-        self.assertEqual(rows[0], 109)
+        self.assertEqual(rows[0], 111)
 
 
 if __name__ == "__main__":
