@@ -53,10 +53,11 @@ def _refuse_locked(connection: Any, table: Any, name: str) -> None:
     """Refuse a table that no other session can read before the transaction ends."""
     with connection.cursor() as cursor:
         if first_of(cursor.execute(_IS_LOCKED, [name]).fetchone()):
+            of = f", schema={table.schema!r}" if table.schema else ""
             raise usage_error(
                 f"table {name} was made or altered in this transaction",
-                f"Make it by a call of its own: frame.head(0).to_sql({table.name!r}, ...)."
-                ' Then: frame.to_sql(..., if_exists="append", method=pgsluice.pandas.method)',
+                "Commit that first, then append. To make a table:"
+                f" frame.head(0).to_sql({table.name!r}, engine{of}, index=False)",
                 "Another session reads the partitions, and it does not see the table yet.",
             )
 
