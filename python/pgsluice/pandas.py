@@ -8,15 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from pgsluice.copying import copy
-from pgsluice.drivers import check, first_of, name_of
+from pgsluice.drivers import check, name_of
 from pgsluice.errors import usage_error
-
-# Whether the caller's transaction has made or altered the table. Other sessions wait for its lock.
-_IS_LOCKED = (
-    "SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE pid = pg_catalog.pg_backend_pid()"
-    " AND locktype = 'relation' AND mode = 'AccessExclusiveLock'"
-    " AND relation = pg_catalog.to_regclass(%s))"
-)
 
 
 def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any]) -> int:
@@ -26,13 +19,12 @@ def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any])
     index=False, method=pgsluice.pandas.method)`. It commits nothing. After an error it rolls back
     the transaction, or the innermost SAVEPOINT, because pandas would commit the chunks before.
 
-    Raises `UsageError` unless SQLAlchemy connects by psycopg 3, and if the transaction has made the
-    table. Other errors are those of `pgsluice.copy`.
+    Raises `UsageError` unless SQLAlchemy connects by psycopg 3. Other errors are those of
+    `pgsluice.copy`, which refuses a table that the transaction has made.
     """
     try:
         connection = _driver_connection(conn)
         name = ".".join(_quoted(part) for part in (table.schema, table.name) if part)
-        _refuse_locked(connection, table, name)
         return copy(connection, data_iter, name, columns=list(keys)).rows_inserted
     except BaseException:
         _roll_back(conn)
@@ -47,19 +39,6 @@ def _roll_back(conn: Any) -> None:
     with suppress(Exception):
         if begun := conn.get_nested_transaction() or conn.get_transaction():
             begun.rollback()
-
-
-def _refuse_locked(connection: Any, table: Any, name: str) -> None:
-    """Refuse a table that no other session can read before the transaction ends."""
-    with connection.cursor() as cursor:
-        if first_of(cursor.execute(_IS_LOCKED, [name]).fetchone()):
-            of = f", schema={table.schema!r}" if table.schema else ""
-            raise usage_error(
-                f"table {name} was made or altered in this transaction",
-                "Commit that first, then append. To make a table:"
-                f" frame.head(0).to_sql({table.name!r}, engine{of}, index=False)",
-                "Another session reads the partitions, and it does not see the table yet.",
-            )
 
 
 def _driver_connection(conn: Any) -> Any:
