@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import chain
-from typing import Any, Unpack
+from os import PathLike
+from typing import Any, BinaryIO, Unpack
 
 from airflow.providers.common.sql.hooks.lineage import (  # pyright: ignore[reportMissingImports]
     send_sql_hook_lineage,
@@ -46,10 +47,15 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
     Outside of a task, the load has an id of its own.
     """
 
-    def bulk_load(self, table: str, tmp_file: str, **options: Unpack[Options]) -> LoadResult:
+    def bulk_load(
+        self, table: str, tmp_file: str | PathLike[str] | BinaryIO, **options: Unpack[Options]
+    ) -> LoadResult:
         """Load a file. As by `PostgresHook` it is in COPY's text format, unless `format` says else.
 
-        `format=None` recognizes the format. Raises `pgsluice.InputError` if there is no file.
+        `format=None` recognizes the format. A try that writes the file again must pass it opened:
+        then its content must be the same, and otherwise its time of change too.
+
+        Raises `pgsluice.InputError` if there is no file.
         """
         return self._load(tmp_file, table, {"format": "text", **options})
 

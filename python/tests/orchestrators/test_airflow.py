@@ -146,6 +146,9 @@ said["empty"] = sum(
 )
 Path("rows.txt").write_text("5\\te\\n6\\t\\\\N\\n")
 said["file"] = hook.bulk_load(table="outside", tmp_file="rows.txt").rows_loaded
+for _ in range(2):
+    Path("more.txt").write_text("8\\tg\\n")
+    hook.bulk_load("outside", open("more.txt", "rb"), load_id="opened")
 Path("rows.csv").write_text("pad,id\\nf,7\\n")
 hook.bulk_load("outside", "rows.csv", format=None, header="map", no_ledger=True)
 for table, options in (
@@ -196,7 +199,7 @@ class Hook(OnAirflow):
         self.assertRegex(said["first"], "^[0-9a-f]{16}$")
         self.assertNotEqual(said["first"], said["second"])
         self.assertEqual((said["named"], said["empty"], said["file"]), ("mine", 0, 2))
-        self.assertEqual(self.rows("outside"), (7, 7))
+        self.assertEqual(self.rows("outside"), (8, 8))
         words = (
             'relation "no_such_table"',
             '"pat" does not exist',
