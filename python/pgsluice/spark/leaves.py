@@ -68,13 +68,14 @@ def _column(df: DataFrame, name: str) -> Any:
 def _leaf_function(table: str, conninfo: str | None, keys: Sequence[str], options: Any) -> Any:
     """Return the function of Spark from the columns of the key to the name of the leaf."""
     try:
-        from pyspark.sql.functions import ArrowUDFType, arrow_udf  # type: ignore[import-not-found]
+        from pyspark.sql.functions import arrow_udf  # type: ignore[import-not-found]
     except ImportError as error:
         raise usage_error(
             "repartition_by_leaf needs Spark 4.1 or later", "pip install 'pyspark>=4.1'"
         ) from error
 
-    def leaf(batches: Iterator[Any]) -> Iterator[pa.Array]:
+    # The types tell Spark which kind of function it is. A batch of several columns is a tuple.
+    def leaf(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for group in _groups(batches):
             rows = pa.concat_tables(group)
             found = pgsluice.leaf(table, rows, conninfo, **options).cast(pa.string())
@@ -94,4 +95,4 @@ def _leaf_function(table: str, conninfo: str | None, keys: Sequence[str], option
         if group:
             yield group
 
-    return arrow_udf(leaf, returnType="string", functionType=ArrowUDFType.SCALAR_ITER)
+    return arrow_udf(leaf, returnType="string")

@@ -10,7 +10,7 @@ from typing import Self
 
 _PIECE = 1 << 16
 # A session that has sent so many bytes has sent rows.
-_ROWS = 10_000
+_ROWS = 100_000
 
 
 class LostCommits:
@@ -39,9 +39,7 @@ class LostCommits:
             while True:
                 client, _ = self._listener.accept()
                 server = socket.create_connection(self._target)
-                ends = Session(self, client, server)
-                for pump in (ends.send, ends.receive):
-                    threading.Thread(target=pump, daemon=True).start()
+                threading.Thread(target=Session(self, client, server).run, daemon=True).start()
 
     def lose(self) -> bool:
         """Whether this COMMIT is one whose answer is lost."""
@@ -58,6 +56,13 @@ class Session:
     def __init__(self, proxy: LostCommits, client: socket.socket, server: socket.socket) -> None:
         self._proxy, self._client, self._server = proxy, client, server
         self._mute = False
+
+    def run(self) -> None:
+        with self._client, self._server:
+            sender = threading.Thread(target=self.send, daemon=True)
+            sender.start()
+            self.receive()
+            sender.join()
 
     def send(self) -> None:
         sent = 0

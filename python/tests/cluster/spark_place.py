@@ -89,7 +89,7 @@ def frame(rows: int, partitions: int) -> DataFrame:
 def expected(connection: psycopg.Connection, rows: int) -> tuple:
     """Return the sums of that frame, as the server computes them from a series."""
     query = (
-        "SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(id % 1009),"
+        "SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(id %% 1009),"
         " sum(hashtext(repeat('note ' || id, 20))::bigint) FROM generate_series(0, %s - 1) AS id"
     )
     return connection.execute(query, (rows,)).fetchone()

@@ -41,7 +41,7 @@ class Refused(OnCluster):
         other = frame(10, 1).withColumnRenamed("v", "w")
         self.assertIn('"w"', self.refuse(other))
         wrong = frame(10, 1).selectExpr("id", "date'2026-01-01' AS v")
-        self.assertIn("date", self.refuse(wrong))
+        self.assertIn("column v is of type integer but", self.refuse(wrong))
         self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
 
     def test_no_server_is_named(self):

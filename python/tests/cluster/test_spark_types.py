@@ -148,6 +148,7 @@ class Types(OnCluster):
         place = f"jdbc:postgresql://{url.hostname}:{url.port}{url.path}"
         writer = self.frame(names).write.format("jdbc").option("url", place)
         writer = writer.option("user", url.username).option("password", url.password)
+        writer = writer.option("driver", "org.postgresql.Driver")
         writer.option("dbtable", "events_jdbc").mode("append").save()
         self.assertEqual(self.rows("events", names), self.rows("events_jdbc", names))
 
