@@ -22,6 +22,8 @@ _ALONE = "each task of Spark commits by itself"
 _FRAME = "rows come from the frame: change it there, as with select() or withColumnRenamed()"
 _ONE = "a task has one connection: Spark runs as many tasks at once as the executors have cores"
 _REJECTS = "the files would be on the disks of the executors"
+# Spark hands over its own options of a stream as well.
+_OF_STREAMS = {"checkpointlocation", "queryname"}
 # Options of `load`, of Spark and of its JDBC writer that cannot be had, and why.
 _REFUSED = {
     "atomic": f"{_ALONE}, and all of them together cannot be one transaction",
@@ -96,7 +98,7 @@ def target_of(given: Mapping[str, str]) -> Target:
 
     Raises `UsageError` for an option that does not exist or makes no sense in Spark.
     """
-    options = dict(given)
+    options = {name: value for name, value in given.items() if name not in _OF_STREAMS}
     table, conninfo = options.pop("table", None), options.pop("conninfo", None)
     if (password := options.pop("password", None)) is not None:
         conninfo = with_password(conninfo, password)
