@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 HOME = Path(pyspark.__file__).parent
 SCALA = next((HOME / "jars").glob("spark-core_*.jar")).name.split("_")[1].split("-")[0]
 MASTER, *_ = HOSTS = ("127.0.0.1", "127.0.0.2")
+# Cores of an executor. A worker offers more: for drivers beside that of the tests.
 CORES = 2
 # Seconds that the cluster may take to start on a busy machine.
 PATIENCE = 240
@@ -76,7 +77,7 @@ class Cluster:
         for host in HOSTS:
             place = self.folder / f"worker-{host}"
             self._run(
-                "worker.Worker", host, "--port", "0", "--cores", str(CORES), "--memory", "700m",
+                "worker.Worker", host, "--port", "0", "--cores", str(3 * CORES), "--memory", "3g",
                 "--work-dir", str(place), self.url,
             )  # fmt: skip
         end = time.monotonic() + PATIENCE
