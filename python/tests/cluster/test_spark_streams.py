@@ -128,8 +128,8 @@ class Replayed(Streams):
             self.start(participants=3)
         rows = self.count()
         self.start(participants=4, partitions=4)
-        said = self.driver.communicate()[0]
-        self.assertNotEqual(self.driver.returncode, 0, said)
+        said = self.driver.stdout.read()
+        self.assertNotEqual(self.driver.wait(), 0, said)
         self.assertIn("SQLSTATE 55000", said)
         self.assertIn("ledger forget", said)
         self.assertEqual(self.count(), rows)
