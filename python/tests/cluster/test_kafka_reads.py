@@ -30,7 +30,7 @@ class Reads(OnKafka):
             "ALTER TABLE events ADD k text, ADD h jsonb, ADD at timestamptz, ADD t text,"
             ' ADD p int, ADD "offset" bigint'
         )
-        self.make_topic()
+        self.make_topic(retention_ms="-1")
         producer = self.producer()
         producer.produce(
             self.topic, "{ }", key="schlüssel", headers=[("a", b"1"), ("b", None)], timestamp=1001
