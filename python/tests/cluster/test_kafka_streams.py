@@ -42,7 +42,8 @@ class Killed(OnKafka):
         for consumer in consumers:
             consumer.send_signal(signal.SIGTERM)
         for consumer in consumers:
-            self.assertEqual(consumer.wait(60), 0, consumer.stderr.read())
+            # Python that is still starting does not handle the signal yet.
+            self.assertIn(consumer.wait(60), (0, -signal.SIGTERM), consumer.stderr.read())
         self.check_ids(range(written))
 
     def test_a_consumer_that_is_stopped_flushes(self):
