@@ -170,12 +170,13 @@ class Cluster:
             except KafkaException as failure:
                 error: Any = failure.args[0]
                 self.raise_forbidden(error)
-                reason = self._reason or error.str()
+                reason = error.str()
             self.check()
             if self._stopped.is_set():
                 return None
             if time.monotonic() - reported >= _REPORT:
                 reported = time.monotonic()
+                reason = self._reason or reason
                 self._settings.on_notice(f"waiting for Kafka at {self._settings.place}: {reason}")
             self._stopped.wait(max(0.0, 1 - (time.monotonic() - began)))
 

@@ -164,18 +164,10 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
         false => Vec::new(),
     };
     let counts = match named.find(client).await? {
-        Some(_) if !participants.is_empty() => {
-            participants.iter().fold(RowCounts::default(), |mut sum, (_, at)| {
-                sum.add(at.counts);
-                sum
-            })
-        }
+        Some(_) if !participants.is_empty() => sum(participants.iter().map(|(_, at)| at.counts)),
         // A writer has its rows in no receipts.
         Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.counts,
-        _ => receipts.values().fold(RowCounts::default(), |mut sum, of_table| {
-            sum.add(of_table.counts);
-            sum
-        }),
+        _ => sum(receipts.values().map(|of_table| of_table.counts)),
     };
     Ok(Details {
         entry,
@@ -187,6 +179,13 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
             .map(|(name, at)| (name, at.position.as_deref().and_then(position)))
             .collect(),
         receipts: receipts.into_values().collect(),
+    })
+}
+
+fn sum(counts: impl Iterator<Item = RowCounts>) -> RowCounts {
+    counts.fold(RowCounts::default(), |mut sum, counts| {
+        sum.add(counts);
+        sum
     })
 }
 
