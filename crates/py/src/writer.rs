@@ -309,9 +309,12 @@ impl GivenAlong {
         let Self { position, steps, rejected, rejects } = self;
         let steps: Option<Vec<Step<'_>>> = steps.as_ref().map(|steps| {
             let steps = steps.iter();
-            steps
-                .map(|(participant, from, to)| Step { participant, from: from.as_deref(), to })
-                .collect()
+            let step = steps.map(|(participant, from, to)| Step {
+                participant,
+                from: from.as_deref(),
+                to,
+            });
+            step.collect()
         });
         let positions = match &steps {
             Some(steps) => Positions::Of(steps),
