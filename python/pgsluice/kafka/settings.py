@@ -117,6 +117,11 @@ def checked(table: str, conninfo: str | None, settings: Settings) -> Settings:
         )
     if settings.options.get("no_ledger"):
         raise usage_error("positions are kept in the ledger", "Leave out no_ledger.")
+    if settings.options.get("on_conflict") == "update" and not settings.options.get("update"):
+        raise usage_error(
+            "an update needs the names of its columns, because a message may lack some",
+            "Name them: update=NAMES (--update NAMES). A name that a message lacks then sets NULL.",
+        )
     if settings.flush_rows < 1 or settings.flush_bytes < 1 or settings.flush_seconds <= 0:
         raise usage_error("the limits of a flush must be positive", "Leave them out.")
     return settings
