@@ -58,6 +58,8 @@ class Target:
     table: str
     conninfo: str | None = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
+    names_server: bool
+    """Whether the options do; otherwise the variables of each machine must."""
 
     @property
     def memory(self) -> int:
@@ -78,8 +80,7 @@ class Target:
 
         Raises `UsageError`.
         """
-        named = self.conninfo is not None or self.options.get("host") is not None
-        if not named and not any(os.environ.get(name) for name in _NAMING):
+        if not self.names_server and not any(os.environ.get(name) for name in _NAMING):
             raise usage_error(
                 "no option and no environment variable names the server on this machine",
                 'Name it for driver and executors: .option("conninfo", "service=shop")',
@@ -100,6 +101,7 @@ def target_of(given: Mapping[str, str]) -> Target:
     """
     options = {name: value for name, value in given.items() if name not in _OF_STREAMS}
     table, conninfo = options.pop("table", None), options.pop("conninfo", None)
+    names_server = bool(conninfo) or "host" in options
     if (password := options.pop("password", None)) is not None:
         conninfo = with_password(conninfo, password)
     for name in options:
@@ -111,7 +113,7 @@ def target_of(given: Mapping[str, str]) -> Target:
         raise usage_error("the option table is missing", '.option("table", "public.events")')
     read = {name: _read(name, value) for name, value in options.items()}
     spec("pgsluice", SparkOptions, read, conninfo, table)
-    target = Target(table, conninfo, read)
+    target = Target(table, conninfo, read, names_server)
     bytes_of(target.memory)
     return target
 

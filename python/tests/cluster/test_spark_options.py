@@ -1,6 +1,8 @@
 """What is refused on the driver, before a task runs; and the options that are taken."""
 
+import os
 import unittest
+from unittest.mock import patch
 
 import pgsluice
 from formats.place import server
@@ -118,6 +120,16 @@ class Options(unittest.TestCase):
             with_password("postgresql://h/d", "a&b"), "postgresql://h/d?password=a%26b"
         )
         self.assertEqual(with_password("postgres://h/?x=1", "p"), "postgres://h/?x=1&password=p")
+
+    def test_a_password_names_no_server(self):
+        target = target_of({"table": "t", "password": "p"})
+        with patch.dict(os.environ, clear=True):
+            with self.assertRaisesRegex(pgsluice.UsageError, "names the server on this machine"):
+                target.check_server()
+            os.environ["PGHOST"] = "h"
+            target.check_server()
+            del os.environ["PGHOST"]
+            target_of({"table": "t", "password": "p", "host": "h"}).check_server()
 
     def test_no_secret_is_shown(self):
         target = target_of({"table": "t", "conninfo": "password=secret", "password": "secret"})
