@@ -56,13 +56,17 @@ class Streams(OnCluster):
             "conninfo": server(),
         } | more
         program = Path(__file__).with_name("stream_driver.py")
-        self.driver = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, str(program), json.dumps(settings)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=cluster().environment(), text=True, start_new_session=True,
-        )  # fmt: skip
-        self.open.callback(self.driver.wait)
-        self.open.callback(end_group, self.driver)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=cluster().environment(),
+            text=True,
+            start_new_session=True,
+        )
+        self.driver = self.open.enter_context(process)
+        self.open.callback(end_group, process)
         self.said("started")
 
     def said(self, word: str) -> str:
