@@ -110,6 +110,8 @@ EMPTY = "9 M uuids, 16 empty hash leaves with primary key, `--exchange`"
 LEAVES = "1 M pgbench rows, 10,000 leaves"
 FRAME = "a cached frame of Spark, 5 M pgbench rows, 800 hash leaves, `repartition_by_leaf`"
 JDBC = "Spark's JDBC writer, `reWriteBatchedInserts`"
+EVENTS = "1 M events of Kafka, 30 % repeated, 64 hash leaves with primary key, skipped"
+CONSUMER = "a consumer with psycopg, `ON CONFLICT DO NOTHING`, 1,000 a batch"
 MILLION = "1 M pgbench rows, 800 hash leaves"
 GRID = (
     "1 to 1 M pgbench rows, plain and 1 to 800 leaves, with and without primary key, `-j 1` and 2"
@@ -248,6 +250,7 @@ GOALS = [
     Goal("move", move_peak, MOVES_PEAK, BESIDE_MEMORY, "at most", 576, "MiB"),
     Goal("move", longest_wait, SWAPS, "", "at most", 500, "ms"),
     Goal("spark", faster("by-leaf", "jdbc"), FRAME, JDBC, "at least", 4.0),
+    Goal("kafka", faster("pgsluice", "psycopg"), EVENTS, CONSUMER, "at least", 3.0),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", grid.mean, f"{GRID}: geometric mean", PSQL, "at most", 0.75, TIME),

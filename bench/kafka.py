@@ -10,53 +10,33 @@ import argparse
 import json
 import os
 import random
-import statistics
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 
-import pgsluice
 import psycopg
 from pgsluice_lab import site
 from pgsluice_lab.failure import LabError
-from pgsluice_lab.machine import machine
-from pgsluice_lab.record import Machine
 
+from bench import goals
 from bench.place import ROOT
-from bench.record import RECORDS, commit
+from bench.rounds import Round, Rounds
 
-VERSION = 1
 EVENTS = 1_000_000
 ROUNDS = 3
 LEAVES = 64
 PARTITIONS = 8
 REPEATED = 0.3
-# How many times as fast it must be.
-GOAL = 3.0
 TOGETHER = 1000
 INSERT = "INSERT INTO events VALUES (%s, %s, %s) ON CONFLICT (id) DO NOTHING"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 WAYS = {"psycopg": "confluent-kafka and psycopg, `executemany`", "pgsluice": "`pgsluice.kafka.run`"}
 
 
-@dataclass(frozen=True)
-class Round:
-    """One way to read all events once."""
-
-    way: str
-    seconds: float
-    events_a_second: float
-    cpu_seconds: float
-    """Of the consumer's process."""
-
-
 def main(args: list[str]) -> int:
-    """Measure, write the record if there are no options, and return the exit status."""
+    """Measure, write the record if it is the whole benchmark, and return the exit status."""
     parser = argparse.ArgumentParser(prog="make bench CASE=kafka")
     parser.add_argument("--events", type=int, default=EVENTS, help="events of a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of each way")
@@ -64,39 +44,21 @@ def main(args: list[str]) -> int:
     with site.opened(None, None, list(SETTINGS)) as place, ExitStack() as stack:
         os.environ["PGPASSWORD"] = place.env.get("PGPASSWORD", "")
         connection = stack.enter_context(psycopg.connect(place.url, autocommit=True))
-        server = str(place.described()["version"])
-        address, kafka = broker(stack)
+        address, version = broker(stack)
         distinct = produce(address, options.events)
-        rounds = [*measure(place.url, connection, address, options, distinct)]
-    show(rounds)
+        measured = [*measure(place.url, connection, address, options, distinct)]
+        parameters = {**vars(options), "distinct": distinct, "leaves": LEAVES}
+        parameters |= {"partitions": PARTITIONS}
+        programs = {"Kafka": version}
+        record = Rounds.of("kafka", place, parameters, programs, WAYS, options.events, measured)
+    print(f"\n{record.table}")
+    goals.show(goals.judge("kafka", record), "what it must show")
     if args:
         print("\nnot the whole benchmark, so no record is written")
         return 0
-    record = {
-        "date": datetime.now(UTC).replace(microsecond=0).isoformat(),
-        "pgsluice": pgsluice.__version__,
-        "commit": commit(),
-        "machine": asdict(Machine(**machine())),
-        "postgresql": server,
-        "kafka": kafka,
-        "events": options.events,
-        "distinct": distinct,
-        "rounds": [asdict(each) for each in rounds],
-        "version": VERSION,
-    }
-    file = write(record)
-    print(f"\nrecord: {file.relative_to(ROOT)}")
+    file = record.write()
+    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
     return 0
-
-
-def write(record: dict[str, object]) -> Path:
-    """Write a new record."""
-    stamp = str(record["date"]).split("+")[0].replace(":", "")
-    file = RECORDS / f"kafka-{stamp}.json"
-    with file.open("x") as out:
-        json.dump(record, out, indent=1)
-        out.write("\n")
-    return file
 
 
 def broker(stack: ExitStack) -> tuple[str, str]:
@@ -210,23 +172,11 @@ def measure(
     for number in range(options.rounds):
         for way, consume in ways.items():
             make(connection)
-            began, spent = time.perf_counter(), time.process_time()
+            began = time.perf_counter()
             consume(url, address, f"{way}-{number}", options.events)
-            seconds, spent = time.perf_counter() - began, time.process_time() - spent
+            seconds = round(time.perf_counter() - began, 3)
             (rows,) = connection.execute("SELECT count(*) FROM events").fetchone() or (0,)
             if rows != distinct:
                 raise LabError(f"{way} has left {rows} rows, not {distinct}")
             print(f"{way:10} {seconds:8.2f} s", flush=True)
-            yield Round(way, seconds, options.events / seconds, spent)
-
-
-def show(rounds: list[Round]) -> None:
-    """Print the medians, and how many times as fast it is."""
-    speed = {
-        way: statistics.median(each.events_a_second for each in rounds if each.way == way)
-        for way in WAYS
-    }
-    for way, title in WAYS.items():
-        print(f"{speed[way]:10,.0f} events/s  {title}")
-    ratio = speed["pgsluice"] / speed["psycopg"]
-    print(f"\n{ratio:.1f} times as fast; at least {GOAL:.0f} times is the goal")
+            yield Round(way, seconds)

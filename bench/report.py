@@ -32,6 +32,7 @@ TABLES = {
     "relation": tables.relation,
     "move": tables.move,
     "spark": tables.spark,
+    "kafka": tables.kafka,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,

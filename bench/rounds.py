@@ -21,7 +21,7 @@ from pgsluice_lab.typed import build
 from bench.record import RECORDS, commit
 
 VERSION = 1
-CASES = ("spark",)
+CASES = ("spark", "kafka")
 
 
 @dataclass(frozen=True)

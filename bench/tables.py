@@ -331,6 +331,17 @@ def spark(record: Rounds) -> str:
     )
 
 
+def kafka(record: Rounds) -> str:
+    """Return the ways to read events."""
+    given = record.parameters
+    return paragraphs(
+        f"{record.rows:,} events with {given['distinct']:,} ids from {given['partitions']}"
+        f" partitions of a topic into {given['leaves']} hash leaves with a primary key, Kafka"
+        f" {record.programs['Kafka']}:",
+        record.table,
+    )
+
+
 def stages(record: Stages) -> str:
     inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
