@@ -104,8 +104,9 @@ class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
         """Say how the job is finished; on the driver. Nothing is undone."""
         done = sum(message is not None for message in messages)
         _log.warning(
-            "pgsluice: load %s into %s is unfinished; committed tasks known to Spark: %d."
-            ' To load the rest: run the same job again with .option("load_id", "%s")',
+            "pgsluice: the job of load %s into %s has failed; committed tasks known to Spark: %d."
+            ' To load the rest: run the same job, with the same rows, with'
+            ' .option("load_id", "%s")',
             self.load_id, self.target.table, done, self.load_id,
         )  # fmt: skip
 
@@ -136,7 +137,7 @@ class StreamWriter(_StreamWriter):  # type: ignore[misc]
         """Say how the micro-batch is finished; on the driver. Nothing is undone."""
         done = sum(message is not None for message in messages)
         _log.warning(
-            "pgsluice: micro-batch %d into %s is unfinished; committed tasks known to Spark: %d."
+            "pgsluice: micro-batch %d into %s is not finished; committed tasks known to Spark: %d."
             " To load the rest: start the query again from its checkpoint",
             batchId, self.target.table, done,
         )  # fmt: skip
