@@ -1,4 +1,5 @@
-# Every target sets up what it needs: Rust, Python 3.11, a C linker and make are all it asks for.
+# Every target sets up what it needs: Rust, Python 3.11, a C linker and make are all it asks for; the tests of Spark and
+# Kafka ask for Java 17 and Maven as well.
 
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv

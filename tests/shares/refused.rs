@@ -99,7 +99,9 @@ fn tables_that_need_one_statement(server: Server) {
 fn a_mistake_costs_nothing(server: Server) {
     let shared = Shared::new(server);
     shared.bench.file("0.csv", super::rows(0) + "x,y\n");
-    shared.load(0, &["--on-conflict=skip"]).fails_empty(&["error: ", "22P02"]);
+    let failed = shared.load(0, &["--on-conflict=skip"]);
+    failed.fails_empty(&["error: ", "22P02"]);
+    assert!(!failed.stderr.contains("--reject-file"), "{failed:?}");
     assert_eq!(shared.bench.count("pgsluice.load"), 0);
     shared.bench.file("0.csv", super::rows(0));
     shared.load(0, &[]).summary();

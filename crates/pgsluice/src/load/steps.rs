@@ -269,7 +269,8 @@ fn is_held(job: &Job, plan: &Plan) -> bool {
 fn rejecting(job: &Job) -> Rejecting {
     match job.safety.rejects {
         Some(_) => Rejecting::Does,
-        None if job.safety.exchange.is_some() => Rejecting::Never,
+        // A task of a cluster has no place for a file.
+        None if job.safety.exchange.is_some() || job.safety.share.is_some() => Rejecting::Never,
         None if job.input.file_format == FileFormat::Delimited => Rejecting::IfAsked("csv"),
         None => Rejecting::IfAsked("ndjson"),
     }
