@@ -79,7 +79,8 @@ def produce(address: str, events: int) -> int:
     from confluent_kafka.admin import AdminClient, NewTopic
 
     new = NewTopic("events", num_partitions=PARTITIONS, replication_factor=1)
-    for future in AdminClient({"bootstrap.servers": address}).create_topics([new]).values():
+    admin = AdminClient({"bootstrap.servers": address})
+    for future in admin.create_topics([new]).values():
         future.result()
     producer = Producer(
         {"bootstrap.servers": address, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000}
