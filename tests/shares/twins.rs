@@ -15,6 +15,7 @@ on_each_server!([
     others_go_on_meanwhile,
     the_first_of_all_begin_together,
     finish_waits_for_an_attempt,
+    an_attempt_waits_for_finish,
 ]);
 
 const WAITING: &str =
@@ -139,4 +140,25 @@ fn finish_waits_for_an_attempt(server: Server) {
         assert!(finished.stdout.contains("\"participants\":2"), "{finished:?}");
     });
     shared.has(2);
+}
+
+/// An attempt that comes while the load is being finished is tried again, and then finds the load finished.
+fn an_attempt_waits_for_finish(server: Server) {
+    let shared = Shared::new(server);
+    let hold = shared.bench.hold("atomic::committing");
+    let first = shared.start(0, &[], &hold.environment());
+    hold.wait();
+    thread::scope(|scope| {
+        let finishing = scope.spawn(|| shared.finish(&[]));
+        let waiting = "pg_locks WHERE locktype = 'advisory' AND NOT granted AND database =
+                       (SELECT oid FROM pg_database WHERE datname = current_database())";
+        wait_until("a finish that waits", || shared.bench.count(waiting) == 1);
+        let late = shared.start(1, &[], &[]);
+        thread::sleep(Duration::from_millis(500));
+        hold.let_go();
+        assert_eq!(first.ended().summary()["rows_loaded"], ROWS);
+        assert_eq!(finishing.join().unwrap().status.code(), Some(0));
+        late.ended().fails(1, &["error: load shared is finished, and does not have participant 1"]);
+    });
+    shared.has(1);
 }

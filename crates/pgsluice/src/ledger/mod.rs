@@ -163,7 +163,7 @@ impl Ledger {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
             Ok(Some(stranger)) => self.named.held_up(&stranger),
-            _ => self.overtaken(),
+            _ => self.share.as_ref().map_or_else(|| self.overtaken(), Share::kept_out),
         }
     }
 

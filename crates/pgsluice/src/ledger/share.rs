@@ -252,6 +252,14 @@ impl Share {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The error of an attempt that finds its load locked: another session marks it as finished, or removes it because a
+    /// share has failed before any was stored. The next attempt finds out.
+    pub(super) fn kept_out(&self) -> Error {
+        let message =
+            format!("load {} is being finished or removed by another session", self.own.id);
+        Error::new(Kind::Server, message).with_sqlstate("40001")
+    }
+
     /// The error of an attempt that stores nothing because another one has.
     fn lost(&self) -> Error {
         let Participant { participant, id, .. } = &self.own;
