@@ -62,7 +62,7 @@ class Reads(OnKafka):
         self.assertEqual((result.counts.inserted, result.counts.rejected), (len(self.BAD),) * 2)
         self.assertEqual((self.count(), self.position()), (len(self.BAD), len(values)))
         query = """SELECT topic = %s, partition, "offset", key, value, sqlstate IS NOT NULL,
-                          message <> '', at IS NULL
+                          message <> '', at IS NOT NULL
                    FROM rejects ORDER BY "offset" """
         rows = self.connection.execute(query, [self.topic]).fetchall()
         expected = [
