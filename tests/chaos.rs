@@ -97,7 +97,8 @@ impl Chaos {
 
 /// The points that a load comes to without an option that has points of its own.
 fn plain() -> impl Iterator<Item = &'static str> {
-    let others = ["split::", "rejects::", "exchange::", "atomic::", "stage::", "moving::"];
+    let others =
+        ["share::", "split::", "rejects::", "exchange::", "atomic::", "stage::", "moving::"];
     NAMES.into_iter().filter(move |name| others.iter().all(|other| !name.starts_with(other)))
 }
 

@@ -72,7 +72,7 @@ def client_config(
     if not given.get("bootstrap.servers"):
         raise usage_error(
             "no Kafka cluster given",
-            "Name a broker with bootstrap_servers, such as localhost:9092.",
+            "Name a broker: bootstrap_servers=HOST:PORT (--bootstrap-servers HOST:PORT).",
         )
     # A topic that is created again is found soon.
     given.setdefault("topic.metadata.refresh.interval.ms", 10_000)
