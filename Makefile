@@ -43,7 +43,8 @@ UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
 OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos compressed embedded embedded::access first formats \
     $(addprefix failures::,inputs options rows servers shapes stops tables terminal) headers late_names memory mistakes \
     $(addprefix mistakes::,files hints) moving::planned moving::shapes names ndjson passwords pooler reconcile \
-    $(addprefix relation::,filter lost options pooled refused resumed) signals waiting
+    $(addprefix relation::,filter lost options pooled refused resumed) $(addprefix shares::,finished refused) signals \
+    waiting
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.

@@ -4,6 +4,7 @@
 `pip install 'pgsluice[kafka]'`.
 """
 
-from pgsluice.kafka.running import KafkaResult, run
+from pgsluice.kafka.result import KafkaResult
+from pgsluice.kafka.running import run
 
 __all__ = ["KafkaResult", "run"]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pgsluice.errors import Error, UsageError
-from pgsluice.kafka.running import KafkaResult, run
+from pgsluice.kafka.result import KafkaResult
+from pgsluice.kafka.running import run
 
 _COLUMNS = ("key", "headers", "timestamp", "topic", "partition", "offset")
 # Options of the writer, each with its help.

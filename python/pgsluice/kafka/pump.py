@@ -22,7 +22,7 @@ from pgsluice.kafka.client import KafkaError, KafkaException, TopicPartition
 from pgsluice.kafka.cluster import Cluster, consumer_of
 from pgsluice.kafka.messages import Unfit, batch_of, liner, place, reject_row
 from pgsluice.kafka.owned import Owned, Partition
-from pgsluice.kafka.running import KafkaResult
+from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.settings import Settings
 from pgsluice.result import RowCounts
 from pgsluice.writer import Writer

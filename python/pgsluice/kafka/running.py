@@ -5,10 +5,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal, Unpack
 
 from pgsluice.errors import of_python, usage_error
+from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.settings import (
     Settings,
     checked,
@@ -20,18 +20,6 @@ from pgsluice.options import WriterOptions
 from pgsluice.result import RowCounts
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KafkaResult:
-    """The outcome of one `run`."""
-
-    messages: int
-    """Messages whose rows, or rejects, were committed."""
-    counts: RowCounts
-    """Their outcomes."""
-    flushes: int
-    """The transactions."""
 
 
 def run(

@@ -1,7 +1,6 @@
 //! How a load begins in the ledger, or is resumed: it must then be the same load.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use futures_util::future::{join3, try_join};
 use pgsluice_core::catalog::ROOT;
@@ -10,42 +9,30 @@ use tokio_postgres::{Client, Row};
 
 use super::Ledger;
 use super::begin_share;
+use super::begun::{Begun, check, emptied, refuse};
 use super::blocks::{Blocks, StreamBlock};
 use super::claimed::{Claimed, StoredReceipt};
 use super::earlier;
 use super::layout::Layout;
-use super::others::{self, keep_out};
+use super::others::{keep_out, wait_for};
 use super::past::Past;
 use super::receipts::Receipts;
 use super::row_counts;
 use super::run::LoadRun;
 use super::terms;
 use crate::control::Control;
-use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, Result};
+use crate::error::Result;
 use crate::job::Job;
 use crate::ledger::sql::json::{json, parse};
 use crate::ledger::sql::{self as sql, Access, FoundLoad, NewLoad, Participant};
 use crate::pg::Parameters;
-use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::lookup;
-use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, PID, literal};
+use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, literal};
 use crate::plan::{Plan, format_for};
 use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
 use pgsluice_core::position::Origin;
-
-/// How long a run waits for those before it until it says so, and looks who they are.
-const QUIET_WAIT: Duration = Duration::from_secs(2);
-
-/// How a load begins.
-pub(crate) enum Begun {
-    /// It runs, perhaps not for the first time.
-    Running(Ledger),
-    /// It is all in, and this became of its rows.
-    Finished(Ledger, RowCounts),
-}
 
 /// Begins a load, or takes it up. That is durable before any row of this attempt. Otherwise a server
 /// that has lost it in a crash would take these rows for those of another attempt.
@@ -131,63 +118,6 @@ async fn start(
     planted?;
     committed?;
     Ok(Ledger::new(named, 1, 0, sources))
-}
-
-/// Begins a transaction in which no other run of the load has one.
-pub(super) async fn wait_for(
-    named: &Participant,
-    end_other: bool,
-    client: &Client,
-    target: &Target,
-    control: &Control,
-) -> Result<()> {
-    let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
-    let begin = named.begin_exclusive();
-    let waiting = client.batch_execute(&begin);
-    tokio::pin!(waiting);
-    let mut other = None;
-    loop {
-        if let Ok(outcome) = tokio::time::timeout(QUIET_WAIT, &mut waiting).await {
-            control.progress.wait_for(None);
-            return Ok(outcome?);
-        }
-        let other = match &other {
-            Some(client) => client,
-            None => {
-                let client = connect_for_own(target).await?;
-                named.schema.make(&client, Access::Write).await?;
-                other.insert(client)
-            }
-        };
-        if let Some(stranger) = named.stranger(other).await? {
-            return Err(named.held_up(&stranger));
-        }
-        let mut holders = named.holders(other).await?;
-        holders.retain(|holder| holder.pid != own);
-        control.progress.wait_for(Some(others::waiting(named, &holders)));
-        if end_other {
-            others::end(named, other, &holders).await?;
-        }
-    }
-}
-
-/// Refuses what is not the load that was begun.
-pub(super) fn check(found: &FoundLoad, plan: &Plan, now: &str) -> Result<()> {
-    if found.relation != plan.catalogue.facts[ROOT].oid {
-        let message = "this load was begun into another table";
-        return Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
-    }
-    terms::check(&found.terms, now)
-}
-
-/// Adds to an error what to do about a load that cannot be resumed.
-pub(crate) fn refuse(error: Error, id: &str) -> Error {
-    let step = match error.kind() {
-        Kind::Input => "To resume the load, undo the change of the input.",
-        _ => "Resume the load as it was begun.",
-    };
-    let what = "To remove the load from the ledger; its rows stay in the table";
-    error.with_hint(step).with_remedy(Remedy::ledger(what, &["forget", id]))
 }
 
 /// Takes up a load that the ledger has, and ends the transaction.
@@ -280,14 +210,6 @@ impl Ledger {
             share: None,
         }
     }
-}
-
-/// The error for a load whose rows the server has dropped without its knowledge.
-pub(super) fn emptied() -> Error {
-    let message = "a partition is unlogged, and the server has crashed since this load began";
-    Error::new(Kind::Server, message).with_sqlstate("55000").with_detail(
-        "The rows that were loaded into it are gone, but the receipts still count them.",
-    )
 }
 
 async fn insert_tree(

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::Client;
 
-use super::begin::{Begun, check, emptied, refuse};
+use super::begun::{Begun, check, emptied, refuse};
 use super::run::LoadRun;
 use super::share::Share;
 use super::{Ledger, sql};

@@ -1,34 +1,22 @@
 //! The end of a load whose shares are in: one row with their sums is kept.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
-use super::begin::{emptied, refuse, wait_for};
+use super::begun::{emptied, refuse};
 use super::lookup::unknown;
-use super::share::RowSet;
+pub use super::members::Expected;
+use super::members::{Members, RowSet};
+use super::others::wait_for;
 use super::sql::json::{json, parse};
 use super::sql::{self, Access, FoundLoad, Participant, Schema, StoredShare};
 use crate::control::Control;
 use crate::error::kind::Kind;
-use crate::error::{Error, Result, Words, option};
+use crate::error::{Error, Result};
 use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY};
 use crate::row_counts::RowCounts;
-
-/// How many participants an error names at most.
-const NAMED: usize = 5;
-
-/// The conditions under which a load is marked as finished.
-#[derive(Clone, Debug, Default)]
-pub struct Expected {
-    /// The number of its participants; None for what the load was begun with, or else for any.
-    pub participants: Option<u32>,
-    /// The sum of the hashes of their rows, as [`super::share::ShareSummary`] has it; None for any.
-    pub rows_hash: Option<u64>,
-}
 
 /// A load that is finished.
 #[derive(Clone, Debug, Serialize)]
@@ -45,123 +33,6 @@ pub struct FinishedLoad {
     pub rows_hash: String,
     /// Whether it was finished before.
     pub already_finished: bool,
-}
-
-/// Which participants a finished load had. The ledger keeps it in place of the load's inputs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Members {
-    /// For people, who see it where other loads have the names of inputs.
-    name: String,
-    /// Ranges of those that are named by numbers: the first, and the last.
-    numbers: Vec<(u64, u64)>,
-    others: BTreeSet<String>,
-    /// The sum over their shares.
-    rows: RowSet,
-}
-
-impl Members {
-    /// Makes the record of these participants and the sum of their rows.
-    fn new<'p>(participants: impl Iterator<Item = &'p str>, rows: RowSet) -> Self {
-        let (mut numbers, mut others) = (BTreeSet::new(), BTreeSet::new());
-        for participant in participants {
-            match number(participant) {
-                Some(number) => _ = numbers.insert(number),
-                None => _ = others.insert(participant.to_owned()),
-            }
-        }
-        let mut members = Self { others, rows, ..Self::default() };
-        for number in numbers {
-            match members.numbers.last_mut() {
-                Some((_, last)) if *last + 1 == number => *last = number,
-                _ => members.numbers.push((number, number)),
-            }
-        }
-        members.name = words(members.count());
-        members
-    }
-
-    /// Reads the record of a finished load. A load without participants has an empty one.
-    pub(super) fn of(found: &FoundLoad) -> Result<Self> {
-        Self::of_json(&found.sources)
-    }
-
-    /// Reads it from the JSON that the ledger has for the inputs of a finished load.
-    pub(super) fn of_json(sources: &str) -> Result<Self> {
-        Ok(parse::<Vec<Self>>(sources)?.pop().unwrap_or_default())
-    }
-
-    /// Whether it had this participant.
-    pub(super) fn have(&self, participant: &str) -> bool {
-        let is_within =
-            |number| self.numbers.iter().any(|(first, last)| (*first..=*last).contains(&number));
-        number(participant).map_or_else(|| self.others.contains(participant), is_within)
-    }
-
-    /// Their number.
-    pub(super) fn count(&self) -> u64 {
-        let numbers: u64 = self.numbers.iter().map(|(first, last)| last - first + 1).sum();
-        numbers + self.others.len() as u64
-    }
-
-    /// Returns the numbers below `count` that are missing.
-    fn missing(&self, count: u32) -> impl Iterator<Item = u64> {
-        (0..u64::from(count)).filter(|number| !self.have(&number.to_string()))
-    }
-
-    /// Compares them with the conditions.
-    fn check(&self, id: &str, expected: &Expected) -> Result<()> {
-        let found = self.count();
-        if let Some(count) = expected.participants
-            && u64::from(count) != found
-        {
-            return Err(self.wrong_number(id, count));
-        }
-        match expected.rows_hash {
-            Some(hash) if hash != self.rows.hash => {
-                let message = format!("load {id} has other rows in the table than these");
-                Err(Error::new(Kind::Input, message).with_sqlstate("55000").with_detail(format!(
-                    "The hash of its rows is {:016x}, not {hash:016x}.",
-                    self.rows.hash
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn wrong_number(&self, id: &str, count: u32) -> Error {
-        let found = self.count();
-        let message = format!("load {id} has {} in the table, not {count}", words(found));
-        let error = Error::new(Kind::Server, message).with_sqlstate("55000");
-        if found > u64::from(count) {
-            return error.with_detail(
-                "Its rows were divided among more participants when it began than they are now.",
-            );
-        }
-        let hint = "Load the others, each with its own ".into();
-        let hint: Words = hint;
-        let error = error
-            .with_hint(hint + option("participant") + ": those that are in are not loaded again.");
-        let mut missing = self.missing(count);
-        let named: Vec<String> = missing.by_ref().take(NAMED).map(|it| it.to_string()).collect();
-        match missing.count() {
-            // Then they are not numbered from 0.
-            _ if !self.others.is_empty() => error,
-            0 => error.with_detail(format!("Missing: {}.", named.join(", "))),
-            more => error.with_detail(format!("Missing: {} and {more} more.", named.join(", "))),
-        }
-    }
-}
-
-/// The number that a participant is named by, if its digits are the shortest.
-fn number(participant: &str) -> Option<u64> {
-    participant.parse::<u64>().ok().filter(|number| number.to_string() == participant)
-}
-
-fn words(participants: u64) -> String {
-    match participants {
-        1 => "1 participant".to_owned(),
-        number => format!("{number} participants"),
-    }
 }
 
 /// Marks a load as finished once its shares are in, and keeps their sums only. A load that is already finished is only
@@ -264,40 +135,4 @@ fn of_terms(found: &FoundLoad, id: &str) -> Result<Option<u32>> {
             .with_hint("Such a load is finished by its last run."));
     }
     Ok(participants.and_then(|count| count.parse().ok()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_are_kept_as_ranges() {
-        let names: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
-        let more = ["100001", "007", "a", "-1"];
-        let all = names.iter().map(String::as_str).chain(more);
-        let members = Members::new(all, RowSet { rows: 7, hash: 9 });
-        assert_eq!(members.numbers, [(0, 99_999), (100_001, 100_001)]);
-        assert_eq!((members.count(), &*members.name), (100_004, "100004 participants"));
-        for there in ["0", "99999", "100001", "007", "a", "-1"] {
-            assert!(members.have(there), "{there}");
-        }
-        for absent in ["100000", "7a", "07", "1a", "", "b"] {
-            assert!(!members.have(absent), "{absent}");
-        }
-        let kept = json(&members).expect("JSON");
-        assert!(kept.len() < 200, "{kept}");
-        assert_eq!(parse::<Members>(&kept).expect("the same"), members);
-    }
-
-    #[test]
-    fn the_missing_are_named() {
-        let members = Members::new(["0", "2"].into_iter(), RowSet::default());
-        assert_eq!(members.missing(5).collect::<Vec<_>>(), [1, 3, 4]);
-        let check = |participants| {
-            members.check("l", &Expected { participants: Some(participants), rows_hash: None })
-        };
-        let error = check(9).expect_err("too few").to_string();
-        assert!(error.contains("Missing: 1, 3, 4, 5, 6 and 2 more."), "{error}");
-        assert!(check(1).is_err() && check(2).is_ok());
-    }
 }

@@ -8,8 +8,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio_postgres::{Client, Row};
 
 use super::begin::receipt;
-use super::finish::Members;
 use super::layout::Layout;
+use super::members::Members;
 use super::run::Run;
 use crate::control::Control;
 use crate::error::kind::Kind;

@@ -44,6 +44,7 @@
 
 mod begin;
 mod begin_share;
+mod begun;
 mod blocks;
 mod claimed;
 pub(crate) mod earlier;
@@ -51,6 +52,7 @@ pub mod finish;
 mod key;
 mod layout;
 pub mod lookup;
+mod members;
 mod others;
 mod past;
 mod receipts;
@@ -70,7 +72,8 @@ use futures_util::future::try_join;
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::Client;
 
-pub(crate) use self::begin::{Begun, begin, new_handful, refuse};
+pub(crate) use self::begin::{begin, new_handful};
+pub(crate) use self::begun::{Begun, refuse};
 use self::blocks::Blocks;
 use self::claimed::Claimed;
 use self::past::Past;

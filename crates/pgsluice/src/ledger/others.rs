@@ -12,7 +12,13 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::sql::json::parse;
-use crate::ledger::sql::{Holder, Participant, is_held, lives};
+use crate::ledger::sql::{Access, Holder, Participant, is_held, lives};
+use crate::pg::connect::connect_for_own;
+use crate::pg::conninfo::Target;
+use crate::pg::sql::PID;
+
+/// How long a run waits for earlier ones before it reports that and looks at their sessions.
+const QUIET_WAIT: Duration = Duration::from_secs(2);
 
 /// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,6 +59,44 @@ pub(super) async fn keep_out(
     }
     control.progress.wait_for(None);
     Ok(true)
+}
+
+/// Begins a transaction in which no other run of the load has one.
+pub(super) async fn wait_for(
+    named: &Participant,
+    end_other: bool,
+    client: &Client,
+    target: &Target,
+    control: &Control,
+) -> Result<()> {
+    let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
+    let begin = named.begin_exclusive();
+    let beginning = client.batch_execute(&begin);
+    tokio::pin!(beginning);
+    let mut other = None;
+    loop {
+        if let Ok(outcome) = tokio::time::timeout(QUIET_WAIT, &mut beginning).await {
+            control.progress.wait_for(None);
+            return Ok(outcome?);
+        }
+        let other = match &other {
+            Some(client) => client,
+            None => {
+                let client = connect_for_own(target).await?;
+                named.schema.make(&client, Access::Write).await?;
+                other.insert(client)
+            }
+        };
+        if let Some(stranger) = named.stranger(other).await? {
+            return Err(named.held_up(&stranger));
+        }
+        let mut holders = named.holders(other).await?;
+        holders.retain(|holder| holder.pid != own);
+        control.progress.wait_for(Some(waiting(named, &holders)));
+        if end_other {
+            end(named, other, &holders).await?;
+        }
+    }
 }
 
 /// Says what the load waits for.

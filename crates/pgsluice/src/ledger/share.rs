@@ -18,10 +18,10 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio_postgres::Client;
 
-use super::finish::Members;
+use super::members::{Members, RowSet};
 use super::others;
 use super::run::LoadRun;
 use super::sql::json::{json, parse};
@@ -40,14 +40,6 @@ use crate::testing::silence::silence;
 
 /// How long a claim waits for another attempt before it reports that and looks at its session.
 const QUIET_WAIT: Duration = Duration::from_secs(1);
-
-/// Rows, whatever their order: their number, and the sum of their hashes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RowSet {
-    pub(crate) rows: u64,
-    /// The hash of each row is that of the bytes that are sent for it. The sum wraps.
-    pub(crate) hash: u64,
-}
 
 /// A share, as `--json` has it.
 #[derive(Clone, Debug, Serialize)]
@@ -86,14 +78,6 @@ enum Before {
     Share(RowSet, RowCounts),
     /// The load as a whole.
     Load,
-}
-
-impl RowSet {
-    /// Adds other rows.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.rows += other.rows;
-        self.hash = self.hash.wrapping_add(other.hash);
-    }
 }
 
 impl Share {

@@ -1,0 +1,17 @@
+"""The outcome of a run."""
+
+from dataclasses import dataclass
+
+from pgsluice.result import RowCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaResult:
+    """The outcome of one `run`."""
+
+    messages: int
+    """Messages whose rows, or rejects, were committed."""
+    counts: RowCounts
+    """Their outcomes."""
+    flushes: int
+    """The transactions."""
