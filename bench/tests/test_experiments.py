@@ -4,7 +4,7 @@ import unittest
 
 from pgsluice_lab import engine, inputs
 
-from bench.__main__ import ENGINES, EXPERIMENTS, arguments, load
+from bench.__main__ import ENGINES, EXPERIMENTS, OTHERS, arguments, load
 from bench.inputs import KNOWN
 from bench.record import PARTS
 from bench.report import TABLES
@@ -19,9 +19,7 @@ class Experiments(unittest.TestCase):
         parts = {part: whole for whole, parts in PARTS.items() for part in parts}
         shown = {parts.get(case, case) for case in CASES}
         self.assertLessEqual(parts.keys(), set(CASES))
-        self.assertEqual(
-            {*shown, "stages", "writing", "move"}, {name.removesuffix("-pg15") for name in TABLES}
-        )
+        self.assertEqual({*shown, *OTHERS}, {name.removesuffix("-pg15") for name in TABLES})
 
     def test_what_they_name_is_there(self):
         for name in CASES:
