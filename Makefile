@@ -48,7 +48,7 @@ OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos compressed e
 OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
 UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.
-UNITTEST = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(TARGET)/wheel-test/site python -m unittest
+UNITTEST = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(abspath $(TARGET))/wheel-test/site python -m unittest
 PYTHON_TESTS = $(UNITTEST) discover --start-directory python/tests
 # The server that `make violence` does violence to, and what it does: killed stopped cut full dirty salvaged.
 VIOLENCE_ON ?= 18
