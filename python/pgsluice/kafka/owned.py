@@ -1,5 +1,6 @@
 """The partitions that a consumer owns, and the positions that the ledger has of them."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from pgsluice.kafka.settings import Settings
 from pgsluice.writer import Writer
 
 Place = tuple[str, int]
+
+# Seconds within which brokers hear that a topic was created again, and between two looks.
+_LATE = 5.0
+_PAUSE = 0.25
 
 
 @dataclass
@@ -107,7 +112,7 @@ class Owned:
                 it.start = end
         elif it.position < first:
             self._lose(it, first)
-        elif it.position > end:
+        elif it.position > end and not self._is_renewed(it):
             raise of_python(
                 "input",
                 f"the position {it.position} of {it.label} is behind its last message: the"
@@ -120,9 +125,24 @@ class Owned:
         """Report that the next message of a partition is gone, as the client says."""
         reach = self._cluster.reach(self._consumer, it.topic, it.number)
         if reach is not None and it.position is not None:
+            if it.position > reach[1] and self._is_renewed(it):
+                return
             self._lose(it, max(reach[0], it.position))
         elif reach is not None:
             it.start = OFFSET_BEGINNING
+
+    def _is_renewed(self, it: Partition) -> bool:
+        """Whether the topic was deleted or created again, which a broker may hear of late.
+
+        The next look at the topics begins with the new one.
+        """
+        until = time.monotonic() + _LATE
+        while time.monotonic() < until:
+            topics = self._cluster.topics((it.topic,))
+            if topics is None or it.topic not in topics or topics[it.topic].id != it.topic_id:
+                return True
+            time.sleep(_PAUSE)
+        return False
 
     def _lose(self, it: Partition, first: int) -> None:
         """Raise the error for messages that were removed before they were read, or skip them."""
