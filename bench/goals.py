@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bench import delays, grid, rounds
+from bench import delays, grid, place, rounds
 from bench.move import record as moves
 from bench.move.record import Move
 from bench.move.ways import OURS
@@ -304,6 +304,19 @@ def show(judged: list[Judged], heading: str) -> None:
         limits = f"{each.limit} {goal.unit}"
         against = f", against {goal.against}" if goal.against else ""
         print(f"  {each.verdict:12} {each.shown:>6} | {limits:26} | {goal.what}{against}")
+
+
+def end(record: Rounds, *, is_whole: bool) -> int:
+    """Print a record and whether its goals hold, write it if it is whole, and return 0."""
+    print(f"\n{record.table}")
+    show(judge(record.case, record), "what it must show")
+    if not is_whole:
+        print("\nnot the whole benchmark, so no record is written")
+        return 0
+    file = record.write()
+    where = file.relative_to(place.ROOT)
+    print(f"\nrecord: {where}; `make bench-report` puts it into the documentation")
+    return 0
 
 
 def main(cases: list[str]) -> int:

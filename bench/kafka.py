@@ -51,14 +51,7 @@ def main(args: list[str]) -> int:
         parameters |= {"partitions": PARTITIONS}
         programs = {"Kafka": version}
         record = Rounds.of("kafka", place, parameters, programs, WAYS, options.events, measured)
-    print(f"\n{record.table}")
-    goals.show(goals.judge("kafka", record), "what it must show")
-    if args:
-        print("\nnot the whole benchmark, so no record is written")
-        return 0
-    file = record.write()
-    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
-    return 0
+    return goals.end(record, is_whole=not args)
 
 
 def broker(stack: ExitStack) -> tuple[str, str]:
@@ -181,3 +174,14 @@ def measure(
                 raise LabError(f"{way} has left {rows} rows, not {distinct}")
             print(f"{way:10} {seconds:8.2f} s", flush=True)
             yield Round(way, seconds)
+
+
+def section(record: Rounds) -> str:
+    """Return the ways to read events, in Markdown."""
+    given = record.parameters
+    said = (
+        f"{record.rows:,} events with {given['distinct']:,} ids from {given['partitions']}"
+        f" partitions of a topic into {given['leaves']} hash leaves with a primary key, Kafka"
+        f" {record.programs['Kafka']}:"
+    )
+    return f"{said}\n\n{record.table}"

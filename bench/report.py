@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rounds, stages, tables, writing
+from bench import footers, kafka, rounds, spark, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
 from bench.move import record as move
 from bench.move.record import Move
@@ -31,8 +31,8 @@ TABLES = {
     "python": tables.python,
     "relation": tables.relation,
     "move": tables.move,
-    "spark": tables.spark,
-    "kafka": tables.kafka,
+    "spark": spark.section,
+    "kafka": kafka.section,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,
@@ -78,8 +78,8 @@ def section(bench: str, record: Record | Stages | Writing | Move | Rounds | None
     """Return a benchmark's table, and when and on what it was measured, if it was."""
     if record is None:
         return "Not measured yet."
-    place = [tables.place(record)] if isinstance(record, Record | Move | Rounds) else []
-    return tables.paragraphs(TABLES[bench](record), " ".join([tables.date(record), *place]))
+    place = [footers.place(record)] if isinstance(record, Record | Move | Rounds) else []
+    return tables.paragraphs(TABLES[bench](record), " ".join([footers.date(record), *place]))
 
 
 def rewrite(page: Path, texts: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from bench import goals
 from bench.place import ROOT
 from bench.rounds import Round, Rounds
+from bench.writing import make
 
 ENVIRONMENT = ROOT / ".cache" / "cluster"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
@@ -42,14 +43,7 @@ def main(args: list[str]) -> int:
     with site.opened(None, None, list(SETTINGS)) as place:
         measured, programs = measure(place.url, place.env, options)
         record = Rounds.of("spark", place, vars(options), programs, WAYS, options.rows, measured)
-    print(f"\n{record.table}")
-    goals.show(goals.judge("spark", record), "what it must show")
-    if args:
-        print("\nnot the whole benchmark, so no record is written")
-        return 0
-    file = record.write()
-    print(f"\nrecord: {file.relative_to(ROOT)}; `make bench-report` puts it into the documentation")
-    return 0
+    return goals.end(record, is_whole=not args)
 
 
 def measure(
@@ -95,23 +89,19 @@ def measure(
     return measured, programs
 
 
-def make(connection: psycopg.Connection, leaves: int) -> None:
-    """Make the table of pgbench's accounts anew."""
-    connection.execute("DROP TABLE IF EXISTS accounts")
-    connection.execute(
-        "CREATE TABLE accounts (aid int, bid int, abalance int, filler char(84))"
-        " PARTITION BY HASH (aid)"
-    )
-    for leaf in range(leaves):
-        connection.execute(
-            f"CREATE TABLE accounts_{leaf} PARTITION OF accounts"
-            f" FOR VALUES WITH (MODULUS {leaves}, REMAINDER {leaf})"
-        )
-    connection.execute("CHECKPOINT")
-
-
 def check(connection: psycopg.Connection, way: str, rows: int) -> None:
     """Refuse a way that has not stored each row once."""
     found = connection.execute("SELECT count(*), count(DISTINCT aid) FROM accounts").fetchone()
     if found != (rows, rows):
         raise LabError(f"{way} has left {found} rows, not {rows}")
+
+
+def section(record: Rounds) -> str:
+    """Return the ways to write a frame, in Markdown."""
+    given = record.parameters
+    said = (
+        f"{record.rows:,} rows of `pgbench_accounts` from a cached frame of"
+        f" {given['partitions']} partitions into {given['leaves']} hash leaves, by"
+        f" {given['cores']} tasks at once, Spark {record.programs['Spark']}:"
+    )
+    return f"{said}\n\n{record.table}"

@@ -46,7 +46,7 @@ def session(settings: dict) -> SparkSession:
 def accounts(spark: SparkSession, rows: int, partitions: int) -> DataFrame:
     """Return the rows of pgbench_accounts, in the order of their ids."""
     return spark.range(1, rows + 1, 1, partitions).selectExpr(
-        "cast(id as int) as aid",
+        "id as aid",
         "cast((id - 1) div 100000 + 1 as int) as bid",
         "0 as abalance",
         "repeat(' ', 84) as filler",

@@ -12,9 +12,8 @@ from bench.move.record import Move
 from bench.record import Record
 from bench.rounds import Rounds
 from bench.stages import Stage, Stages
-from bench.writing import COPIES, ROUNDS, WAYS, Writing
+from bench.writing import COPIES, WAYS, Writing
 
-SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
 # A column: its name, and what fills it for an engine.
 Column = tuple[str, Callable[[Record, str], str]]
 
@@ -320,28 +319,6 @@ def move(record: Move) -> str:
     return paragraphs(markdown.tables(record), picture)
 
 
-def spark(record: Rounds) -> str:
-    """Return the ways to write a frame."""
-    given = record.parameters
-    return paragraphs(
-        f"{record.rows:,} rows of `pgbench_accounts` from a cached frame of"
-        f" {given['partitions']} partitions into {given['leaves']} hash leaves, by"
-        f" {given['cores']} tasks at once, Spark {record.programs['Spark']}:",
-        record.table,
-    )
-
-
-def kafka(record: Rounds) -> str:
-    """Return the ways to read events."""
-    given = record.parameters
-    return paragraphs(
-        f"{record.rows:,} events with {given['distinct']:,} ids from {given['partitions']}"
-        f" partitions of a topic into {given['leaves']} hash leaves with a primary key, Kafka"
-        f" {record.programs['Kafka']}:",
-        record.table,
-    )
-
-
 def stages(record: Stages) -> str:
     inputs = list(dict.fromkeys(each.input for each in record.stages))
     lines = [row("stage", *inputs), "|---|" + "--:|" * len(inputs)]
@@ -389,38 +366,6 @@ def loads(record: Record, *columns: Column) -> str:
     for engine in dict.fromkeys(engine for engine, _ in record.ways):
         lines.append(row(record.title(engine), *(cell(record, engine) for _, cell in columns)))
     return "\n".join(lines)
-
-
-def date(record: Record | Stages | Writing | Move | Rounds) -> str:
-    """Return when it was measured, and how often."""
-    if isinstance(record, Move | Rounds):
-        return f"Medians of {record.parameters['rounds']} interleaved rounds, {record.date[:10]}."
-    if isinstance(record, Writing):
-        machine = record.machine
-        return (
-            f"Medians of {ROUNDS} interleaved rounds, {record.date[:10]}. Measured on"
-            f" {machine.cores} cores ({machine.cpu}), PostgreSQL {record.postgresql.split()[0]}."
-        )
-    if isinstance(record, Stages):
-        return f"Medians of criterion, {record.date[:10]}."
-    rounds = " to ".join(map(str, sorted({record.rounds[0], record.rounds[-1]})))
-    return f"Medians of {rounds} interleaved rounds, {record.head.date[:10]}."
-
-
-def place(record: Record | Move | Rounds) -> str:
-    """Return on what it was measured."""
-    about = record.head if isinstance(record, Record) else record
-    machine, server = about.machine, about.postgresql
-    return (
-        f"Measured on {machine.cores} cores ({machine.cpu}) for client and server,"
-        f" {machine.memory_gib} GiB, PostgreSQL {server.version.split()[0]} with"
-        f" {settings(server.settings)}."
-    )
-
-
-def settings(values: dict[str, str]) -> str:
-    """Return the settings that a reader asks about first."""
-    return ", ".join(f"`{name}={values[name]}`" for name in SETTINGS if name in values)
 
 
 def size(record: Record) -> str:

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from pgsluice_lab.record import Postgresql, Run
 
-from bench import delays, grid, record, tables
+from bench import delays, footers, grid, record, tables
 from bench.record import Record, joined, name_of, newest
 
 from .loads import a_record
@@ -37,7 +37,7 @@ class Parts(unittest.TestCase):
     def test_all_parts_are_one_benchmark_and_fewer_are_none(self):
         whole = joined("grid", 18, GRID)
         self.assertEqual((whole.rounds, whole.head.experiment), ([3, 5, 21], "grid"))
-        self.assertTrue(tables.date(whole).startswith("Medians of 3 to 21 interleaved rounds"))
+        self.assertTrue(footers.date(whole).startswith("Medians of 3 to 21 interleaved rounds"))
         self.assertEqual(whole.values("rows"), [1, 100, 100_000, 1_000_000])
         some = {name: each for name, each in GRID.items() if name != "grid-large"}
         self.assertTrue(joined("grid", 18, some) is None, "fewer are none")

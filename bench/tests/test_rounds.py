@@ -3,11 +3,13 @@
 import json
 import tempfile
 import unittest
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
-from bench import goals, rounds, tables
+from bench import goals, rounds, spark
 from bench.move.record import newest as move
 from bench.rounds import Round, Rounds
 
@@ -34,11 +36,24 @@ class Records(unittest.TestCase):
     def test_medians_are_compared_with_the_first_way(self):
         self.assertEqual(a_record().faster("by-leaf", "jdbc"), 5.56)
         self.assertIsNone(a_record().faster("by-leaf", "nothing"))
-        lines = tables.spark(a_record()).splitlines()
+        lines = spark.section(a_record()).splitlines()
         self.assertIn("| JDBC | 50.00 | 2 | 1.00 |", lines)
         self.assertIn("| leaf by leaf | 9.00 | 11 | 5.56 |", lines)
         (judged,) = goals.judge("spark", a_record())
         self.assertEqual((judged.shown, judged.verdict), ("5.56", "holds"))
+
+    def test_only_the_whole_benchmark_writes_a_record(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            patch.object(rounds, "RECORDS", Path(folder)),
+            patch.object(goals.place, "ROOT", Path(folder)),
+            redirect_stdout(StringIO()) as said,
+        ):
+            self.assertEqual(goals.end(a_record(), is_whole=False), 0)
+            self.assertIsNone(rounds.newest("spark"))
+            self.assertEqual(goals.end(a_record(), is_whole=True), 0)
+            self.assertEqual(rounds.newest("spark"), a_record())
+        self.assertIn("record: spark-2026-11-27T200000.json", said.getvalue())
 
     def test_a_record_is_read_as_it_was_written(self):
         with tempfile.TemporaryDirectory() as folder, patch.object(rounds, "RECORDS", Path(folder)):

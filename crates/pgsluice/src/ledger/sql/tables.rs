@@ -11,8 +11,8 @@
 //!      '- witness  unlogged: a server that has crashed empties it with all other unlogged tables
 //! ```
 //!
-//! A `participant` is a share of a load with receipts, an attempt and locks of its own. The load as a
-//! whole is the one without a name. Only the row in `load` outlives the end of a load.
+//! A `participant` is a part of a load: the share of one process, or a position of writers that share the load. The load
+//! as a whole is the one without a name. Only the row in `load` outlives the end of a load.
 
 use super::schema::{FORMAT, MARK, Schema};
 use crate::pg::sql::literal;
