@@ -14,6 +14,7 @@ on_each_server!([
     a_finished_load_takes_no_other_share,
     a_finished_load_is_loaded_again,
     a_stream_is_a_share,
+    few_rows_are_a_share,
     a_server_that_crashed,
 ]);
 
@@ -164,6 +165,20 @@ fn a_stream_is_a_share(server: Server) {
         &["error: participant a b of load shared is in the table, with other rows than these"],
     );
     shared.has(1);
+}
+
+/// Inputs so small that a whole load would leave them to the server at once.
+fn few_rows_are_a_share(server: Server) {
+    let shared = Shared::new(server);
+    for part in 0..2 {
+        shared.bench.file(&format!("{part}.csv"), format!("{part},few\n"));
+        let share = shared.load(part, &[]).summary();
+        assert_eq!(share["share"]["participant"], part.to_string());
+        assert_eq!(shared.load(part, &[]).summary()["rows_already_loaded"], 1);
+    }
+    assert_eq!(shared.recorded(), " running, 0 finished, 1 finished");
+    assert_eq!(shared.finish(&["--participants=2"]).status.code(), Some(0));
+    assert_eq!(shared.bench.count("t"), 2);
 }
 
 /// A partition that the server has emptied makes the load worthless.

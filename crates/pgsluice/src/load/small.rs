@@ -163,6 +163,8 @@ fn may_be(job: &Job) -> bool {
     let as_usual = job.speed.native
         // Another run with the same input is kept out only where the load is known before its rows.
         && !job.safety.once
+        // A share opens its transaction by a claim.
+        && job.safety.share.is_none()
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && job.input.header != Header::Map
