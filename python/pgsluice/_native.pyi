@@ -23,7 +23,7 @@ class Input:
     def table(name: str, objects: Iterator[Any]) -> Input:
         """Take the batches of objects that are in memory; their buffers are shared."""
     @staticmethod
-    def tables(name: str, objects: Iterator[Any], without: Sequence[int] = ()) -> Input:
+    def tables(name: str, objects: Iterator[Any], without: Sequence[int]) -> Input:
         """Take the batches of objects that are in memory, each with columns of its own.
 
         Leave out the rows of these numbers, in their order.

@@ -51,7 +51,6 @@ impl PyInput {
     /// The batches of objects that are in memory, each with columns of its own. Leaves out the rows whose numbers are in
     /// `without`, which is sorted.
     #[staticmethod]
-    #[pyo3(signature = (name, objects, without=Vec::new()))]
     fn tables(name: String, objects: Bound<'_, PyIterator>, without: Vec<u64>) -> Self {
         Self(GivenInput::new(name, GivenKind::Tables(objects.unbind(), without.into())))
     }
