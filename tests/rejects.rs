@@ -2,6 +2,7 @@
 //! place and the server's reason; and the file is an input.
 
 mod lookalikes;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::fs;

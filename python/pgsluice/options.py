@@ -76,6 +76,7 @@ class Options(_Speed, total=False):
     exchange: bool | Literal["require", "replace"] | None
     swap_patience: int | None
     reject_file: str | PathLike[str] | None
+    reject_table: str | None
     max_rejects: int | str | None
     lock_timeout: Time | None
     max_lag: str | timedelta | None
@@ -124,6 +125,8 @@ class SparkOptions(ConnectionOptions, _Changes, total=False):
     wire: Literal["binary", "text"] | None
     no_native: bool
     no_self_test: bool
+    reject_table: str | None
+    max_rejects: int | str | None
     lock_timeout: Time | None
     max_lag: str | timedelta | None
     load_id: str | None
@@ -156,6 +159,7 @@ class VerifyOptions(_Reading, _Changes, total=False):
     subset: bool
     replaced: bool
     reject_file: str | PathLike[str] | None
+    reject_table: str | None
 
 
 class TreeOptions(ConnectionOptions, total=False):

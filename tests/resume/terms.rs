@@ -34,7 +34,7 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 65] = [
+const OPTIONS: [(&str, Part); 66] = [
     ("files", Apart("inputs have fingerprints")),
     ("from-table", Apart("the blocks of its rows have hashes")),
     ("from", Apart("it says where the rows are read")),
@@ -74,6 +74,7 @@ const OPTIONS: [(&str, Part); 65] = [
     ("exchange", Term(Rows, &[], "--exchange=replace")),
     ("swap-patience", Free(&["--exchange"], &["--swap-patience=5"])),
     ("reject-file", Free(&[], &["--reject-file=bad", "--max-rejects=9"])),
+    ("reject-table", Free(&[], &["--reject-table=bad", "--max-rejects=9"])),
     ("max-rejects", Free(&[], &["--reject-file=bad", "--max-rejects=9"])),
     ("lock-timeout", Free(&[], &["--lock-timeout=60s"])),
     ("max-lag", Free(&[], &["--max-lag=100GB"])),
@@ -131,9 +132,10 @@ fn each_option_is_a_term_or_harmless() {
 
 fn bench(server: Server) -> Bench {
     let bench = Bench::new(server);
-    bench
-        .session
-        .run("CREATE TABLE t (id int PRIMARY KEY, v text COLLATE \"C\") PARTITION BY RANGE (id)");
+    bench.session.run(
+        "CREATE TABLE t (id int PRIMARY KEY, v text COLLATE \"C\") PARTITION BY RANGE (id);
+             CREATE TABLE bad (\"row\" text)",
+    );
     for leaf in 0..4 {
         let (from, to) = (leaf * 4000, (leaf + 1) * 4000);
         bench.session.run(&format!(

@@ -11,8 +11,8 @@ use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
 use pgsluice::error::on_one_line;
 use pgsluice::job::{
-    DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most, Rejects,
-    SafetyOptions, ShareOptions,
+    DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most,
+    RejectPlace, Rejects, SafetyOptions, ShareOptions,
 };
 use pgsluice::load::failed;
 use pgsluice::{Load, Result, Target};
@@ -96,6 +96,9 @@ struct SafetyArgs {
     /// Write rows that the server rejects to FILE, unchanged, and the reasons to FILE.log
     #[arg(long, value_name = "FILE")]
     reject_file: Option<PathBuf>,
+    /// Insert rows that the server rejects into this table, with the reasons, in the transaction of the rows beside them
+    #[arg(long, value_name = "NAME")]
+    reject_table: Option<String>,
     /// Number or share of rows that may be rejected before the load fails: 100, 1%
     #[arg(long, value_name = "N|P%", value_parser = parse_most)]
     #[serde(deserialize_with = "most")]
@@ -252,9 +255,14 @@ impl SafetyArgs {
         let max_rejects = Given("max-rejects", self.max_rejects.is_some());
         Given("swap-patience", self.swap_patience.is_some()).requires(&exchange)?;
         Given("atomic", self.atomic).excludes(&exchange)?;
-        reject_file.excludes(&exchange)?;
-        reject_file.requires(&max_rejects)?;
-        max_rejects.requires(&reject_file)
+        let reject_table = Given("reject-table", self.reject_table.is_some());
+        for rejects in [&reject_file, &reject_table] {
+            rejects.excludes(&exchange)?;
+            rejects.requires(&max_rejects)?;
+        }
+        reject_file.excludes(&reject_table)?;
+        let is_either = self.reject_file.is_some() || self.reject_table.is_some();
+        max_rejects.requires(&Given("reject-file", is_either))
     }
 
     fn set(&self, safety: &mut SafetyOptions) {
@@ -262,8 +270,9 @@ impl SafetyArgs {
         safety.atomic = self.atomic;
         safety.swap_patience =
             self.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs);
-        let rejects = self.reject_file.clone().zip(self.max_rejects);
-        safety.rejects = rejects.map(|(file, most)| Rejects { file, most });
+        let place = self.reject_file.clone().map(RejectPlace::File);
+        let place = place.or_else(|| self.reject_table.clone().map(RejectPlace::Table));
+        safety.rejects = place.zip(self.max_rejects).map(|(place, most)| Rejects { place, most });
         safety.lock_timeout = self.lock_timeout;
         safety.max_lag = self.max_lag;
     }

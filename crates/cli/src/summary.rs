@@ -2,7 +2,7 @@
 
 use pgsluice::counts::summary::{Fallback, Summary};
 use pgsluice::error::on_one_line;
-use pgsluice::job::{OnConflict, Rejects};
+use pgsluice::job::{OnConflict, RejectPlace, Rejects, log_of};
 use pgsluice::row_counts::RowCounts;
 
 use crate::output::{bytes, count, grouped};
@@ -50,8 +50,14 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     }
     if let Some(rejects) = rejects.filter(|_| summary.rows_rejected > 0) {
         let rows = count(summary.rows_rejected, "row", "rows");
-        let [file, log] = [rejects.file.display().to_string(), rejects.log().display().to_string()];
-        text.push_str(&format!("\n  {rows} rejected: see {file}, and the reasons in {log}"));
+        let kept = match &rejects.place {
+            RejectPlace::File(file) => {
+                let log = log_of(file);
+                format!("{}, and the reasons in {}", file.display(), log.display())
+            }
+            RejectPlace::Table(table) => format!("table {table}"),
+        };
+        text.push_str(&format!("\n  {rows} rejected: see {kept}"));
     }
     if summary.rows_dropped > 0 {
         let rows = count(summary.rows_dropped, "row", "rows");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use pgsluice::inspect::verify::{Audit, Rejected, Scope, VerifiedLeaf, verify};
+use pgsluice::inspect::verify::{Audit, Scope, VerifiedLeaf, verify};
+use pgsluice::job::RejectPlace;
 use pgsluice::source::ExtraNames;
 use pgsluice::{Control, Error, Job, Result, Target};
 use serde::Deserialize;
@@ -44,6 +45,9 @@ pub(crate) struct VerifyArgs {
     /// Ignore the input rows that a load has rejected into FILE, by FILE.log
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     reject_file: Option<PathBuf>,
+    /// Ignore the input rows that a load has rejected into this table
+    #[arg(long, value_name = "NAME", help_heading = "Comparison")]
+    reject_table: Option<String>,
     /// Print the result or the error as one JSON object on standard output
     #[arg(long, help_heading = "Output")]
     #[serde(skip)]
@@ -56,6 +60,8 @@ impl VerifyArgs {
         let replaced = Given("replaced", self.replaced);
         replaced.excludes(&Given("subset", self.subset))?;
         replaced.excludes(&self.changes.on_conflict())?;
+        let reject_file = Given("reject-file", self.reject_file.is_some());
+        reject_file.excludes(&Given("reject-table", self.reject_table.is_some()))?;
         let changes = self.changes.options()?;
         self.input.job(&self.reading, |job| job.changes = changes)
     }
@@ -67,16 +73,14 @@ impl VerifyArgs {
     }
 
     fn compare(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<Audit> {
-        let rejected = match &self.reject_file {
-            Some(file) => Rejected::read(file)?,
-            None => Rejected::default(),
-        };
+        let rejected = self.reject_file.clone().map(RejectPlace::File);
+        let rejected = rejected.or_else(|| self.reject_table.clone().map(RejectPlace::Table));
         let scope = match (self.subset, self.replaced) {
             (true, _) => Scope::Subset,
             (_, true) => Scope::Replaced,
             _ => Scope::Whole,
         };
-        let audit = verify(job, target, scope, &rejected, control);
+        let audit = verify(job, target, scope, rejected.as_ref(), control);
         pgsluice::runtime()?.block_on(audit)
     }
 }

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pgsluice
 from pgsluice.errors import usage_error
-from pgsluice.options import LedgerOptions, PlanOptions, SparkOptions, spec
+from pgsluice.options import LedgerOptions, PlanOptions, SparkOptions, TreeOptions, spec
 from pgsluice.spark.spool import DEFAULT_MEMORY, bytes_of
 
 # The variables that name a server. Without any of them a load would start a server of its own,
@@ -21,7 +21,6 @@ _NAMING = ("DATABASE_URL", "PGDATABASE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSE
 _ALONE = "each task of Spark commits by itself"
 _FRAME = "rows come from the frame: change it there, as with select() or withColumnRenamed()"
 _ONE = "a task has one connection: Spark runs as many tasks at once as the executors have cores"
-_REJECTS = "the files would be on the disks of the executors"
 # Spark hands over its own options of a stream as well.
 _OF_STREAMS = {"checkpointlocation", "queryname"}
 # Options of `load`, of Spark and of its JDBC writer that cannot be had, and why.
@@ -39,12 +38,11 @@ _REFUSED = {
     "isolationlevel": "each task is one transaction of READ COMMITTED",
     "jobs": _ONE,
     "map": _FRAME,
-    "max_rejects": _REJECTS,
     "no_ledger": "the ledger is what keeps a task that runs again from loading its rows again",
     "numpartitions": _ONE,
     "once": "load_id names the rows of a job",
     "path": 'a frame is written by save() without a path; the table is .option("table", ...)',
-    "reject_file": _REJECTS,
+    "reject_file": "the files would be on the disks of the executors; reject_table takes the rows",
     "truncate": "Spark's tasks run again, and would remove the rows of others",
     "url": "the name of the option is conninfo, without jdbc:",
     "user": "the name of the option is username",
@@ -91,6 +89,8 @@ class Target:
 
         `schema` is the Arrow schema of the rows. Raises `Error`, by its kinds.
         """
+        if (rejects := self.options.get("reject_table")) is not None:
+            pgsluice.tree(rejects, self.conninfo, **self.chosen(TreeOptions))
         pgsluice.plan(schema.empty_table(), self.table, self.conninfo, **self.chosen(PlanOptions))
 
 
@@ -113,6 +113,11 @@ def target_of(given: Mapping[str, str]) -> Target:
         raise usage_error("the option table is missing", '.option("table", "public.events")')
     read = {name: _read(name, value) for name, value in options.items()}
     spec("pgsluice", SparkOptions, read, conninfo, table)
+    if ("reject_table" in read) != ("max_rejects" in read):
+        raise usage_error(
+            "the options reject_table and max_rejects go together",
+            '.option("reject_table", "bad_rows").option("max_rejects", 100)',
+        )
     target = Target(table, conninfo, read, names_server)
     bytes_of(target.memory)
     return target

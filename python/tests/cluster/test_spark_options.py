@@ -60,6 +60,25 @@ class Refused(OnCluster):
         self.assertIn("violates check constraint", said)
         self.assertIn("pgsluice: partition 0 of load 'refused'", said)
 
+    def test_rejected_rows_go_to_a_table(self):
+        self.connection.execute("ALTER TABLE events ADD CHECK (v <> 7)")
+        options = {"reject_table": "bad_rows", "max_rejects": "2", "load_id": "rejecting"}
+        self.assertIn('relation "bad_rows" does not exist', self.refuse(**options))
+        self.connection.execute(
+            'DROP TABLE IF EXISTS bad_rows; CREATE TABLE bad_rows (load text, sqlstate text, "row" jsonb)'
+        )
+        rows = frame(5000, 4)
+        target = {"table": "events", "conninfo": server()} | options
+        for _ in range(2):
+            rows.write.format("pgsluice").options(**target).mode("append").save()
+            self.assertEqual(self.count(), 4995)
+            stored = self.connection.execute(
+                "SELECT load, sqlstate, \"row\" ->> 'id' FROM bad_rows ORDER BY (\"row\" ->> 'id')::int"
+            ).fetchall()
+            bad = [("rejecting", "23514", str(id)) for id in range(7, 5000, 1009)]
+            self.assertEqual(stored, bad)
+        self.connection.execute("DROP TABLE bad_rows")
+
     def test_other_splits(self):
         options = {"table": "events", "conninfo": server(), "load_id": "again"}
         frame(1000, 4).write.format("pgsluice").options(**options).mode("append").save()
@@ -99,6 +118,8 @@ class Options(unittest.TestCase):
         self.assertIn("is a number, not", self.refuse(participants="many"))
         self.assertIn('invalid size for memory: "much"', self.refuse(memory="much"))
         self.assertIn("the option table is missing", self.refuse(table=""))
+        for alone in ({"reject_table": "bad"}, {"max_rejects": "5"}):
+            self.assertIn("go together", self.refuse(**alone))
 
     def test_sizes(self):
         for text, expected in {"64MB": 64 << 20, "2GiB": 2 << 30, "1 kB": 1024, "512": 512}.items():

@@ -42,6 +42,16 @@ class Refused(Loads):
         self.assertEqual((done.rows_rejected, done.rows_inserted), (1, 99))
         self.assertEqual(bad.read_text(), '{"id":"50","v":"50"}\n')
 
+    def test_a_row_is_rejected_into_a_table(self):
+        self.connection.execute('DROP TABLE IF EXISTS "Bad"')
+        self.connection.execute('CREATE TABLE "Bad" ("offset" bigint, "row" jsonb)')
+        done = self.put(TABLE, reject_table='"Bad"', max_rejects=1)
+        self.assertEqual((done.rows_rejected, done.rows_inserted), (1, 99))
+        stored = self.connection.execute('SELECT * FROM "Bad"').fetchall()
+        self.assertEqual(stored, [(50, {"id": "50", "v": "50"})])
+        verified = pgsluice.verify(TABLE, "loaded", server(), reject_table='"Bad"')
+        self.assertEqual((verified.equal, verified.rows_left_out), (True, 1))
+
     def test_hints_are_keywords(self):
         file = self.folder / "rows.csv"
         for text, options, said in (

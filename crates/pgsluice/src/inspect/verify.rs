@@ -19,12 +19,12 @@ use tokio_postgres::types::Oid;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use self::input::Side;
-pub use self::rejected::Rejected;
+use self::rejected::Rejected;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::inspect::sql::audit;
-use crate::job::{Job, OnConflict};
+use crate::job::{Job, OnConflict, RejectPlace};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
 use crate::pg::constraint::{self, everywhere};
@@ -112,12 +112,12 @@ pub struct VerifiedLeaf {
     pub misplaced: u64,
 }
 
-/// Compares the table with the inputs within `scope`. Rows that are `rejected` are left out.
+/// Compares the table with the inputs within `scope`. Rows that a load has `rejected` there are left out.
 pub async fn verify(
     job: &Job,
     target: &Target,
     scope: Scope,
-    rejected: &Rejected,
+    rejected: Option<&RejectPlace>,
     control: &Arc<Control>,
 ) -> Result<Audit> {
     if job.input.fields.default.is_some() {
@@ -126,9 +126,20 @@ pub async fn verify(
             .with_detail("The server does not record the values that it filled in for them."));
     }
     let job = &job.opened(target, control)?;
+    let of_file = match rejected {
+        Some(RejectPlace::File(file)) => Some(Rejected::read(file)?),
+        _ => None,
+    };
     let plan = Plan::make(job, target, control).await?;
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-    let comparing = compare(job, &plan, rejected, &mut client, scope);
+    let comparing = async {
+        let rejected = match (of_file, rejected) {
+            (Some(rejected), _) => rejected,
+            (None, Some(RejectPlace::Table(table))) => Rejected::select(&client, table).await?,
+            (None, _) => Rejected::default(),
+        };
+        compare(job, &plan, &rejected, &mut client, scope).await
+    };
     canceller.unless_stopped(control, comparing).await
 }
 

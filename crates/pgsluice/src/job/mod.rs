@@ -8,7 +8,7 @@ mod held;
 mod opened;
 mod share;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pgsluice_core::format::Format;
@@ -262,19 +262,26 @@ impl ExchangeMode {
 /// Where the rows go that the server refuses, as they stand in the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejects {
-    /// This file takes the rows; see [`Self::log`] for the reasons.
-    pub file: PathBuf,
+    /// Keeps the rows and the server's reasons.
+    pub place: RejectPlace,
     /// How many there may be.
     pub most: Most,
 }
 
-impl Rejects {
-    /// The file that takes the reasons, one JSON object in a line for each row.
-    pub fn log(&self) -> PathBuf {
-        let mut name = self.file.clone().into_os_string();
-        name.push(".log");
-        name.into()
-    }
+/// Keeps rejected rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RejectPlace {
+    /// A file; see [`log_of`] for the reasons.
+    File(PathBuf),
+    /// A table, written as in SQL. It gets the rows in the transaction of the rows beside them.
+    Table(String),
+}
+
+/// Returns the file that takes the reasons of a file of rejected rows, one JSON object in a line for each row.
+pub fn log_of(rejects: &Path) -> PathBuf {
+    let mut name = rejects.as_os_str().to_owned();
+    name.push(".log");
+    name.into()
 }
 
 /// How many rows may be rejected before the load ends.

@@ -26,7 +26,8 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
-use crate::rejects::{self, RejectFiles};
+use crate::rejects::table::RejectTable;
+use crate::rejects::{self, RejectKeeper};
 use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::source::splits::Splits;
@@ -49,7 +50,7 @@ pub(super) fn attempt(
         Tried::Not(link) => link,
     };
     let created = attempt.create_partitions()?;
-    let (plan, begun, session) = attempt.begin(link)?;
+    let Beginning { plan, reject_table, begun, session } = attempt.begin(link)?;
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, counts)) => {
@@ -62,7 +63,7 @@ pub(super) fn attempt(
     attempt.check_starts(&plan)?;
     let exchange = attempt.begin_exchange(&plan)?;
     let header_row = Arc::default();
-    let rejects = rejects::begin(job, id, &plan, &job.input.files, ledger, &header_row)?;
+    let rejects = rejects::begin(job, id, &plan, reject_table, ledger, &header_row)?;
     let flow = Flow {
         plan: &plan,
         control,
@@ -83,6 +84,16 @@ pub(super) fn attempt(
     let summary = Summary::new(id, &plan, &outcome, before, job, bytes, &attempt.opening);
     let share = ledger.and_then(Ledger::share).map(Share::summary);
     Ok(Summary { partitions_created: created, share, ..summary })
+}
+
+/// An attempt that is planned, and begun in the ledger.
+struct Beginning {
+    plan: Plan,
+    /// The table of rejected rows, if they go to one.
+    reject_table: Option<RejectTable>,
+    begun: Option<Begun>,
+    /// The session that has begun it: by that session others know to the end that the load is alive.
+    session: Link,
 }
 
 impl Attempt<'_> {
@@ -112,24 +123,23 @@ impl Attempt<'_> {
         created.map_err(|error| self.explain_early(error))
     }
 
-    /// Plans the load and begins it in the ledger, if one is kept. Returns the session that has begun it: by that session
-    /// others know to the end that the load is alive.
-    fn begin(&self, link: Option<Link>) -> Result<(Plan, Option<Begun>, Link)> {
-        let begun = self.runtime.block_on(self.plan_and_begin(link));
-        let (plan, begun, session) = begun.map_err(|error| self.explain_early(error))?;
-        let notes = plan.notes(self.job);
+    /// Plans the load and begins it in the ledger, if one is kept.
+    fn begin(&self, link: Option<Link>) -> Result<Beginning> {
+        let beginning = self.runtime.block_on(self.plan_and_begin(link));
+        let beginning = beginning.map_err(|error| self.explain_early(error))?;
+        let notes = beginning.plan.notes(self.job);
         notes.into_iter().for_each(|note| self.control.progress.note(note));
         failpoint("load::begun");
-        if let Some(Begun::Running(ledger)) = &begun
+        if let Some(Begun::Running(ledger)) = &beginning.begun
             && self.job.safety.atomic
             && ledger.is_resumed()
         {
             return Err(with_committed(ledger.begun_otherwise(), self.control));
         }
-        Ok((plan, begun, session))
+        Ok(beginning)
     }
 
-    async fn plan_and_begin(&self, link: Option<Link>) -> Result<(Plan, Option<Begun>, Link)> {
+    async fn plan_and_begin(&self, link: Option<Link>) -> Result<Beginning> {
         let Self { job, id, run, target, control, .. } = *self;
         let mut link = match link {
             Some(link) => link,
@@ -142,14 +152,18 @@ impl Attempt<'_> {
             }
             let mut plan = Plan::read(job, client).await?;
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
-            let Some(named) = ledger::named(job, id) else { return Ok((plan, None)) };
+            // Later this session does not look names up as the user's sessions do.
+            let table = RejectTable::of(job, client).await?;
+            let Some(named) = ledger::named(job, id) else { return Ok((plan, table, None)) };
             plan.catalogue.read_reads(client).await?;
             let of = LoadRun { named: &named, run };
             let begun = ledger::begin(job, of, &plan, client, target, control).await?;
-            Ok((plan, Some(begun)))
+            Ok((plan, table, Some(begun)))
         };
         match canceller.unless_stopped(control, beginning).await {
-            Ok((plan, begun)) => Ok((plan, begun, link)),
+            Ok((plan, reject_table, begun)) => {
+                Ok(Beginning { plan, reject_table, begun, session: link })
+            }
             Err(error) => Err(hints::explain_changed(error, job, id, target).await),
         }
     }
@@ -223,7 +237,7 @@ impl Attempt<'_> {
         let session = session.map(|link| link.client);
         let finishing = finish::finish(self.job, session, self.target, flow, outcome);
         let finished = self.runtime.block_on(finishing);
-        let kept = flow.rejects.map_or(Ok(()), RejectFiles::finish);
+        let kept = flow.rejects.map_or(Ok(()), RejectKeeper::finish);
         finished.and(kept).map_err(|error| self.explain(error, flow.plan))?;
         outcome.exchanged = flow.exchange.map(Exchange::done).unwrap_or_default();
         let note = flow.plan.extra_note();

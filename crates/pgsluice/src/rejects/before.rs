@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use pgsluice_core::split::Splitter;
 use serde::Deserialize;
 
-use super::RejectBatch;
+use super::files::RejectBatch;
 use crate::source::Input;
 use pgsluice_core::position::Origin;
 
 /// An earlier run.
-pub(crate) struct Before<'b> {
+pub(super) struct Before<'b> {
     pub inputs: &'b [Input],
     pub splitter: Splitter,
     pub header_rows: usize,

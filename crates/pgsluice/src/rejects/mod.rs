@@ -1,28 +1,30 @@
 //! Rejects: the rows that the server refuses, kept with its reasons in place of ending the load.
 //!
-//! A row is either in the table or in the file. Rejects are written before COMMIT and removed if it fails.
-//! If the outcome of a COMMIT is unknown, they are reconciled on resume.
+//! A row is either in the table or among the rejects. Files are written before COMMIT ([`files`]); a table of rejected
+//! rows is written in the transaction itself ([`table`]).
 
 mod before;
+mod files;
 mod output;
+pub(crate) mod sql;
+pub(crate) mod table;
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
 use serde::Serialize;
+use tokio_postgres::{Client, Error as PgError};
 
-pub(crate) use self::before::Before;
-use self::output::Output;
+use self::before::Before;
+use self::files::RejectFiles;
+use self::table::RejectTable;
 use crate::control::Control;
 use crate::counts::outcome::Outcome;
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
-use crate::job::{self, Job, Most};
+use crate::job::{self, Job, Most, RejectPlace};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::source::Input;
 use pgsluice_core::position::Origin;
 
 /// One row, and why the server refuses it.
@@ -47,9 +49,9 @@ pub(crate) struct RejectReason {
     pub detail: Option<String>,
 }
 
-/// A line of the log.
+/// A line of the log, and a row of the table but for the row itself.
 #[derive(Serialize)]
-struct Line<'r> {
+struct Report<'r> {
     load: &'r str,
     source: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,78 +65,85 @@ struct Line<'r> {
     reason: &'r RejectReason,
 }
 
-/// Where rejects go, and how many may.
-pub(crate) struct RejectFiles {
+impl<'r> Report<'r> {
+    fn new(load: &'r str, Reject { place, reason, .. }: &'r Reject) -> Self {
+        let Location { source, line, offset, unit, .. } = place;
+        let (row_group, ctid) = (unit.group(), place.ctid());
+        Self { load, source, row_group, line: *line, offset: *offset, ctid, reason }
+    }
+}
+
+/// Keeps rejects, as many as there may be.
+pub(crate) struct RejectKeeper {
     /// The load.
     id: String,
     most: Most,
-    /// The header of the inputs, if they have one and as soon as it was read.
-    header: Arc<OnceLock<Vec<u8>>>,
-    written: Mutex<WrittenRejects>,
     count: AtomicU64,
+    place: Place,
 }
 
-struct WrittenRejects {
-    rows: Output,
-    log: Output,
-    batches: Vec<RejectBatch>,
+enum Place {
+    Files(RejectFiles),
+    Table(RejectTable),
 }
 
-/// The rejects of one transaction: their places in both files.
-struct RejectBatch {
-    rows: Range<u64>,
-    log: Range<u64>,
-    is_kept: bool,
+/// Why rejects were not kept.
+pub(crate) enum KeepError {
+    /// The connection was lost.
+    Lost(PgError),
+    /// A file or the table does not take them.
+    Refused(Error),
 }
 
-/// Refuses names of what can only be written to, since rows must be read again and taken out.
-pub(crate) fn check_files(job: &job::Rejects) -> Result<()> {
-    [&job.file, &job.log()].into_iter().try_for_each(|path| output::check_regular(path))
+impl From<Error> for KeepError {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
-/// Where the rejects of the load `id` go, if there may be any; `header` is set when it is read.
+/// Refuses names of files that can only be written to, since rows must be read again and taken out.
+pub(crate) fn check_files(rejects: &job::Rejects) -> Result<()> {
+    match &rejects.place {
+        RejectPlace::File(file) => {
+            [file, &job::log_of(file)].into_iter().try_for_each(|path| output::check_regular(path))
+        }
+        RejectPlace::Table(_) => Ok(()),
+    }
+}
+
+/// Returns the keeper of the rejects of the load `id`, if there may be any, in the `table` that was found for them or in
+/// files; `header` is set when it is read.
 pub(crate) fn begin(
     job: &Job,
     id: &str,
     plan: &Plan,
-    inputs: &[Input],
+    table: Option<RejectTable>,
     ledger: Option<&Ledger>,
     header: &Arc<OnceLock<Vec<u8>>>,
-) -> Result<Option<RejectFiles>> {
+) -> Result<Option<RejectKeeper>> {
     let Some(rejects) = &job.safety.rejects else { return Ok(None) };
     if let Some(why) = &plan.one_statement {
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
             .with_detail(format!("The load is one COPY, which accepts all rows or none: {why}.")));
     }
     let before = ledger.filter(|ledger| !ledger.is_first()).map(|ledger| Before {
-        inputs,
+        inputs: &job.input.files,
         splitter: plan.shape.splitter_of_rejects(),
         header_rows: job.input.header.rows(),
         rejected: ledger.rejected(),
     });
-    RejectFiles::open(id, rejects, Arc::clone(header), before.as_ref()).map(Some)
+    let place = match (&rejects.place, table) {
+        (RejectPlace::File(file), _) => {
+            Place::Files(RejectFiles::open(id, file, Arc::clone(header), before.as_ref())?)
+        }
+        (RejectPlace::Table(_), Some(table)) => Place::Table(table),
+        (RejectPlace::Table(_), None) => return Ok(None),
+    };
+    let count = before.map_or(0, |before| before.rejected.len() as u64);
+    Ok(Some(RejectKeeper { id: id.to_owned(), most: rejects.most, count: count.into(), place }))
 }
 
-impl RejectFiles {
-    /// Makes the files, which must not be there or be empty, unless an earlier run of the load has
-    /// written them. The text in `header` comes in front of the first row.
-    pub(crate) fn open(
-        id: &str,
-        job: &job::Rejects,
-        header: Arc<OnceLock<Vec<u8>>>,
-        before: Option<&Before<'_>>,
-    ) -> Result<Self> {
-        let (rows, log) = (Output::open(job.file.clone())?, Output::open(job.log())?);
-        let mut written = WrittenRejects { rows, log, batches: Vec::new() };
-        match before {
-            Some(before) => written.take_up(id, before)?,
-            None => written.check_empty()?,
-        }
-        let count = before.map_or(0, |before| before.rejected.len() as u64);
-        let (id, most, written) = (id.to_owned(), job.most, Mutex::new(written));
-        Ok(Self { id, most, header, written, count: count.into() })
-    }
-
+impl RejectKeeper {
     /// Counts another row, unless there are as many as there may be.
     pub(crate) fn admit(&self, control: &Control) -> bool {
         let most = match self.most {
@@ -172,219 +181,64 @@ impl RejectFiles {
         }
     }
 
-    /// Writes the rejects of a transaction that is about to be committed; see [`Self::withdraw`].
-    pub(crate) fn write(&self, rejects: &[Reject]) -> Result<usize> {
-        let mut written = self.written.lock();
-        let WrittenRejects { rows, log, batches } = &mut *written;
-        let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        for Reject { place, reason, row, .. } in rejects {
-            let Location { source, line, offset, unit, .. } = place;
-            bytes.extend_from_slice(row);
-            bytes.push(b'\n');
-            let row_group = unit.group();
-            let (load, line, offset) = (&*self.id, *line, *offset);
-            let ctid = place.ctid();
-            let line = Line { load, source, row_group, line, offset, ctid, reason };
-            serde_json::to_writer(&mut lines, &line).map_err(|error| log.failed(&error.into()))?;
-            lines.push(b'\n');
+    /// Keeps the rejects of the transaction that `client` is about to commit. Returns the number of their batch, which
+    /// must be withdrawn if it is not committed: see [`Self::withdraw`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file or the table cannot be written.
+    pub(crate) async fn keep(
+        &self,
+        client: &Client,
+        rejects: &[Reject],
+    ) -> Result<Option<usize>, KeepError> {
+        match &self.place {
+            Place::Files(files) => Ok(Some(files.write(&self.id, rejects)?)),
+            Place::Table(table) => table.insert(client, &self.id, rejects).await.map(|()| None),
         }
-        // First, so that rows are known to be of this load.
-        let log = log.append(&lines)?;
-        if rows.is_empty()
-            && let Some(header) = self.header.get()
-        {
-            rows.append(&[&header[..], b"\n"].concat())?;
-        }
-        batches.push(RejectBatch { rows: rows.append(&bytes)?, log, is_kept: true });
-        Ok(batches.len() - 1)
     }
 
-    /// Marks the transaction of a batch as one that was certainly not committed. If the outcome is
-    /// unknown, its rows stay, and are reconciled on resume.
+    /// Marks the transaction of a batch as one that was certainly not committed.
     pub(crate) fn withdraw(&self, batch: usize) {
-        self.written.lock().batches[batch].is_kept = false;
+        if let Place::Files(files) = &self.place {
+            files.withdraw(batch);
+        }
     }
 
     /// Marks all batches as certainly not committed: see [`Self::withdraw`].
     pub(crate) fn withdraw_all(&self) {
-        self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
+        if let Place::Files(files) = &self.place {
+            files.withdraw_all();
+        }
     }
 
-    /// Removes rejects of transactions that were not committed, and makes the files durable; removes
-    /// the files if they are empty.
+    /// Removes rejects of transactions that were not committed, and makes the files durable.
     pub(crate) fn finish(&self) -> Result<()> {
-        let mut written = self.written.lock();
-        written.keep_committed()?;
-        let WrittenRejects { rows, log, .. } = &mut *written;
-        rows.finish()?;
-        log.finish()
-    }
-}
-
-impl WrittenRejects {
-    fn check_empty(&self) -> Result<()> {
-        self.rows.check_empty()?;
-        self.log.check_empty()
-    }
-
-    /// Takes over what an earlier run has written, as far as it was committed.
-    fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
-        match before.batches(id, &self.rows.read()?, &self.log.read()?) {
-            Some(batches) => self.batches = batches,
-            None => self.check_empty()?,
+        match &self.place {
+            Place::Files(files) => files.finish(),
+            Place::Table(_) => Ok(()),
         }
-        self.keep_committed()
-    }
-
-    /// Removes rejects of transactions that were not committed.
-    fn keep_committed(&mut self) -> Result<()> {
-        let Self { rows, log, batches } = self;
-        let header = batches.first().map_or(0, |batch| batch.rows.start);
-        batches.retain(|batch| batch.is_kept);
-        let (mut rows_end, mut log_end) = (if batches.is_empty() { 0 } else { header }, 0);
-        for batch in batches {
-            batch.rows = rows.pull(&batch.rows, rows_end)?;
-            batch.log = log.pull(&batch.log, log_end)?;
-            (rows_end, log_end) = (batch.rows.end, batch.log.end);
-        }
-        rows.cut(rows_end)?;
-        log.cut(log_end)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-    use std::path::Path;
-
-    use pgsluice_core::format::Format;
-    use pgsluice_core::split::Splitter;
-
     use super::*;
-    use crate::error::Unit;
 
-    fn reject(row: &str) -> Reject {
-        let source = "rows.csv".to_owned();
-        let place = Location { source, line: 7, offset: 70, input: 0, unit: Unit::Bytes };
-        let reason = RejectReason {
-            table: "public.t".to_owned(),
-            column: None,
-            sqlstate: "23505".to_owned(),
-            message: "duplicate \"key\"".to_owned(),
-            detail: None,
-        };
-        Reject { origin: Origin { input: 0, at: 70 }, place, reason, row: row.as_bytes().to_vec() }
-    }
-
-    fn rejects(folder: &Path, most: Most, header: Option<&str>) -> RejectFiles {
-        let job = job::Rejects { file: folder.join("bad.csv"), most };
-        let cell = Arc::new(OnceLock::new());
-        header.into_iter().for_each(|header| _ = cell.set(header.as_bytes().to_vec()));
-        RejectFiles::open("id", &job, cell, None).expect("files")
-    }
-
-    #[test]
-    fn what_was_not_committed_is_taken_out() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let rejects = rejects(folder.path(), Most::Rows(10), Some("a,b"));
-        let batches =
-            ["one", "two,\"\r\n\"", "three", "4"].map(|row| rejects.write(&[reject(row)]));
-        let [one, _, three, _] = batches.map(|batch| batch.expect("written"));
-        rejects.withdraw(three);
-        rejects.withdraw(one);
-        rejects.finish().expect("finished");
-        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
-        assert_eq!(read("bad.csv"), "a,b\ntwo,\"\r\n\"\n4\n");
-        let line = "{\"load\":\"id\",\"source\":\"rows.csv\",\"line\":7,\"offset\":70,\"table\":\"public.t\",\"column\":null,\
-                    \"sqlstate\":\"23505\",\"message\":\"duplicate \\\"key\\\"\",\"detail\":null}\n";
-        assert_eq!(read("bad.csv.log"), line.repeat(2));
-    }
-
-    #[test]
-    fn what_an_earlier_run_has_committed_is_taken_up() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let input = folder.path().join("rows.csv");
-        std::fs::write(&input, "").expect("a file");
-        let source = input.display().to_string();
-        let rejects = |rejected: &HashSet<Origin>, header: bool| {
-            let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(9) };
-            let inputs = crate::source::Inputs::resolve([&source]).expect("inputs");
-            let before = Before {
-                inputs: &inputs,
-                splitter: Splitter::new(&Format::csv()),
-                header_rows: usize::from(header),
-                rejected,
-            };
-            let cell = Arc::new(OnceLock::new());
-            if header {
-                let _ = cell.set(b"a,b".to_vec());
-            }
-            RejectFiles::open("id", &job, cell, Some(&before))
-        };
-        let reject = |offset: u64, row: &str| {
-            let mut reject = reject(row);
-            (reject.place.source, reject.place.offset) = (source.clone(), offset);
-            reject
-        };
-        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
-        let mut known = HashSet::new();
-        // A run that is killed: the second batch is not committed, the last one is torn.
-        let killed = rejects(&known, true).expect("files");
-        killed.write(&[reject(1, "one,1"), reject(2, "\"two\n\",2")]).expect("written");
-        killed.write(&[reject(3, "three,3")]).expect("written");
-        killed.write(&[reject(4, "four,4")]).expect("written");
-        known.extend([1, 2, 4].map(|at| Origin { input: 0, at }));
-        drop(killed);
-        for (name, torn) in [("bad.csv", "\"torn"), ("bad.csv.log", "{\"source\"")] {
-            let text = read(name) + torn;
-            std::fs::write(folder.path().join(name), text).expect("a file");
-        }
-        let resumed = rejects(&known, true).expect("files");
-        assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\n");
-        resumed.write(&[reject(3, "three,3")]).expect("written");
-        resumed.finish().expect("finished");
-        assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\nthree,3\n");
-        assert_eq!(read("bad.csv.log").lines().count(), 4);
-        // Without any that was committed nothing is left but what is new.
-        let resumed = rejects(&HashSet::new(), true).expect("files");
-        resumed.write(&[reject(7, "seven,7")]).expect("written");
-        resumed.finish().expect("finished");
-        assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
-        // Whatever else is there stays.
-        std::fs::write(folder.path().join("bad.csv.log"), "notes\n").expect("a file");
-        assert!(rejects(&HashSet::new(), true).is_err());
-        assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
-    }
-
-    #[test]
-    fn files_without_rows_are_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let rejects = rejects(folder.path(), Most::Rows(10), Some("a,b"));
-        rejects.withdraw(rejects.write(&[reject("1,2")]).expect("written"));
-        rejects.finish().expect("finished");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
-    }
-
-    #[test]
-    fn rows_of_another_load_are_not_written_over() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("bad.csv"), "1\n").expect("a file");
-        let job = job::Rejects { file: folder.path().join("bad.csv"), most: Most::Rows(1) };
-        let error = RejectFiles::open("id", &job, Arc::default(), None).err().expect("not empty");
-        assert!(error.to_string().contains("is not empty\nHINT"), "{error}");
+    fn keeper(most: Most) -> RejectKeeper {
+        let place = Place::Table(RejectTable::default());
+        RejectKeeper { id: "id".to_owned(), most, count: AtomicU64::new(0), place }
     }
 
     #[test]
     fn a_limit_holds() {
-        let folder = tempfile::tempdir().expect("a folder");
         let control = Control::default();
-        let rejects = rejects(folder.path(), Most::Rows(2), None);
+        let rejects = keeper(Most::Rows(2));
         assert_eq!([(); 3].map(|()| rejects.admit(&control)), [true, true, false]);
         rejects.dismiss(1);
         assert!(rejects.admit(&control) && !rejects.admit(&control));
 
-        let folder = tempfile::tempdir().expect("a folder");
-        let rejects = self::rejects(folder.path(), Most::Percent(1.0), None);
+        let rejects = keeper(Most::Percent(1.0));
         assert!(!rejects.admit(&control));
         for (number, value) in [
             (&control.progress.rows_read, 100),

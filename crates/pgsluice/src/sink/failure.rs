@@ -7,6 +7,7 @@ use pgsluice_core::catalog::NodeId;
 use super::recheck::Changed;
 use crate::error::Error;
 use crate::pg::is_answer;
+use crate::rejects::KeepError;
 
 /// Why a COPY did not end well.
 pub(crate) enum Failure {
@@ -20,7 +21,7 @@ pub(crate) enum Failure {
     Begin(tokio_postgres::Error),
     /// When rows were stored, or committed if it is not known that it was `at` a part of the transaction.
     Rows { error: tokio_postgres::Error, at: Option<usize> },
-    /// A row is refused that cannot be rejected.
+    /// A row is refused that cannot be rejected, or a rejected row cannot be kept.
     Row(Error),
     /// The table is not what it was when the load began.
     Changed(NodeId, Changed),
@@ -94,6 +95,15 @@ impl Failure {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Rows { error, at: None }
+    }
+}
+
+impl From<KeepError> for Failure {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Lost(error) => Self::Receipts(error),
+            KeepError::Refused(error) => Self::Row(error),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use pgsluice_core::position::Position;
 use super::refusal::Blame;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::rejects::RejectFiles;
+use crate::rejects::RejectKeeper;
 use crate::sink::flow::Flow;
 
 /// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
@@ -51,7 +51,7 @@ pub(super) fn lost_place() -> Error {
     Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
 }
 
-pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &RejectFiles) -> Error {
+pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &RejectKeeper) -> Error {
     let rows = match rejects.limit().as_str() {
         "1" => "1 row".to_owned(),
         limit => format!("{limit} rows"),

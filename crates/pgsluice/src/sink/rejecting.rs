@@ -70,12 +70,14 @@ impl Connection<'_> {
         Salvaged { settled, rejected, .. }: &Salvaged,
     ) -> Result<(), Failure> {
         let rejects = self.flow.rejects.filter(|_| !rejected.is_empty());
-        let batch = rejects.map(|rejects| Ok((rejects, rejects.write(rejected)?))).transpose();
-        let batch = batch.map_err(Failure::Row)?;
+        let batch = match rejects {
+            Some(keeper) => keeper.keep(&self.link.client, rejected).await?,
+            None => None,
+        };
         failpoint("rejects::written");
         let outcome = self.commit(transaction, payloads, settled, rejected).await;
         if outcome.as_ref().is_err_and(Failure::is_answer) {
-            batch.into_iter().for_each(|(rejects, batch)| rejects.withdraw(batch));
+            rejects.zip(batch).into_iter().for_each(|(keeper, batch)| keeper.withdraw(batch));
         }
         outcome?;
         failpoint("rejects::committed");

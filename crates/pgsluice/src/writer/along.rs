@@ -1,5 +1,10 @@
 //! Data that goes along with the rows of a write, in their transaction.
 
+use tokio_postgres::{Client, Error as PgError};
+
+use crate::error::Result;
+use crate::rejects::sql::FoundRejects;
+
 /// Positions behind the rows, and the rows that were rejected.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Along<'a> {
@@ -43,6 +48,24 @@ pub struct RejectRows<'a> {
     pub columns: &'a [String],
     /// The rows: a JSON array of objects.
     pub rows: &'a str,
+}
+
+/// Rejected rows, and the table that was found for them.
+pub(super) struct RejectInsert<'a> {
+    found: FoundRejects,
+    rejects: RejectRows<'a>,
+}
+
+impl<'a> RejectInsert<'a> {
+    /// Finds the table.
+    pub(super) async fn new(client: &Client, rejects: RejectRows<'a>) -> Result<Self> {
+        Ok(Self { found: FoundRejects::find(client, rejects.table).await?, rejects })
+    }
+
+    /// Inserts the rows, in one round trip.
+    pub(super) async fn execute(&self, client: &Client) -> Result<(), PgError> {
+        self.found.insert(client, self.rejects.columns, self.rejects.rows).await
+    }
 }
 
 impl<'a> From<Option<&'a str>> for Positions<'a> {

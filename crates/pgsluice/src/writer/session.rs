@@ -32,9 +32,9 @@ use crate::sink::part::Part;
 use crate::sink::taken::apply;
 use crate::sink::transaction::{Commit, Transaction, begin};
 use crate::testing::failpoint::failpoint;
+use crate::writer::along::RejectInsert;
 use crate::writer::sql::incarnation::Incarnation;
 use crate::writer::sql::insert::Inserts;
-use crate::writer::sql::rejected::RejectInsert;
 
 /// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
 /// if it meets one.

@@ -17,7 +17,7 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::row_counts::RowCounts;
 use crate::sink::channel::Channel;
-use crate::writer::sql::rejected::RejectInsert;
+use crate::writer::along::RejectInsert;
 
 /// Gathers the rows of `input`. The first call checks the job and makes a plan, which is replaced when the names of the
 /// rows lead to other columns.

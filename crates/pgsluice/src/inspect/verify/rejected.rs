@@ -6,15 +6,17 @@ use std::path::Path;
 
 use pgsluice_core::position::Origin;
 use serde::Deserialize;
+use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
-use crate::job::{Most, Rejects};
+use crate::job::log_of;
+use crate::rejects::sql::FoundRejects;
 use crate::source::Inputs;
 
 /// The rejected rows of inputs: by name, where they begin.
 #[derive(Debug, Default)]
-pub struct Rejected(HashMap<String, HashSet<u64>>);
+pub(super) struct Rejected(HashMap<String, HashSet<u64>>);
 
 /// What is read of a line of the log.
 #[derive(Deserialize)]
@@ -25,8 +27,8 @@ struct RejectedLine {
 
 impl Rejected {
     /// Reads the log of the reject file `file`.
-    pub fn read(file: &Path) -> Result<Self> {
-        let log = Rejects { file: file.to_owned(), most: Most::Rows(0) }.log();
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let log = log_of(file);
         let failed = |why: String| {
             let message = format!("could not read file \"{}\": {why}", log.display());
             Error::new(Kind::Input, message)
@@ -37,6 +39,16 @@ impl Rejected {
             let line = serde_json::from_str(line);
             let RejectedLine { source, offset } =
                 line.map_err(|error| failed(error.to_string()))?;
+            rows.entry(source).or_default().insert(offset);
+        }
+        Ok(Self(rows))
+    }
+
+    /// Selects the rows of a table of rejected rows.
+    pub(super) async fn select(client: &Client, table: &str) -> Result<Self> {
+        let mut rows: HashMap<String, HashSet<u64>> = HashMap::new();
+        let places = FoundRejects::find(client, table).await?.places(client).await?;
+        for (source, offset) in places {
             rows.entry(source).or_default().insert(offset);
         }
         Ok(Self(rows))

@@ -2,4 +2,3 @@
 
 pub(crate) mod incarnation;
 pub(crate) mod insert;
-pub(crate) mod rejected;

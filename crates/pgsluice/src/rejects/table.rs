@@ -1,0 +1,152 @@
+//! A table of rejected rows. They are inserted in the transaction of the rows beside them, so that nothing must be
+//! reconciled.
+
+use serde::Serialize;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::sql::FoundRejects;
+use super::{KeepError, Reject, Report};
+use crate::error::kind::Kind;
+use crate::error::{Error, Result};
+use crate::job::{Job, RejectPlace, Rejects};
+use crate::pg::is_answer;
+
+/// The columns that are filled, of those that the table has.
+const COLUMNS: [&str; 12] = [
+    "load",
+    "source",
+    "row_group",
+    "line",
+    "offset",
+    "ctid",
+    "table",
+    "column",
+    "sqlstate",
+    "message",
+    "detail",
+    ROW,
+];
+
+/// The column that takes the row. The table must have it.
+const ROW: &str = "row";
+
+/// Codes of PostgreSQL for text that its encoding does not have.
+const NO_TEXT: [&str; 3] = ["22021", "22P02", "22P05"];
+
+/// The table of a load, and the columns of it that are filled.
+#[derive(Default)]
+pub(crate) struct RejectTable {
+    found: FoundRejects,
+    columns: Vec<String>,
+    /// Whether rows are stored as bytes, not as text.
+    has_bytes: bool,
+}
+
+/// A row of the table.
+#[derive(Serialize)]
+struct Stored<'r> {
+    #[serde(flatten)]
+    report: Report<'r>,
+    row: String,
+}
+
+impl RejectTable {
+    /// Finds the table of the job, if it has one, as this session looks names up.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such table, or if it has no column for the row.
+    pub(crate) async fn of(job: &Job, client: &Client) -> Result<Option<Self>> {
+        match &job.safety.rejects {
+            Some(Rejects { place: RejectPlace::Table(name), .. }) => {
+                Self::open(client, name).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn open(client: &Client, name: &str) -> Result<Self> {
+        let found = FoundRejects::find(client, name).await.map_err(|error| {
+            match error.sqlstate() {
+            Some("42P01") => error.with_hint(format!(
+                "Create it: CREATE TABLE {name} (load text, source text, line bigint, \"offset\" \
+                 bigint, \"table\" text, \"column\" text, sqlstate text, message text, detail \
+                 text, \"row\" text)"
+            )),
+            _ => error,
+        }
+        })?;
+        let Some((_, ty)) = found.columns.iter().find(|(column, _)| column == ROW) else {
+            let message = format!("table {} has no column \"{ROW}\"", found.name);
+            let hint = format!("Add it: ALTER TABLE {} ADD \"{ROW}\" text", found.name);
+            return Err(Error::new(Kind::Usage, message)
+                .with_detail("Rejected rows are to be stored there.")
+                .with_hint(hint));
+        };
+        let has_bytes = *ty == Type::BYTEA;
+        let columns = found.columns.iter().map(|(column, _)| column.clone());
+        let columns = columns.filter(|column| COLUMNS.contains(&&**column)).collect();
+        Ok(Self { found, columns, has_bytes })
+    }
+
+    /// Inserts rejects of the load `id`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server refuses the rows, or if a row is not text and the table takes only text.
+    pub(super) async fn insert(
+        &self,
+        client: &Client,
+        id: &str,
+        rejects: &[Reject],
+    ) -> Result<(), KeepError> {
+        let rows = rejects.iter().map(|reject| {
+            let row = self.shown(&reject.row)?;
+            Ok(Stored { report: Report::new(id, reject), row })
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let rows = serde_json::to_string(&rows).map_err(|error| {
+            Error::new(Kind::Internal, format!("internal error: no JSON of rejects: {error}"))
+        })?;
+        let inserted = self.found.insert(client, &self.columns, &rows).await;
+        inserted.map_err(|error| {
+            if !is_answer(&error) {
+                return KeepError::Lost(error);
+            }
+            let error = Error::from(error).of_kind(Kind::Server);
+            KeepError::Refused(match error.sqlstate() {
+                Some(code) if NO_TEXT.contains(&code) && !self.has_bytes => self.takes_text(error),
+                _ => self.explained(error),
+            })
+        })
+    }
+
+    /// A row as the column takes it.
+    fn shown(&self, row: &[u8]) -> Result<String> {
+        if self.has_bytes {
+            return Ok(row
+                .iter()
+                .fold("\\x".to_owned(), |text, byte| text + &format!("{byte:02x}")));
+        }
+        match std::str::from_utf8(row) {
+            Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
+            _ => {
+                let message = "a rejected row has bytes that are not text";
+                Err(self.takes_text(Error::new(Kind::Data, message).with_sqlstate("22021")))
+            }
+        }
+    }
+
+    fn takes_text(&self, error: Error) -> Error {
+        let name = &self.found.name;
+        self.explained(error).with_hint(format!(
+            "Have the table take bytes: ALTER TABLE {name} ALTER \"{ROW}\" TYPE bytea USING \
+             pg_catalog.convert_to(\"{ROW}\", 'UTF8')"
+        ))
+    }
+
+    fn explained(&self, error: Error) -> Error {
+        error.with_detail(format!("Rejected rows were to be stored in {}.", self.found.name))
+    }
+}
