@@ -33,11 +33,13 @@ class Input:
         """Take the batches of objects that come one after the other."""
     @staticmethod
     def reader(
-        name: str, pieces: Iterator[bytes], lines: Literal["dicts", "rows"] | None = None
+        name: str, pieces: Iterator[bytes], lines: Literal["dicts", "rows", "ndjson"] | None = None
     ) -> Input:
         """Take bytes that come piece by piece: of any format, or lines of values."""
     @staticmethod
-    def text(name: str, text: bytes, lines: Literal["dicts", "rows"] | None = None) -> Input:
+    def text(
+        name: str, text: bytes, lines: Literal["dicts", "rows", "ndjson"] | None = None
+    ) -> Input:
         """Take text that is in memory: of any format, or lines of values."""
 
 @final

@@ -14,8 +14,13 @@ from pgsluice.handed import readable
 from pgsluice.relations import refuse_relation
 from pgsluice.rows import Lines, lines_of, names_of, written
 
-Kind = Literal["arrow", "dicts", "rows"]
-_WORDS = {"arrow": "objects with Arrow data", "dicts": "lists of dicts", "rows": "lists of tuples"}
+Kind = Literal["arrow", "dicts", "rows", "ndjson"]
+_WORDS = {
+    "arrow": "objects with Arrow data",
+    "dicts": "lists of dicts",
+    "rows": "lists of tuples",
+    "ndjson": "lines of JSON objects",
+}
 # What an iterable without items gives.
 _NOTHING = object()
 

@@ -317,7 +317,7 @@ class Writer:
         A column that some rows lack is their default, or stays as it is in rows that are updated:
         so batches with other columns go by themselves. Dicts that are inserted may lack any.
         """
-        if self._kind == "dicts" and not self._is_update:
+        if self._kind in ("dicts", "ndjson") and not self._is_update:
             return self._waiting, Waiting()
         return self._waiting.split()
 

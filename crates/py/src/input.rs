@@ -61,7 +61,7 @@ impl PyInput {
         Self(GivenInput::new(name, GivenKind::Stream(objects.unbind())))
     }
 
-    /// Bytes that come piece by piece: of any format, or lines of `dicts` or `rows`.
+    /// Bytes that come piece by piece: of any format, or lines of `dicts`, `rows` or `ndjson`.
     #[staticmethod]
     #[pyo3(signature = (name, pieces, lines=None))]
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
@@ -69,7 +69,7 @@ impl PyInput {
         Ok(Self(GivenInput::new(name, kind)))
     }
 
-    /// Bytes that are in memory: of any format, or lines of `dicts` or `rows`.
+    /// Bytes that are in memory: of any format, or lines of `dicts`, `rows` or `ndjson`.
     #[staticmethod]
     #[pyo3(signature = (name, text, lines=None))]
     fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
@@ -81,9 +81,10 @@ fn of_lines(name: Option<&str>) -> PyResult<Lines> {
     match name {
         None => Ok(None),
         Some("dicts") => Ok(Some(FileFormat::Dicts)),
+        Some("ndjson") => Ok(Some(FileFormat::Ndjson)),
         Some("rows") => Ok(Some(FileFormat::Rows)),
         Some(name) => {
-            Err(PyValueError::new_err(format!("lines must be dicts or rows, not {name}")))
+            Err(PyValueError::new_err(format!("lines must be dicts, rows or ndjson, not {name}")))
         }
     }
 }

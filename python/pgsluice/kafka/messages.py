@@ -55,7 +55,7 @@ def reject_row(message: Message, sqlstate: str | None, reason: str) -> dict[str,
 def batch_of(lines: Sequence[bytes], messages: Sequence[Message]) -> Batch:
     """Return messages as a batch of a writer, which names bad rows by their messages."""
     text = b"".join(lines)
-    return Batch(kind="dicts", data=text, rows=len(lines), size=len(text), given=messages)
+    return Batch(kind="ndjson", data=text, rows=len(lines), size=len(text), given=messages)
 
 
 def liner(columns: Mapping[str, str]) -> Callable[[Message], bytes]:

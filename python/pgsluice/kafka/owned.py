@@ -26,6 +26,7 @@ class Partition:
     topic: str
     number: int
     topic_id: str
+    """Empty if a broker does not know the topic, though the group has assigned it."""
     participant: str
     """The name of its position in the ledger."""
     position: int | None = None
@@ -66,8 +67,8 @@ class Owned:
     def add(self, places: list[Place], topics: dict[str, Topic]) -> None:
         """Add partitions that were assigned; `take` reads their positions."""
         for topic, number in places:
-            if topic in topics:
-                self._partitions[topic, number] = self._named(topic, number, topics[topic].id)
+            topic_id = topics[topic].id if topic in topics else ""
+            self._partitions[topic, number] = self._named(topic, number, topic_id)
 
     def drop(self, places: list[Place]) -> None:
         """Drop partitions that were revoked."""
@@ -89,10 +90,12 @@ class Owned:
     def take(self) -> None:
         """Open all partitions in the ledger, and go on from the positions that it has.
 
-        Nothing may wait in the writer.
+        Nothing may wait in the writer. A partition whose topic is not known yet is left alone; a
+        later look at the topics renews it.
         """
-        found = self._writer.positions(it.participant for it in self)
-        for it in self:
+        known = [it for it in self if it.topic_id]
+        found = self._writer.positions(it.participant for it in known)
+        for it in known:
             position: int | None = found[it.participant]
             if position != it.position or it.start is not None or position is None:
                 it.position, it.at_end = position, False
@@ -169,7 +172,7 @@ class Owned:
     def seek(self) -> None:
         """Have the client go on where partitions are to be read from."""
         for it in self:
-            if it.start is not None:
+            if it.start is not None and it.topic_id:
                 # A partition that was assigned just now may not be read yet: it is tried again.
                 with suppress(KafkaException):
                     self._consumer.seek(it.at(it.start))

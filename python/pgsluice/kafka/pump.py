@@ -1,30 +1,34 @@
 """The loop of a consumer.
 
-    poll -> lines -> writer     each poll, with the positions behind it
-    flush -> commit             when there are enough rows, or when the first has waited long enough
+    poll -> lines               each poll, with the positions behind it
+    writer -> commit            when there are enough rows, or when the first has waited long enough
 
-1. Positions come from the ledger and are moved in the transaction of the rows. Kafka's own offsets
+1. A thread commits a flush while the next messages are polled. One flush is under way at a time.
+2. Positions come from the ledger and are moved in the transaction of the rows. Kafka's own offsets
    are committed afterwards, for people who watch the lag.
-2. Before each flush the ids of the topics are asked for: what waits may be of a topic that was
+3. Before each flush the ids of the topics are asked for: what waits may be of a topic that was
    deleted and created again.
-3. A partition that is revoked is flushed first. If another consumer has opened it already, the
+4. A partition that is revoked is flushed first. If another consumer has opened it already, the
    ledger refuses the flush, and what waits is dropped.
 """
 
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from pgsluice.errors import DataError, Error, of_python
 from pgsluice.kafka.client import KafkaError, KafkaException, TopicPartition
 from pgsluice.kafka.cluster import Cluster, consumer_of
-from pgsluice.kafka.messages import Unfit, batch_of, liner, place, reject_row
-from pgsluice.kafka.owned import Owned, Partition
+from pgsluice.kafka.messages import Unfit, liner, place, reject_row
+from pgsluice.kafka.owned import Owned
 from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.settings import Settings
-from pgsluice.result import RowCounts
+from pgsluice.kafka.waiting import Waiting
+from pgsluice.result import Receipt, RowCounts
 from pgsluice.writer import Writer
 
 # Seconds after which a signal is seen, the topics are looked at while nothing comes, and a consumer
@@ -38,6 +42,16 @@ _TOGETHER = 2_000
 
 # The SQLSTATE of a participant that another writer has opened.
 _OVERTAKEN = "55006"
+
+
+@dataclass(frozen=True)
+class Flush:
+    """A flush that is under way."""
+
+    receipt: Future[Receipt]
+    messages: int
+    offsets: list[Any]
+    """The positions behind its messages, as the client has them."""
 
 
 class Pump:
@@ -62,8 +76,9 @@ class Pump:
         self._failure: BaseException | None = None
         self._overtaken: tuple[float, Error] | None = None
         self._must_take = False
-        self._rows = self._size = self._messages = 0
-        self._since: float | None = None
+        self._waiting = Waiting()
+        self._thread = ThreadPoolExecutor(1, "pgsluice-flush")
+        self._under_way: Flush | None = None
         self._looked = time.monotonic()
         self._done = self._flushes = 0
         self._counts = dict.fromkeys(RowCounts.__annotations__, 0)
@@ -86,6 +101,9 @@ class Pump:
                     self._step()
                 self._flush()
             finally:
+                # Ends when the flush that is under way does.
+                self._thread.shutdown()
+                self._under_way = None
                 # Messages that were not flushed are read again by the next run.
                 self._discard()
                 self._consumer.close()
@@ -96,12 +114,14 @@ class Pump:
     def _step(self) -> None:
         """Poll once, and flush if that is due."""
         wait = _PAUSE
-        if self._since is not None:
-            due = self._since + self._settings.flush_seconds
+        if self._waiting.since is not None:
+            due = self._waiting.since + self._settings.flush_seconds
             wait = min(_PAUSE, max(0.0, due - time.monotonic()))
-        room = max(1, min(_TOGETHER, self._settings.flush_rows - self._rows))
+        room = max(1, min(_TOGETHER, self._settings.flush_rows - len(self._waiting.lines)))
         messages = self._polled(room, wait)
         self._cluster.check()
+        if self._under_way is not None and self._under_way.receipt.done():
+            self._settle()
         self._check_overtaken()
         if self._overtaken is not None:
             # They are read again, if the partitions are still its own.
@@ -111,13 +131,14 @@ class Pump:
         self._add(messages)
         self._owned.seek()
         now = time.monotonic()
-        is_due = self._since is not None and (
-            self._messages >= self._settings.flush_rows
-            or self._size >= self._settings.flush_bytes
-            or now - self._since >= self._settings.flush_seconds
+        waiting = self._waiting
+        is_due = waiting.since is not None and (
+            waiting.messages >= self._settings.flush_rows
+            or waiting.size >= self._settings.flush_bytes
+            or now - waiting.since >= self._settings.flush_seconds
         )
         if is_due:
-            self._flush()
+            self._begin_flush()
         elif now - self._looked >= _LOOK and self._owned:
             self._is_same()
 
@@ -134,12 +155,7 @@ class Pump:
         return messages
 
     def _add(self, messages: list[Any]) -> None:
-        """Hand messages to the writer, with the positions behind them."""
-        lines: list[bytes] = []
-        given: list[Any] = []
-        rejects: list[dict[str, Any]] = []
-        before: dict[str, int | None] = {}
-        moved: dict[str, Partition] = {}
+        """Have messages wait, with the positions behind them."""
         for message in messages:
             if (error := message.error()) is not None:
                 self._heed(error, message)
@@ -149,24 +165,15 @@ class Pump:
             # A client may still have messages that it read before it was to go on elsewhere.
             if it is None or it.start is not None or (it.position or 0) > offset:
                 continue
-            before.setdefault(it.participant, it.position)
-            moved[it.participant] = it
-            it.position, it.at_end = offset + 1, False
-            self._size += len(message)
+            waiting = self._waiting
+            waiting.move(it, offset, len(message))
             if message.value() is None and self._settings.tombstones == "skip":
                 continue
             try:
-                lines.append(self._line(message))
-                given.append(message)
+                waiting.lines.append(self._line(message))
+                waiting.given.append(message)
             except Unfit as unfit:
-                rejects.append(self._unfit(message, unfit.sqlstate, str(unfit)))
-        if moved:
-            self._messages += len(given) + len(rejects)
-            self._rows += len(given)
-            positions = {name: (before[name], it.position) for name, it in moved.items()}
-            self._writer.write(batch_of(lines, given), positions=positions, rejects=rejects)
-            if self._since is None:
-                self._since = time.monotonic()
+                waiting.rejects.append(self._unfit(message, unfit.sqlstate, str(unfit)))
 
     def _heed(self, error: Any, message: Any) -> None:
         """Heed what the client says of a partition, or of itself."""
@@ -183,11 +190,31 @@ class Pump:
             self._cluster.raise_forbidden(error)
 
     def _flush(self) -> None:
-        """Commit what waits, unless it is of a topic that is gone."""
-        if self._since is None or not self._is_same():
+        """Commit what waits, unless it is of a topic that is gone; return when that is done."""
+        self._begin_flush()
+        self._settle()
+
+    def _begin_flush(self) -> None:
+        """Begin to commit what waits, unless it is of a topic that is gone."""
+        is_same = self._waiting.since is not None and self._is_same()
+        self._settle()
+        waiting = self._waiting
+        # A flush that was refused has dropped what waits.
+        if not is_same or waiting.since is None:
+            return
+        waiting.give(self._writer)
+        self._waiting = Waiting()
+        offsets = [it.at(it.position) for it in self._owned if it.position is not None]
+        receipt = self._thread.submit(self._writer.flush)
+        self._under_way = Flush(receipt, waiting.messages, offsets)
+
+    def _settle(self) -> None:
+        """Wait for the flush that is under way, and count its rows."""
+        flush, self._under_way = self._under_way, None
+        if flush is None:
             return
         try:
-            receipt = self._writer.flush()
+            receipt = flush.receipt.result()
         except Error as error:
             if error.sqlstate != _OVERTAKEN:
                 raise
@@ -196,23 +223,18 @@ class Pump:
             return
         for name in self._counts:
             self._counts[name] += getattr(receipt.counts, name)
-        self._done += self._messages
+        self._done += flush.messages
         self._flushes += 1
-        self._forget_waiting()
-        offsets = [it.at(it.position) for it in self._owned if it.position is not None]
-        if offsets:
+        if flush.offsets:
             # They are for people only.
             with suppress(KafkaException):
-                self._consumer.commit(offsets=offsets, asynchronous=True)
+                self._consumer.commit(offsets=flush.offsets, asynchronous=True)
 
     def _discard(self) -> None:
         """Drop what waits; it is read again, by whoever owns its partitions then."""
+        self._settle()
         self._writer.discard()
-        self._forget_waiting()
-
-    def _forget_waiting(self) -> None:
-        self._rows = self._size = self._messages = 0
-        self._since = None
+        self._waiting = Waiting()
 
     def _is_same(self) -> bool:
         """Whether the topics are those whose messages wait; if not, begin with the new ones."""
@@ -255,7 +277,9 @@ class Pump:
     def _is_at_end(self) -> bool:
         """Whether all messages were read, if that is to end the run."""
         return (
-            self._settings.until_end and bool(self._owned) and all(it.at_end for it in self._owned)
+            self._settings.until_end
+            and bool(self._owned)
+            and all(it.at_end or not it.topic_id for it in self._owned)
         )
 
     def _reject(self, message: Any, error: DataError) -> dict[str, Any]:
@@ -278,8 +302,10 @@ class Pump:
         """Return a callback of the client, whose exception is raised by the loop."""
 
         def callback(_: Any, partitions: list[Any]) -> None:
-            self._overtaken = None
             try:
+                # A flush that is refused before the rebalance is explained by it.
+                self._settle()
+                self._overtaken = None
                 call([(it.topic, it.partition) for it in partitions])
             except BaseException as failure:
                 self._failure = self._failure or failure
@@ -298,7 +324,8 @@ class Pump:
             it = self._owned.get(each)
             if it is not None and it.start is not None:
                 starts.append(it.at(it.start))
-                it.start = None
+                # Messages of a topic that is not known yet do not count.
+                it.start = None if it.topic_id else it.start
         self._consumer.incremental_assign(starts)
 
     def _revoke(self, places: list[tuple[str, int]]) -> None:

@@ -52,7 +52,7 @@ class Reads(OnKafka):
 
     BAD = (b"", b"nothing", b"[1]", b'{"id": 1', b'{"id": 1} {"id": 2}', b'{"id": "x"}', None,
            b'{"id": 1,}', b'{"id": 1}\n{"id": 2}', b'{"id": 99999999999999999999}', b"\xff{}",
-           b'{"body": "\xff"}')  # fmt: skip
+           b'{"body": "\xff"}', b'{"id": 1, "body": "\\u0000d2026-01-01"}')  # fmt: skip
 
     def test_poison_messages_go_to_a_table(self):
         self.make_topic()

@@ -8,10 +8,13 @@ import random
 import signal
 import time
 import unittest
+from itertools import count
+from unittest.mock import patch
 
 import pgsluice
 from formats.place import server
 from loads.own_server import OwnServer
+from pgsluice.kafka.cluster import Cluster
 
 from .kafka_broker import Broker
 from .kafka_place import TABLE, Background, OnKafka, Topics, wait_until
@@ -121,6 +124,22 @@ class Shared(OnKafka):
         consumer.stop()
         self.assertIsNone(consumer.error)
         self.check_ids([*range(100), *range(1000, 1500)])
+
+    def test_a_broker_that_hears_of_a_topic_late(self):
+        """The group may assign partitions of a topic that the broker does not know yet."""
+        self.make_topic(2)
+        self.produce({"id": number} for number in range(100))
+        asked, ask = count(1), Cluster._try_topics
+
+        def late(cluster, names):
+            return {} if next(asked) == 2 else ask(cluster, names)
+
+        with patch.object(Cluster, "_try_topics", late):
+            consumer = self.in_background()
+            wait_until(lambda: self.count() == 100 or consumer.error is not None)
+            consumer.stop()
+        self.assertIsNone(consumer.error)
+        self.check_ids(range(100))
 
     def test_a_topic_is_created_again_while_nobody_reads(self):
         self.make_topic()

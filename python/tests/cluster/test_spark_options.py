@@ -65,7 +65,8 @@ class Refused(OnCluster):
         options = {"reject_table": "bad_rows", "max_rejects": "2", "load_id": "rejecting"}
         self.assertIn('relation "bad_rows" does not exist', self.refuse(**options))
         self.connection.execute(
-            'DROP TABLE IF EXISTS bad_rows; CREATE TABLE bad_rows (load text, sqlstate text, "row" jsonb)'
+            "DROP TABLE IF EXISTS bad_rows;"
+            'CREATE TABLE bad_rows (load text, sqlstate text, "row" jsonb)'
         )
         rows = frame(5000, 4)
         target = {"table": "events", "conninfo": server()} | options
@@ -73,9 +74,9 @@ class Refused(OnCluster):
             rows.write.format("pgsluice").options(**target).mode("append").save()
             self.assertEqual(self.count(), 4995)
             stored = self.connection.execute(
-                "SELECT load, sqlstate, \"row\" ->> 'id' FROM bad_rows ORDER BY (\"row\" ->> 'id')::int"
+                "SELECT load, sqlstate, (\"row\" ->> 'id')::int AS id FROM bad_rows ORDER BY id"
             ).fetchall()
-            bad = [("rejecting", "23514", str(id)) for id in range(7, 5000, 1009)]
+            bad = [("rejecting", "23514", number) for number in range(7, 5000, 1009)]
             self.assertEqual(stored, bad)
         self.connection.execute("DROP TABLE bad_rows")
 

@@ -1,7 +1,10 @@
 //! A table of rejected rows. They are inserted in the transaction of the rows beside them, so that nothing must be
 //! reconciled.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
@@ -39,8 +42,18 @@ const NO_TEXT: [&str; 3] = ["22021", "22P02", "22P05"];
 pub(crate) struct RejectTable {
     found: FoundRejects,
     columns: Vec<String>,
-    /// Whether rows are stored as bytes, not as text.
-    has_bytes: bool,
+    /// The type of the column that takes the row.
+    ty: RowType,
+}
+
+/// How a row is stored.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum RowType {
+    #[default]
+    Text,
+    Bytes,
+    /// The object itself, not a string with its text.
+    Json,
 }
 
 /// A row of the table.
@@ -48,7 +61,14 @@ pub(crate) struct RejectTable {
 struct Stored<'r> {
     #[serde(flatten)]
     report: Report<'r>,
-    row: String,
+    row: StoredRow<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum StoredRow<'r> {
+    Text(Cow<'r, str>),
+    Json(&'r RawValue),
 }
 
 impl RejectTable {
@@ -84,10 +104,14 @@ impl RejectTable {
                 .with_detail("Rejected rows are to be stored there.")
                 .with_hint(hint));
         };
-        let has_bytes = *ty == Type::BYTEA;
+        let ty = match *ty {
+            Type::BYTEA => RowType::Bytes,
+            Type::JSON | Type::JSONB => RowType::Json,
+            _ => RowType::Text,
+        };
         let columns = found.columns.iter().map(|(column, _)| column.clone());
         let columns = columns.filter(|column| COLUMNS.contains(&&**column)).collect();
-        Ok(Self { found, columns, has_bytes })
+        Ok(Self { found, columns, ty })
     }
 
     /// Inserts rejects of the load `id`.
@@ -102,7 +126,7 @@ impl RejectTable {
         rejects: &[Reject],
     ) -> Result<(), KeepError> {
         let rows = rejects.iter().map(|reject| {
-            let row = self.shown(&reject.row)?;
+            let row = self.stored(&reject.row)?;
             Ok(Stored { report: Report::new(id, reject), row })
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
@@ -116,21 +140,26 @@ impl RejectTable {
             }
             let error = Error::from(error).of_kind(Kind::Server);
             KeepError::Refused(match error.sqlstate() {
-                Some(code) if NO_TEXT.contains(&code) && !self.has_bytes => self.takes_text(error),
+                Some(code) if NO_TEXT.contains(&code) && self.ty == RowType::Text => {
+                    self.takes_text(error)
+                }
                 _ => self.explained(error),
             })
         })
     }
 
     /// A row as the column takes it.
-    fn shown(&self, row: &[u8]) -> Result<String> {
-        if self.has_bytes {
-            return Ok(row
-                .iter()
-                .fold("\\x".to_owned(), |text, byte| text + &format!("{byte:02x}")));
+    fn stored<'r>(&self, row: &'r [u8]) -> Result<StoredRow<'r>> {
+        if self.ty == RowType::Bytes {
+            let digits = row.iter().map(|byte| format!("{byte:02x}"));
+            let text: String = std::iter::once("\\x".to_owned()).chain(digits).collect();
+            return Ok(StoredRow::Text(text.into()));
         }
         match std::str::from_utf8(row) {
-            Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
+            Ok(text) if !text.contains('\0') => Ok(match serde_json::from_str(text) {
+                Ok(object) if self.ty == RowType::Json => StoredRow::Json(object),
+                _ => StoredRow::Text(text.into()),
+            }),
             _ => {
                 let message = "a rejected row has bytes that are not text";
                 Err(self.takes_text(Error::new(Kind::Data, message).with_sqlstate("22021")))
