@@ -157,6 +157,14 @@ fn any_of_the_columns_will_do(server: Server) {
                   FROM s.\"Bad rows\"";
     let row = ["x,\"b\n\"\"c\"\"\"", "id", "2", "y", "1", "true"];
     assert_eq!(bench.session.rows(stored), [row.map(|text| Some(text.to_owned()))]);
+
+    // An object is stored as one.
+    bench.session.run("CREATE TABLE objects (\"row\" jsonb); TRUNCATE t");
+    bench.file("rows.ndjson", "{\"id\": 1}\n{\"id\": \"x\", \"v\": \"\u{e4}\"}\n");
+    let load = ["rows.ndjson", "-t", "t", "--max-rejects=1", "--reject-table=objects"];
+    assert_eq!(bench.load(load).status.code(), Some(3));
+    let stored = "SELECT \"row\" ->> 'id', \"row\" ->> 'v' FROM objects";
+    assert_eq!(bench.session.rows(stored), [["x", "\u{e4}"].map(|text| Some(text.to_owned()))]);
 }
 
 fn bytes_are_kept_as_bytes(server: Server) {

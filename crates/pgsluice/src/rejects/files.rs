@@ -1,4 +1,4 @@
-//! Files of rejected rows: one with the rows as they stand in the input, and one with the reasons.
+//! Files of rejected rows: one with the rows, unchanged, and one with the reasons.
 //!
 //! Rejects are written before COMMIT and removed if it fails. If the outcome of a COMMIT is unknown, they are reconciled
 //! on resume.
@@ -17,7 +17,7 @@ use crate::job::log_of;
 
 /// The two files of a load.
 pub(super) struct RejectFiles {
-    /// The header of the inputs, if they have one and as soon as it was read.
+    /// The header of the inputs, once it was read; empty if they have none.
     header: Arc<OnceLock<Vec<u8>>>,
     written: Mutex<WrittenRejects>,
 }
@@ -106,7 +106,7 @@ impl WrittenRejects {
         self.log.check_empty()
     }
 
-    /// Takes over what an earlier run has written, as far as it was committed.
+    /// Takes over the rejects of an earlier run that were committed.
     fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
         match before.batches(id, &self.rows.read()?, &self.log.read()?) {
             Some(batches) => self.batches = batches,
