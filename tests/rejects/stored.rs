@@ -88,6 +88,9 @@ fn every_row_is_in_one_of_the_tables(server: Server) {
     let left_out = format!("\"rows_left_out\":{},", input.bad.len());
     assert!(status == Some(0) && verified.contains(&left_out), "{verified}");
     assert_eq!(verify(&[]).0, Some(1));
+    bench.session.run("ALTER TABLE bad DROP source");
+    let (status, said) = verify(&["--reject-table=bad"]);
+    assert!(status == Some(2) && said.contains("has no column \\\"source\\\""), "{said}");
 }
 
 fn a_killed_load_goes_on_with_the_same_table(server: Server) {

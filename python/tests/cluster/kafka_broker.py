@@ -66,18 +66,26 @@ def free_ports(number: int) -> list[int]:
 class Broker:
     """A broker that is formatted once, and started, killed and started again."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        listeners: Mapping[str, int] | None = None,
+    ) -> None:
         if not any(JARS.glob("kafka_2.13-*.jar")) or shutil.which("java") is None:
             raise unittest.SkipTest(f"needs java, and Kafka's jars in {JARS}: make cluster")
         self.folder = Path(tempfile.mkdtemp(prefix="pgsluice-kafka-"))
         self.port, controller = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
+        # Where clients connect, by the protocol.
+        clients = {"PLAINTEXT": self.port, **(listeners or {})}
+        at = [f"{protocol}://127.0.0.1:{port}" for protocol, port in clients.items()]
+        protocols = [f"{protocol}:{protocol}" for protocol in clients]
         given = {
             **_SETTINGS,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listeners": ",".join([*at, f"CONTROLLER://127.0.0.1:{controller}"]),
+            "advertised.listeners": ",".join(at),
+            "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
             "log.dirs": str(self.folder / "data"),
             **(settings or {}),
         }

@@ -8,25 +8,23 @@ use super::{Superseded, no_room, secret};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
-use crate::source::{Inputs, Reader};
+use crate::source::Split;
 
-/// Finds the rows that do not count. None if that takes more than a look at the keys as they stand there, or if there
-/// are some and there must be none: then [`super::find`] says so.
+/// Finds the rows of `splits` that do not count. Returns `None` if that takes more than a look at the keys alone, or if
+/// there are some and there must be none: then [`super::find`] is to be asked.
 pub(crate) fn find_few(
     plan: &Plan,
     changes: &Changes,
-    inputs: &Inputs,
+    splits: &[Split],
 ) -> Result<Option<Superseded>> {
     let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.in_order.is_none())
     else {
         return Ok(None);
     };
-    let mut reader = Reader::new(inputs.clone(), &plan.shape);
     let secret = secret();
     let (mut entries, mut unread) = (Vec::<Entry<RankedValue>>::new(), Vec::new());
-    let mut used = None;
-    while let Some(split) = reader.next(used.take())? {
-        let read = keys.read(&split, changes, &secret, &mut unread, |entry| {
+    for split in splits {
+        let read = keys.read(split, changes, &secret, &mut unread, |entry| {
             entries.push(entry);
             Ok(())
         });
@@ -34,7 +32,6 @@ pub(crate) fn find_few(
         if !unread.is_empty() {
             return Ok(None);
         }
-        used = Some(split);
     }
     let mut rows = RoaringTreemap::new();
     superseded(&mut entries, changes.rule, |row, _| _ = rows.insert(row));

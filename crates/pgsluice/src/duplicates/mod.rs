@@ -49,11 +49,6 @@ impl Superseded {
     pub(crate) fn contains(&self, row: u64) -> bool {
         !self.rows.is_empty() && self.rows.contains(row)
     }
-
-    /// Whether every row counts.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 /// What all threads see.

@@ -24,6 +24,21 @@ use crate::source::{Inputs, Split};
 
 const WIRES: [Wire; 2] = [Wire::Binary, Wire::Text];
 
+/// Checks that all rows of `split` can be rows of the table.
+///
+/// # Errors
+///
+/// Fails at the first row that cannot.
+pub(crate) fn check_rows(inputs: &Inputs, split: &Split) -> Result<()> {
+    (0..split.rows.len()).try_for_each(|index| check_row(inputs, split, index))
+}
+
+fn check_row(inputs: &Inputs, split: &Split, index: usize) -> Result<()> {
+    let Some(refusal) = split.refusal(index) else { return Ok(()) };
+    let place = split.position(index).and_then(|at| inputs.locate(at));
+    Err(place.into_iter().fold(Error::from(refusal.clone()), Error::at))
+}
+
 /// Rows that are gathered, within a memory budget.
 pub(crate) struct Gatherer {
     buffer: LocalBuffer,
@@ -110,11 +125,7 @@ impl Gatherer {
         from: usize,
     ) -> Result<Option<usize>> {
         for index in from..split.rows.len() {
-            if let Some(refusal) = split.refusal(index) {
-                let place = split.position(index).and_then(|at| inputs.locate(at));
-                let error = Error::from(refusal.clone());
-                return Err(place.into_iter().fold(error, Error::at));
-            }
+            check_row(inputs, split, index)?;
             if self.superseded.contains(split.first_row + index as u64) {
                 self.left_out += 1;
                 continue;

@@ -8,13 +8,13 @@ use super::refused::Read;
 use crate::control::Control;
 use crate::duplicates::{self, Superseded};
 use crate::error::{Error, Result};
-use crate::gather::Gatherer;
+use crate::gather::{Gatherer, check_rows};
 use crate::job::Job;
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::row_counts::RowCounts;
-use crate::source::{Inputs, Reader};
+use crate::source::{Inputs, Reader, Split};
 
 /// The rows of a flush.
 pub(super) struct Gathered {
@@ -81,7 +81,7 @@ impl Gathering {
         Self { gatherer: Gatherer::unbounded(plan), read: Read::default() }
     }
 
-    /// The rows of `inputs`, but those whose key comes again, where rows may meet others.
+    /// Gathers the rows of `inputs`. Where rows may meet others, leaves out those whose key comes again.
     pub(super) fn gather(
         &mut self,
         job: &Job,
@@ -90,49 +90,50 @@ impl Gathering {
         target: &Target,
         control: &Arc<Control>,
     ) -> Result<Gathered> {
-        let gathered = self.gather_all(plan, inputs, Superseded::default())?;
-        let Some(changes) = plan.changes.as_ref().filter(|_| gathered.rows() > 1) else {
-            return Ok(gathered);
+        let mut reader = Reader::new(inputs.clone(), &plan.shape);
+        self.read = Read::of(inputs);
+        let Some(changes) = &plan.changes else {
+            let mut used = None;
+            while let Some(split) = reader.next(used.take())? {
+                self.add(plan, inputs, &split)?;
+                used = Some(split);
+            }
+            return Ok(self.take(plan));
         };
-        let superseded = match duplicates::find_few(plan, changes, inputs)? {
+        // They are read and parsed once: to find duplicates, and to gather the others.
+        let mut splits = Vec::new();
+        while let Some(split) = reader.next(None)? {
+            check_rows(inputs, &split)?;
+            splits.push(split);
+        }
+        let rows = splits.iter().map(|split| split.rows.len()).sum::<usize>();
+        let superseded = match duplicates::find_few(plan, changes, &splits)? {
             Some(superseded) => superseded,
+            None if rows < 2 => Superseded::default(),
             None => {
                 let found = duplicates::find(job, plan, changes, inputs, target, control);
                 found.inspect_err(|_| _ = control.stop.forgive())?
             }
         };
-        if superseded.is_empty() {
-            return Ok(gathered);
-        }
-        self.give_back(gathered);
-        self.gather_all(plan, inputs, superseded)
+        self.gatherer.leave_out(superseded);
+        splits.iter().try_for_each(|split| self.add(plan, inputs, split))?;
+        Ok(self.take(plan))
     }
 
-    fn gather_all(
-        &mut self,
-        plan: &Plan,
-        inputs: &Inputs,
-        superseded: Superseded,
-    ) -> Result<Gathered> {
-        let mut reader = Reader::new(inputs.clone(), &plan.shape);
-        self.read = Read::of(inputs);
-        self.gatherer.leave_out(superseded);
-        let mut used = None;
-        while let Some(split) = reader.next(used.take())? {
-            self.read.add(&split);
-            if let Err(error) = self.gatherer.add(plan, inputs, &split, 0) {
-                self.gatherer = Gatherer::unbounded(plan);
-                return Err(error);
-            }
-            used = Some(split);
-        }
+    fn add(&mut self, plan: &Plan, inputs: &Inputs, split: &Split) -> Result<()> {
+        self.read.add(split);
+        let added = self.gatherer.add(plan, inputs, split, 0);
+        added.map(|_| ()).inspect_err(|_| self.gatherer = Gatherer::unbounded(plan))
+    }
+
+    fn take(&mut self, plan: &Plan) -> Gathered {
         let taken = match plan.changes.as_ref().is_none_or(Changes::may_join_leaves) {
             true => self.gatherer.take(plan),
             false => self.gatherer.take_each(plan),
         };
         let duplicates = self.gatherer.left_out();
         let payloads = taken.into_iter().map(Arc::new).collect();
-        Ok(Gathered { payloads, duplicates, rejected: 0 })
+        Gathered { payloads, duplicates, rejected: 0 }
     }
 
     /// Takes the memory of rows that are stored.

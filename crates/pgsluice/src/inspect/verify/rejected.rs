@@ -47,8 +47,16 @@ impl Rejected {
     /// Selects the rows of a table of rejected rows.
     pub(super) async fn select(client: &Client, table: &str) -> Result<Self> {
         let mut rows: HashMap<String, HashSet<u64>> = HashMap::new();
-        let places = FoundRejects::find(client, table).await?.places(client).await?;
-        for (source, offset) in places {
+        let found = FoundRejects::find(client, table).await?;
+        for column in ["source", "offset"] {
+            if !found.columns.iter().any(|(name, _)| name == column) {
+                let message = format!("table {} has no column \"{column}\"", found.name);
+                return Err(Error::new(Kind::Usage, message).with_detail(
+                    "Only source and offset together say which rows of the input were rejected.",
+                ));
+            }
+        }
+        for (source, offset) in found.places(client).await? {
             rows.entry(source).or_default().insert(offset);
         }
         Ok(Self(rows))

@@ -26,9 +26,9 @@ WHERE c.oid {eq} pg_catalog.to_regclass($1)";
 #[derive(Debug, Default)]
 pub(crate) struct FoundRejects {
     /// The qualified name, quoted where it must be.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The columns that can be written, each with its type.
-    pub(super) columns: Vec<(String, Type)>,
+    pub(crate) columns: Vec<(String, Type)>,
 }
 
 impl FoundRejects {
