@@ -108,7 +108,7 @@ LINEITEM = "TPC-H lineitem, scale 1, CSV, range by month x hash 4"
 UUIDS = "9 M uuids, 16 hash leaves with primary key, 1 M rows in before"
 EMPTY = "9 M uuids, 16 empty hash leaves with primary key, `--exchange`"
 LEAVES = "1 M pgbench rows, 10,000 leaves"
-FRAME = "a cached frame of Spark, 5 M pgbench rows, 800 hash leaves, `repartition_by_leaf`"
+FRAME = "a cached frame of Spark, 5 M pgbench rows, 800 hash leaves"
 JDBC = "Spark's JDBC writer, `reWriteBatchedInserts`"
 EVENTS = "1 M events of Kafka, 30 % repeated, 64 hash leaves with primary key, skipped"
 CONSUMER = "a consumer with psycopg, `ON CONFLICT DO NOTHING`, 1,000 a batch"
@@ -249,7 +249,7 @@ GOALS = [
     Goal("move", faster("online-key", "insert-key"), ONLINE.format(KEYED), FILLED, "at least", 2.0),
     Goal("move", move_peak, MOVES_PEAK, BESIDE_MEMORY, "at most", 576, "MiB"),
     Goal("move", longest_wait, SWAPS, "", "at most", 500, "ms"),
-    Goal("spark", faster("by-leaf", "jdbc"), FRAME, JDBC, "at least", 4.0),
+    Goal("spark", faster("pgsluice", "jdbc"), FRAME, JDBC, "at least", 4.0),
     Goal("kafka", faster("pgsluice", "psycopg"), EVENTS, CONSUMER, "at least", 3.0),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
