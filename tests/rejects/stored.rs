@@ -195,6 +195,9 @@ fn bytes_are_kept_as_bytes(server: Server) {
 fn hints_of_mistakes_work(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
+    bench.file("good.csv", "1,a\n");
+    let load = ["good.csv", "-t", "t", "--max-rejects=1", "--reject-table=bad"];
+    bench.load(load).fails_empty(&["relation \"bad\" does not exist"]);
     bench.file("rows.csv", "1,a\nx,b\n");
     let load = |options: &[&str]| bench.load(["rows.csv", "-t", "t"].iter().chain(options));
     let table = "--reject-table=bad";

@@ -52,9 +52,15 @@ class OnCluster(Limited):
         self.connection = psycopg.connect(server(), autocommit=True)
         self.addCleanup(self.connection.close)
 
-    def make(self, columns: str = "id bigint NOT NULL, v int, note text", key: str = "id") -> None:
-        """Make both tables anew, of hash partitions."""
-        self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
+    def make(
+        self,
+        columns: str = "id bigint NOT NULL, v int, note text",
+        key: str = "id",
+        keeps_ledger: bool = False,
+    ) -> None:
+        """Make both tables anew, of hash partitions; forget all loads unless `keeps_ledger`."""
+        if not keeps_ledger:
+            self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
         for table in ("events", "events_jdbc"):
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
             self.connection.execute(f"CREATE TABLE {table} ({columns}) PARTITION BY HASH ({key})")

@@ -39,7 +39,8 @@ class Jobs(OnCluster):
         self.assertGreater(twins, 0)
 
     def run_job(self, job: int, folder: Path) -> None:
-        self.make()
+        # A slow task of the job before may still run, and only the ledger keeps its rows out.
+        self.make(keeps_ledger=job > 0)
         chosen = random.Random(job)
         plan = {}
         for number in range(FAULTS_EACH):
@@ -50,8 +51,8 @@ class Jobs(OnCluster):
         writer = frame(ROWS, PARTITIONS).write.format("faulty").options(**options)
         writer.option("faults", str(folder)).mode("append").save()
         self.assertEqual(self.sums(), expected(self.connection, ROWS), plan)
-        (load,) = pgsluice.ledger(server())
-        self.assertEqual((load.id, load.state, load.rows), (f"job {job}", "finished", ROWS))
+        (load,) = (each for each in pgsluice.ledger(server()) if each.id == f"job {job}")
+        self.assertEqual((load.state, load.rows), ("finished", ROWS))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ use crate::control::Control;
 use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
-use crate::job::{Job, Sink};
+use crate::job::{Job, RejectPlace, Rejects, Sink};
 use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, glance};
 use crate::ledger::{LoadRun, earlier, named, new_handful};
 use crate::pg::connect::{self, Link};
@@ -170,6 +170,8 @@ fn may_be(job: &Job) -> bool {
         && job.input.header != Header::Map
         && job.input.file_format == FileFormat::Delimited
         && job.safety.exchange.is_none()
+        // A table of rejected rows is looked for before any row is sent.
+        && !matches!(&job.safety.rejects, Some(Rejects { place: RejectPlace::Table(_), .. }))
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
     let bytes = job.input.files.text_size();
