@@ -124,7 +124,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         if not options.get("no_ledger") and options.get("load_id") is None:
             options["load_id"] = _load_id()
         done = load(data, table, self._conninfo(), **options)
-        self.log.info("%s", done)
+        self.log.info("%s%s", done, ", already finished before" if done.already_finished else "")
         send_sql_hook_lineage(
             context=self, sql=f"COPY {table} FROM STDIN", row_count=done.rows_loaded
         )

@@ -197,11 +197,17 @@ fn hints_of_mistakes_work(server: Server) {
     bench.make_table();
     bench.file("good.csv", "1,a\n");
     let load = ["good.csv", "-t", "t", "--max-rejects=1", "--reject-table=bad"];
-    bench.load(load).fails_empty(&["relation \"bad\" does not exist"]);
+    bench.load(load).fails(1, &["relation \"bad\" does not exist"]);
+    assert_eq!((bench.count("t"), bench.count("pg_namespace WHERE nspname = 'pgsluice'")), (0, 0));
     bench.file("rows.csv", "1,a\nx,b\n");
     let load = |options: &[&str]| bench.load(["rows.csv", "-t", "t"].iter().chain(options));
     let table = "--reject-table=bad";
     load(&[table]).fails(2, &["--max-rejects"]);
+    for itself in ["t", "public.t"] {
+        let itself = format!("--reject-table={itself}");
+        let said = ["table public.t is loaded itself", "HINT:  Name another table."];
+        load(&[&itself, "--max-rejects=1"]).fails(2, &said);
+    }
     load(&[table, "--max-rejects=1", "--reject-file=bad"]).fails(2, &["--reject-file"]);
     load(&[table, "--max-rejects=1", "--exchange"]).fails(2, &["--exchange"]);
     bench.session.run("CREATE TABLE bad (message text)");

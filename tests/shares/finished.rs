@@ -111,7 +111,7 @@ fn a_finished_load_takes_no_other_share(server: Server) {
         &[
             "error: load shared is finished, and does not have participant 1",
             "None of these rows was stored.",
-            "HINT:  Load them under another load id.",
+            "HINT:  Divide the rows as they were divided before.",
         ],
     );
     shared.has(1);

@@ -100,14 +100,15 @@ fn a_mistake_costs_nothing(server: Server) {
     let shared = Shared::new(server);
     shared.bench.file("0.csv", super::rows(0) + "x,y\n");
     let failed = shared.load(0, &["--on-conflict=skip"]);
-    failed.fails_empty(&["error: ", "22P02"]);
+    failed.fails(1, &["error: ", "22P02", "No row of this participant is in the table."]);
     assert!(!failed.stderr.contains("--reject-file"), "{failed:?}");
     assert_eq!(shared.bench.count("pgsluice.load"), 0);
     shared.bench.file("0.csv", super::rows(0));
     shared.load(0, &[]).summary();
     // But a share that is in keeps its load.
     shared.bench.file("1.csv", super::rows(1) + "x,y\n");
-    shared.load(1, &[]).fails_empty(&["error: ", "22P02"]);
+    let said = ["error: ", "22P02", "No row of this participant is in the table."];
+    shared.load(1, &[]).fails(1, &said);
     assert_eq!(shared.recorded(), " running, 0 finished");
     shared.has(1);
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pgsluice.errors import Error, UsageError
+from pgsluice.errors import Error, UsageError, usage_error
 from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.running import run
 
@@ -71,12 +71,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def properties(file: Path) -> dict[str, str]:
-    """Read properties as Kafka's own tools do: lines of name=value, and comments after #."""
+    """Read properties as Kafka's own tools do: lines of name=value, and comments after #.
+
+    Raises `UsageError`, which does not quote the line: it may be a password.
+    """
     found = {}
-    for line in file.read_text().splitlines():
+    for number, line in enumerate(file.read_text().splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#"):
-            name, _, value = text.partition("=")
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise usage_error(f"line {number} of {file} has no =", "Write NAME=VALUE.")
             found[name.strip()] = value.strip()
     return found
 

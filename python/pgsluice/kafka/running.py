@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Unpack
 
-from pgsluice.errors import of_python, usage_error
+from pgsluice.errors import Error, of_python, usage_error
+from pgsluice.inspecting import tree
 from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.settings import (
     Settings,
@@ -16,7 +17,7 @@ from pgsluice.kafka.settings import (
     meta_columns,
     topic_names,
 )
-from pgsluice.options import WriterOptions
+from pgsluice.options import ConnectionOptions, WriterOptions
 from pgsluice.result import RowCounts
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -114,9 +115,32 @@ def _run(settings: Settings, stopped: threading.Event) -> KafkaResult:
                 " have no common order",
                 "Name a column that grows with each change: newer=COLUMN (--newer COLUMN).",
             )
+        _check_rejects(settings)
         pump = Pump(settings, cluster, stopped)
         on_second.append(pump.interrupt)
         return pump.run()
+
+
+def _check_rejects(settings: Settings) -> None:
+    """Refuse a reject table that does not exist, before a message is read."""
+    table = settings.reject_table
+    if table is None:
+        return
+    names = ConnectionOptions.__annotations__
+    connection: Any = {k: v for k, v in settings.options.items() if k in names}
+    try:
+        tree(table, settings.conninfo, **connection)
+    except Error as error:
+        if error.sqlstate != "42P01":
+            raise
+        raise of_python(
+            "server",
+            error.message,
+            f'Create it: CREATE TABLE {table} (topic text, partition int, "offset" bigint,'
+            " key bytea, value bytea, sqlstate text, message text)",
+            sqlstate=error.sqlstate,
+            detail="Rejected messages are to be stored there.",
+        ) from None
 
 
 def _none() -> RowCounts:

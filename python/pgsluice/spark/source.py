@@ -154,3 +154,8 @@ def _finish(target: Target, load_id: str, messages: Sequence[Any]) -> None:
         **target.ledger(),
     )
     _log.info("pgsluice: load %s is finished: %s", load_id, done.counts)
+    if done.counts.rejected:
+        _log.warning(
+            "pgsluice: %d rows of load %s were rejected: see table %s",
+            done.counts.rejected, load_id, target.options.get("reject_table"),
+        )  # fmt: skip

@@ -1,7 +1,9 @@
 """Messages of Kafka as rows and rejects, their positions, and errors that say where."""
 
 import json
+import tempfile
 import unittest
+from pathlib import Path
 
 import pgsluice
 from formats.place import server
@@ -232,6 +234,18 @@ class Mistakes(OnKafka):
         error = self.fail_to_consume(reject_table="nowhere")
         self.assertEqual(error.message, 'relation "nowhere" does not exist')
         self.assertEqual(self.position(), -1)
+        create = error.hint.removeprefix("Create it: ")
+        self.connection.execute(create)
+        self.assertEqual(self.consume(reject_table="nowhere").counts.rejected, 1)
+        self.connection.execute("DROP TABLE nowhere")
+
+    def test_a_mistake_does_not_take_the_load_id(self):
+        self.make_topic()
+        self.produce([{"id": 1}])
+        self.assertIn('"ie"', str(self.fail_to_consume(on_conflict="skip", key="ie")))
+        self.assertEqual(self.consume().messages, 1)
+        error = self.fail_to_consume(on_conflict="skip", key="id")
+        self.assertIn("was opened without", error.message)
 
     def test_properties_that_would_break_the_promise(self):
         for name in ("enable.auto.commit", "auto.offset.reset", "group.id"):
@@ -241,6 +255,18 @@ class Mistakes(OnKafka):
         error = self.fail_to_consume(config={"no.such": "s3cret"})
         self.assertIsInstance(error, pgsluice.UsageError)
         self.assertNotIn("s3cret", str(error))
+
+    def test_a_line_without_a_name_in_a_file_of_properties(self):
+        """It may be a password, and is not printed."""
+        from pgsluice.kafka.__main__ import properties
+
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("# secrets\nsasl.password:s3cret\n")
+            file.flush()
+            with self.assertRaises(pgsluice.UsageError) as caught:
+                properties(Path(file.name))
+        self.assertIn(f"line 2 of {file.name} has no =", caught.exception.message)
+        self.assertNotIn("s3cret", str(caught.exception))
 
     def test_a_load_of_something_else(self):
         self.make_topic()

@@ -38,6 +38,8 @@ pub(crate) struct Attempts {
 struct AttemptNames {
     /// The id by which the load can be resumed, as soon as it can.
     resume: Option<String>,
+    /// Whether other participants load other rows of it.
+    is_share: bool,
     /// Whether rows can be left out of it.
     rejecting: Rejecting,
     /// Whether the next attempt must send each row to its leaf by name.
@@ -66,6 +68,16 @@ impl Attempts {
     /// Records that the load can be resumed, and by which id.
     pub(crate) fn set_resume(&self, id: &str) {
         self.names().resume.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// Whether the rows are only a share of the load's.
+    pub(crate) fn is_share(&self) -> bool {
+        self.names().is_share
+    }
+
+    /// Records whether the rows are only a share of the load's.
+    pub(crate) fn set_share(&self, is_share: bool) {
+        self.names().is_share = is_share;
     }
 
     /// Returns whether the load can leave rows out.

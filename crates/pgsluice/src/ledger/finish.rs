@@ -72,6 +72,12 @@ async fn finish_by(
     wait_for(named, false, client, target, control).await?;
     let found = named.find(client).await?.ok_or_else(|| unknown(id))?;
     let term = of_terms(&found, id)?;
+    if let (Some(asked), Some(term)) = (expected.participants, term)
+        && asked != term
+    {
+        let message = format!("load {id} was begun for {term} participants, not {asked}");
+        return Err(Error::new(Kind::Server, message).with_sqlstate("55000"));
+    }
     let expected = Expected { participants: expected.participants.or(term), ..expected.clone() };
     if found.is_finished {
         let members = Members::of(&found)?;

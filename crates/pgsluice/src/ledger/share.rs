@@ -278,6 +278,6 @@ fn too_late(Participant { id, participant, .. }: &Participant) -> Error {
     Error::new(Kind::Server, message)
         .with_sqlstate("55000")
         .with_detail("None of these rows was stored.")
-        .with_hint("Load them under another load id.")
+        .with_hint("Divide the rows as they were divided before. Load only new rows under another load id.")
         .permanent()
 }

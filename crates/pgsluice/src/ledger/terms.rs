@@ -42,7 +42,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         swap_patience: _,
         lock_timeout: _,
         max_lag: _,
-        rejects: _,
+        rejects,
         load_id: _,
         share,
         ledger: _,
@@ -60,8 +60,10 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
     if let Some(ShareOptions { participant: _, of }) = share {
         terms.insert("participant", "true".to_owned());
         terms.extend(of.map(|of| ("participants", of.to_string())));
-        // The hash of a share is that of its rows as they are sent.
+        // The hash of a share is that of its rows as they are sent: as text if typed rows may be rejected.
         terms.extend((!binary).then(|| ("wire", "text".to_owned())));
+        let as_text = rejects.is_some() && input.file_format.is_typed();
+        terms.extend(as_text.then(|| ("max_rejects", "true".to_owned())));
     }
     terms.extend(of_input(input, format));
     terms.extend(changes.terms());

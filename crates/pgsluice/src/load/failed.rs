@@ -20,6 +20,9 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let load_id = control.attempts.resume().filter(|_| rows + in_doubt > 0);
     let error = error.leaving(Left { committed: rows, in_doubt, earlier: 0, load_id });
     let error = match rows {
+        0 if control.attempts.is_share() => {
+            error.with_detail("No row of this participant is in the table.")
+        }
         0 => error.with_detail("No row of this load is in the table."),
         1 => error.with_detail("1 row of this load was committed before and is in the table."),
         rows => error.with_detail(format!(

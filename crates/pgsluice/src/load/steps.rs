@@ -103,6 +103,7 @@ impl Attempt<'_> {
             self.control.attempts.set_resume(self.id);
         }
         self.control.attempts.set_rejecting(rejecting(self.job));
+        self.control.attempts.set_share(self.job.safety.share.is_some());
     }
 
     /// Adds to an error before the first row what is in the table. If no row can be, there is no need to say so.
@@ -153,7 +154,7 @@ impl Attempt<'_> {
             let mut plan = Plan::read(job, client).await?;
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
             // Later this session does not look names up as the user's sessions do.
-            let table = RejectTable::of(job, client).await?;
+            let table = RejectTable::of(job, &plan, client).await?;
             let Some(named) = ledger::named(job, id) else { return Ok((plan, table, None)) };
             plan.catalogue.read_reads(client).await?;
             let of = LoadRun { named: &named, run };

@@ -14,6 +14,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects};
 use crate::pg::is_answer;
+use crate::plan::Plan;
 
 /// The columns that are filled, of those that the table has.
 const COLUMNS: [&str; 12] = [
@@ -77,16 +78,16 @@ impl RejectTable {
     /// # Errors
     ///
     /// Fails if there is no such table, or if it has no column for the row.
-    pub(crate) async fn of(job: &Job, client: &Client) -> Result<Option<Self>> {
+    pub(crate) async fn of(job: &Job, plan: &Plan, client: &Client) -> Result<Option<Self>> {
         match &job.safety.rejects {
             Some(Rejects { place: RejectPlace::Table(name), .. }) => {
-                Self::open(client, name).await.map(Some)
+                Self::open(client, name, plan).await.map(Some)
             }
             _ => Ok(None),
         }
     }
 
-    async fn open(client: &Client, name: &str) -> Result<Self> {
+    async fn open(client: &Client, name: &str, plan: &Plan) -> Result<Self> {
         let found = FoundRejects::find(client, name).await.map_err(|error| {
             match error.sqlstate() {
             Some("42P01") => error.with_hint(format!(
@@ -97,6 +98,12 @@ impl RejectTable {
             _ => error,
         }
         })?;
+        if plan.catalogue.facts.iter().any(|facts| facts.oid == found.oid) {
+            let message = format!("table {} is loaded itself", found.name);
+            return Err(Error::new(Kind::Usage, message)
+                .with_detail("Rejected rows cannot be stored in the table that rejects them.")
+                .with_hint("Name another table."));
+        }
         let Some((_, ty)) = found.columns.iter().find(|(column, _)| column == ROW) else {
             let message = format!("table {} has no column \"{ROW}\"", found.name);
             let hint = format!("Add it: ALTER TABLE {} ADD \"{ROW}\" text", found.name);

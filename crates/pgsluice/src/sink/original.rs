@@ -54,6 +54,7 @@ pub(super) fn lost_place() -> Error {
 pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &RejectKeeper) -> Error {
     let rows = match rejects.limit().as_str() {
         "1" => "1 row".to_owned(),
+        share if share.ends_with('%') => format!("{share} of the rows"),
         limit => format!("{limit} rows"),
     };
     let report = blame.report.with_detail(format!("No more than {rows} may be rejected."));

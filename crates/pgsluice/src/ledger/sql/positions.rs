@@ -24,7 +24,9 @@ SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
        pg_catalog.to_regclass($2)::pg_catalog.oid {eq} relation, rows_read,
        rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found, rows_duplicate,
-       rows_skipped, rows_dropped, rows_rejected, terms::pg_catalog.text, ({terms})::pg_catalog.text
+       rows_skipped, rows_dropped, rows_rejected, terms::pg_catalog.text, ({terms})::pg_catalog.text,
+       EXISTS (SELECT FROM ONLY {ledger}.load WHERE id {eq} $1 AND rows_read {gt} 0)
+       OR ((terms OPERATOR(pg_catalog.->) 'shared') IS NULL) {ne} ((({terms}) OPERATOR(pg_catalog.->) 'shared') IS NULL)
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant} FOR UPDATE";
 
@@ -41,10 +43,10 @@ JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.oid {eq} pg_catalog.to_regclass($2)
 ON CONFLICT (id, participant) DO NOTHING";
 
-/// Begins the next attempt of a writer.
+/// Begins the next attempt of a writer, under `{terms}`.
 const TAKE_OVER: &str = "
 UPDATE ONLY {ledger}.load
-SET attempt = attempt {plus} 1, state = 'running', ended = NULL, run = {run}
+SET attempt = attempt {plus} 1, state = 'running', ended = NULL, run = {run}, terms = {terms}
 WHERE id {eq} $1 AND participant {eq} {participant}";
 
 /// Records `$4` rows more, which begin at the position `$6` and end at `$5`; NULL if they do not move it. It updates one
@@ -215,7 +217,10 @@ impl Participant {
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
             return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
         }
-        self.check_terms(row.get(16), row.get(17), row.get(1))?;
+        // A load without a row may have been begun by mistake. Whether it is shared decides who may write.
+        if row.get(18) {
+            self.check_terms(row.get(16), row.get(17), row.get(1))?;
+        }
         Ok(Some(WriterPosition {
             attempt: row.get(0),
             counts: counts(row, 5),

@@ -8,8 +8,8 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::template::fill;
 
-/// Selects the qualified name of the table `$1`, the columns that can be written, and the types of these as OIDs; no row
-/// if it does not exist.
+/// Selects the qualified name of the table `$1`, the columns that can be written, the types of these as OIDs, and its own
+/// OID; no row if it does not exist.
 const FIND: &str = "
 SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
        ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
@@ -17,7 +17,7 @@ SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quot
              ORDER BY a.attnum),
        ARRAY(SELECT a.atttypid FROM pg_catalog.pg_attribute a
              WHERE a.attrelid {eq} c.oid AND a.attnum {gt} 0 AND NOT a.attisdropped AND a.attgenerated {eq} ''
-             ORDER BY a.attnum)
+             ORDER BY a.attnum), c.oid
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.oid {eq} pg_catalog.to_regclass($1)";
@@ -27,6 +27,7 @@ WHERE c.oid {eq} pg_catalog.to_regclass($1)";
 pub(crate) struct FoundRejects {
     /// The qualified name, quoted where it must be.
     pub(crate) name: String,
+    pub(super) oid: u32,
     /// The columns that can be written, each with its type.
     pub(crate) columns: Vec<(String, Type)>,
 }
@@ -42,7 +43,11 @@ impl FoundRejects {
         let found = found.ok_or_else(|| missing(table))?;
         let (names, types) = (found.get::<_, Vec<String>>(1), found.get::<_, Vec<u32>>(2));
         let types = types.into_iter().map(|oid| Type::from_oid(oid).unwrap_or(Type::UNKNOWN));
-        Ok(Self { name: found.get(0), columns: names.into_iter().zip(types).collect() })
+        Ok(Self {
+            name: found.get(0),
+            oid: found.get(3),
+            columns: names.into_iter().zip(types).collect(),
+        })
     }
 
     /// Inserts rows, in one round trip: `rows` is a JSON array of objects with at least these columns. The types of the
