@@ -233,7 +233,6 @@ class Mistakes(OnKafka):
         self.produce([b"x"])
         error = self.fail_to_consume(reject_table="nowhere")
         self.assertEqual(error.message, 'relation "nowhere" does not exist')
-        self.assertEqual(self.position(), -1)
         create = error.hint.removeprefix("Create it: ")
         self.connection.execute(create)
         self.assertEqual(self.consume(reject_table="nowhere").counts.rejected, 1)
@@ -242,7 +241,7 @@ class Mistakes(OnKafka):
     def test_a_mistake_does_not_take_the_load_id(self):
         self.make_topic()
         self.produce([{"id": 1}])
-        self.assertIn('"ie"', str(self.fail_to_consume(on_conflict="skip", key="ie")))
+        self.assertIn("column ie", str(self.fail_to_consume(on_conflict="skip", key="ie")))
         self.assertEqual(self.consume().messages, 1)
         error = self.fail_to_consume(on_conflict="skip", key="id")
         self.assertIn("was opened without", error.message)
