@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.record import Run
 
-from bench import stages, tables, writing
+from bench import rounds, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
 from bench.move import record as move
 from bench.record import PARTS, RECORDS, Record, newest
@@ -83,7 +83,8 @@ class Committed(unittest.TestCase):
         records = newest()
         self.assertIn(tables.readme(records), README.read_text())
         moved = move.newest()
-        self.assertIn(tables.goals({**records, "move": moved}), GOALS.read_text())
+        others = {case: rounds.newest(case) for case in rounds.CASES}
+        self.assertIn(tables.goals({**records, "move": moved, **others}), GOALS.read_text())
         panels = [(title, records[bench]) for bench, title in TITLES.items()]
         self.assertEqual(chart(panels), CHART.read_text())
         written = writing.newest()
@@ -91,6 +92,7 @@ class Committed(unittest.TestCase):
         if moved:
             self.assertEqual(move_chart(moved), MOVE_CHART.read_text())
         shown = {**records, "stages": stages.newest(), "writing": written, "move": moved}
+        shown |= others
         for bench in TABLES:
             with self.subTest(bench=bench):
                 page = BENCHMARKS.read_text()

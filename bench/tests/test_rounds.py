@@ -16,7 +16,7 @@ from bench.rounds import Round, Rounds
 
 def a_record() -> Rounds:
     about = move()
-    times = {"jdbc": [40, 60, 50], "by-leaf": [10, 8, 9]}
+    times = {"jdbc": [40, 60, 50], "pgsluice": [10, 8, 9]}
     return Rounds(
         case="spark",
         date="2026-11-27T20:00:00+00:00",
@@ -26,7 +26,7 @@ def a_record() -> Rounds:
         programs={"Spark": "4.3.0"},
         machine=about.machine,
         postgresql=about.postgresql,
-        titles={"jdbc": "JDBC", "by-leaf": "leaf by leaf"},
+        titles={"jdbc": "JDBC", "pgsluice": "by us"},
         rows=100,
         rounds=[Round(way, each) for way, all_ in times.items() for each in all_],
     )
@@ -34,11 +34,11 @@ def a_record() -> Rounds:
 
 class Records(unittest.TestCase):
     def test_medians_are_compared_with_the_first_way(self):
-        self.assertEqual(a_record().faster("by-leaf", "jdbc"), 5.56)
-        self.assertIsNone(a_record().faster("by-leaf", "nothing"))
+        self.assertEqual(a_record().faster("pgsluice", "jdbc"), 5.56)
+        self.assertIsNone(a_record().faster("pgsluice", "nothing"))
         lines = spark.section(a_record()).splitlines()
         self.assertIn("| JDBC | 50.00 | 2 | 1.00 |", lines)
-        self.assertIn("| leaf by leaf | 9.00 | 11 | 5.56 |", lines)
+        self.assertIn("| by us | 9.00 | 11 | 5.56 |", lines)
         (judged,) = goals.judge("spark", a_record())
         self.assertEqual((judged.shown, judged.verdict), ("5.56", "holds"))
 
