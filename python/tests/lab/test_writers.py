@@ -78,8 +78,10 @@ class Moves(OnServer):
                 self.assertEqual((load.status, load.reason), ("done", None))
                 self.assertEqual(load.seconds is None, load.engine == "pgbench-writers")
                 self.assertEqual(load.client_peak_mib is None, load.engine == "pgbench-writers")
+                # psql locks the table, so that writers may wait for the whole of a small move.
+                least = 0 if load.engine == "psql-partition" else 1e-9
                 for name in ("tps", "p50_ms", "p99_ms", "longest_ms"):
-                    self.assertGreater(load.figures[name], 0, name)
+                    self.assertGreaterEqual(load.figures[name], least, name)
                 self.assertNotIn(str(EXPERIMENT), load.command)
         self.assertEqual([load.engine for load in run.loads], shipped.case["move"].engines)
         self.assertNotEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
