@@ -150,6 +150,15 @@ fn begin_anew(bench: &Bench) {
     }
 }
 
+/// Runs a load that is killed at a failpoint.
+fn kill<'a>(bench: &Bench, load: impl Iterator<Item = &'a &'a str>, point: &str) {
+    let mut killed = program();
+    killed.args(["load", "-d", &bench.url]).args(load);
+    killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
+    let killed = killed.output().unwrap();
+    assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
+}
+
 /// Holds what a load that rejects has left against what it should have.
 fn compare(bench: &Bench, input: &Input, header: &str, ended: &Ended) {
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
@@ -361,11 +370,7 @@ fn a_load_that_is_killed_goes_on_in_the_same_files(server: Server) {
         let load = load.iter().chain(&["--reject-file", "bad.csv", "--max-rejects", "2%"]);
         let named = ["--json", "-q", "--load-id", point, "-j", "1"];
         let load = load.chain(&named);
-        let mut killed = program();
-        killed.args(["load", "-d", &bench.url]).args(load.clone());
-        killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
-        let killed = killed.output().unwrap();
-        assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
+        kill(bench, load.clone(), point);
         let receipts = format!("pgsluice.receipt WHERE load = '{point}'");
         assert_eq!(bench.count(&receipts) > 0, is_settled, "{point}");
         let ended = bench.load(load.clone());

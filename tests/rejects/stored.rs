@@ -1,9 +1,7 @@
 //! A table of rejected rows gets them in the transaction of the rows beside them: a row is in one of the two tables,
 //! never in both, whatever ends the load.
 
-use std::os::unix::process::ExitStatusExt;
-
-use super::{Input, OPTIONS, ROWS, empty, make_table};
+use super::{Input, OPTIONS, ROWS, empty, kill, make_table};
 use crate::harness::{Bench, Server, on_each_server, program};
 
 on_each_server!([
@@ -105,11 +103,7 @@ fn a_killed_load_goes_on_with_the_same_table(server: Server) {
         let load = load.iter().chain(&WITH_TABLE);
         let named = ["--json", "-q", "--load-id", point, "-j", "1"];
         let load = load.chain(&named);
-        let mut killed = program();
-        killed.args(["load", "-d", &bench.url]).args(load.clone());
-        killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
-        let killed = killed.output().unwrap();
-        assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
+        kill(bench, load.clone(), point);
         let summary = bench.load(load.clone()).summary_of(3);
         assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
         is_whole(bench, &input);
@@ -128,10 +122,7 @@ fn a_load_in_one_transaction(server: Server) {
         empty(bench);
         bench.session.run("TRUNCATE bad");
         for point in ["rejects::written", "atomic::committing"] {
-            let mut killed = program();
-            killed.args(["load", "-d", &bench.url]).args(load.clone()).args(options);
-            killed.current_dir(bench.folder.path()).env("PGSLUICE_FAILPOINT", point);
-            assert_eq!(killed.output().unwrap().status.signal(), Some(9), "{point}");
+            kill(bench, load.clone().chain(&options), point);
             assert_eq!((bench.count("t"), bench.count("bad")), (4, 0));
         }
         let mut load = load.clone().chain(&options).chain(&["--end-other"]);
