@@ -181,6 +181,12 @@ fn bytes_are_kept_as_bytes(server: Server) {
     let stored = "SELECT pg_catalog.encode(\"row\", 'escape') FROM bad";
     assert_eq!(bench.session.rows(stored), [[Some("2,\\377\\\\b".to_owned())]]);
     assert_eq!(bench.count("t"), 2);
+
+    // The hint is for any type that is not bytes.
+    bench.session.run("CREATE TABLE objects (\"row\" jsonb); TRUNCATE t");
+    let load = ["rows.csv", "-t", "t", "--max-rejects=1", "--reject-table=objects"];
+    bench.session.run(hint(&bench.load(load).stderr, "HINT:  Have the table take bytes: "));
+    assert_eq!(bench.load(load).status.code(), Some(3));
 }
 
 fn hints_of_mistakes_work(server: Server) {

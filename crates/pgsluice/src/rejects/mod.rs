@@ -137,7 +137,10 @@ pub(crate) fn begin(
             Place::Files(RejectFiles::open(id, file, Arc::clone(header), before.as_ref())?)
         }
         (RejectPlace::Table(_), Some(table)) => Place::Table(table),
-        (RejectPlace::Table(_), None) => return Ok(None),
+        (RejectPlace::Table(_), None) => {
+            let message = "internal error: the table of rejected rows was not looked for";
+            return Err(Error::new(Kind::Internal, message));
+        }
     };
     let count = before.map_or(0, |before| before.rejected.len() as u64);
     Ok(Some(RejectKeeper { id: id.to_owned(), most: rejects.most, count: count.into(), place }))

@@ -36,7 +36,7 @@ const COLUMNS: [&str; 12] = [
 const ROW: &str = "row";
 
 /// Codes of PostgreSQL for text that its encoding does not have.
-const NO_TEXT: [&str; 3] = ["22021", "22P02", "22P05"];
+const NO_TEXT: [&str; 2] = ["22021", "22P05"];
 
 /// The table of a load, and the columns of it that are filled.
 #[derive(Default)]
@@ -178,7 +178,7 @@ impl RejectTable {
         let name = &self.found.name;
         self.explained(error).with_hint(format!(
             "Have the table take bytes: ALTER TABLE {name} ALTER \"{ROW}\" TYPE bytea USING \
-             pg_catalog.convert_to(\"{ROW}\", 'UTF8')"
+             pg_catalog.convert_to(\"{ROW}\"::pg_catalog.text, 'UTF8')"
         ))
     }
 
