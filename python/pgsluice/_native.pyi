@@ -52,6 +52,7 @@ class Command:
         options: str,
         input: Input | None = None,  # noqa: A002
         ended: Callable[[], object] | None = None,
+        keywords: Sequence[str] | None = None,
     ) -> Command: ...
     def wait(self, seconds: float) -> bool:
         """Wait for the end, but no longer than so many seconds; return whether it is over."""
@@ -108,7 +109,7 @@ class Relay:
 class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
-    def __new__(cls) -> Writer: ...
+    def __new__(cls, keywords: Sequence[str]) -> Writer: ...
     def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> Doing:
         """Open it with options of a load, a JSON object."""
     def participants(self, names: Sequence[str]) -> Doing:

@@ -1,5 +1,6 @@
 """`load` and `aload`: what is handed over goes into a table."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Unpack
 
@@ -33,10 +34,23 @@ def load(
     Raises `Error`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
     as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
     """
+    return load_for(None, data, table, conninfo, options, progress)
+
+
+def load_for(
+    keywords: Iterable[str] | None,
+    data: Any,
+    table: str,
+    conninfo: str | None,
+    options: Mapping[str, Any],
+    progress: bool | Show | None = None,
+) -> LoadResult:
+    """Do what `load` does, for a caller with its own keywords: hints name no others."""
     given, source = spec("load", Options, options, conninfo, table), source_of(data)
     source.check(options)
     with shown(progress) as show:
-        return LoadResult.of(finish(begin("load", given, source), show, source.feed))
+        running = begin("load", given, source, keywords=keywords)
+        return LoadResult.of(finish(running, show, source.feed))
 
 
 @signed(Options)

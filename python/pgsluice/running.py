@@ -8,7 +8,7 @@ case: the wait ends by an exception.
 import atexit
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -32,11 +32,13 @@ def begin(
     options: dict[str, Any],
     source: Source | None = None,
     ended: Callable[[], object] | None = None,
+    keywords: Iterable[str] | None = None,
 ) -> Command:
-    """Begin a command with the data of a source."""
+    """Begin a command with the data of a source. Hints name only those of the `keywords`."""
     if source is not None:
         options |= source.options()
-    running = Command(command, json.dumps(options), source.input if source else None, ended)
+    named = None if keywords is None else list(keywords)
+    running = Command(command, json.dumps(options), source.input if source else None, ended, named)
     _running.add(running)
     return running
 

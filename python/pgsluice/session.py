@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pgsluice._native import Doing, Failure, Writer
 from pgsluice.batches import Waiting
 from pgsluice.errors import DataError, raised
+from pgsluice.options import WriterOptions
 
 # Seconds after which a signal is seen.
 _PAUSE = 0.1
@@ -18,7 +19,7 @@ class Session:
     """Waits for what the writer does, and knows the position after it."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
+        self.writer = Writer(list(WriterOptions.__annotations__))
         self.position: str | None = None
         """The position of the last rows that are in, as JSON."""
 

@@ -19,12 +19,12 @@ use crate::failure::parts;
 use crate::input::{GivenInput, PyInput};
 use crate::leaves::Array;
 use crate::stream::Raised;
+use crate::words::Call;
 
 /// A command that has begun.
 #[pyclass(frozen, weakref, module = "pgsluice._native")]
 pub(crate) struct Command {
-    /// What it is.
-    name: String,
+    call: Call,
     shared: Arc<Shared>,
     raised: Raised,
 }
@@ -50,15 +50,17 @@ struct Shared {
 #[pymethods]
 impl Command {
     /// Begins the command `name` with `options`, a JSON object; `leaf` takes the options of `plan`. `input` stands in place of
-    /// files. The thread of the command calls `ended` without arguments when the command is over.
+    /// files. The thread of the command calls `ended` without arguments when the command is over. If there are
+    /// `keywords`, hints name no others.
     #[new]
-    #[pyo3(signature = (name, options, input=None, ended=None))]
+    #[pyo3(signature = (name, options, input=None, ended=None, keywords=None))]
     fn new(
         py: Python<'_>,
         name: String,
         options: String,
         input: Option<&PyInput>,
         ended: Option<Py<PyAny>>,
+        keywords: Option<Vec<String>>,
     ) -> Self {
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
@@ -71,7 +73,7 @@ impl Command {
             // At the end of the interpreter nothing waits.
             let _ = attached(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
-        Self { name, shared, raised }
+        Self { call: Call { command: name, keywords }, shared, raised }
     }
 
     /// Waits for the end of the command, but no longer than so many seconds; whether it is over.
@@ -121,7 +123,7 @@ impl Command {
                 Ok((array.into_any(), None, None))
             }
             Some(Err(error)) => {
-                let (json, said, raised) = parts(&self.name, error, &self.raised);
+                let (json, said, raised) = parts(&self.call, error, &self.raised);
                 Ok((text(&json), Some(said), raised))
             }
         }

@@ -5,25 +5,30 @@ use pgsluice_cli::door;
 use pyo3::prelude::*;
 
 use crate::stream::Raised;
-use crate::words::{keywords, spelled};
+use crate::words::{Call, keywords, spelled};
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
 
-/// The error of a command as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
+/// The error of a call as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
 pub(crate) fn parts(
-    command: &str,
+    call: &Call,
     error: &Error,
     raised: &Raised,
 ) -> (String, String, Option<PyErr>) {
-    let way = |remedy: &_| keywords(command, remedy);
+    let way = |remedy: &_| keywords(call, remedy);
     let door::Described { json, text } = door::Described::of(error, spelled, way);
     (json, text, raised.take())
 }
 
 /// Returns the exception for an error of a writer. It also has the writer's position, the number of rows of earlier calls
 /// that the error is about, and the number of its row. The parts of the input begin at the rows `starts`.
-pub(crate) fn failure_at(error: &Error, position: Option<String>, starts: &[u64]) -> PyErr {
-    let (json, text, raised) = parts("load", error, &Raised::default());
+pub(crate) fn failure_at(
+    call: &Call,
+    error: &Error,
+    position: Option<String>,
+    starts: &[u64],
+) -> PyErr {
+    let (json, text, raised) = parts(call, error, &Raised::default());
     let earlier = error.left().map_or(0, |left| left.earlier);
     let start = error.place().and_then(|place| starts.get(place.input as usize));
     let row = error.place().zip(start).map(|(place, start)| start + place.offset);
@@ -32,5 +37,5 @@ pub(crate) fn failure_at(error: &Error, position: Option<String>, starts: &[u64]
 
 /// The exception for an error.
 pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
-    Failure::new_err(parts("load", error, raised))
+    Failure::new_err(parts(&Call::load(), error, raised))
 }

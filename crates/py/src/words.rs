@@ -8,6 +8,29 @@ const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
 /// The option that only a load has, whatever was called.
 const OF_LOAD: &str = "create-partitions";
 
+/// A call that has failed.
+pub(crate) struct Call {
+    pub(crate) command: String,
+    /// The keywords that its caller has, if they differ from the keywords of the command.
+    pub(crate) keywords: Option<Vec<String>>,
+}
+
+impl Call {
+    /// Returns a call of `load`.
+    pub(crate) fn load() -> Self {
+        Self { command: "load".to_owned(), keywords: None }
+    }
+
+    /// Whether its caller has all of these options.
+    fn takes(&self, options: &[Setting]) -> bool {
+        let is_known = |option: &Setting| {
+            let known = self.keywords.as_ref();
+            known.is_none_or(|known| known.contains(&option.name.replace('-', "_")))
+        };
+        options.iter().all(is_known)
+    }
+}
+
 /// Returns an option as its keyword or as an argument of `relation()`, or a command as its function.
 pub(crate) fn spelled(named: &Named) -> String {
     match named {
@@ -24,9 +47,13 @@ pub(crate) fn spelled(named: &Named) -> String {
     }
 }
 
-/// The keywords to give to `command`, or of another the call; None of what is for a shell.
-pub(crate) fn keywords(command: &str, remedy: &Remedy) -> Option<String> {
+/// Returns the keywords to give to a call, or a call of another function. None for steps that are for a shell, and for
+/// options that the caller does not have.
+pub(crate) fn keywords(call: &Call, remedy: &Remedy) -> Option<String> {
+    let command = &*call.command;
     match &remedy.how {
+        How::Options(options) | How::Variable(_, _, options) if !call.takes(options) => None,
+        How::Filtered { .. } if call.keywords.is_some() => None,
         How::Options(options) => Some(assigned(command, options)),
         How::Session(name, value) => {
             let options = literal(&format!("-c {name}={value}"));

@@ -17,10 +17,12 @@ use pyo3::prelude::*;
 use crate::failure::{failure, failure_at};
 use crate::input::PyInput;
 use crate::stream::Raised;
+use crate::words::Call;
 
 /// A writer.
 #[pyclass(frozen, weakref, name = "Writer", module = "pgsluice._native")]
 pub(crate) struct PyWriter {
+    call: Arc<Call>,
     control: Arc<Control>,
     orders: Mutex<Sender<WriterOrder>>,
 }
@@ -28,6 +30,7 @@ pub(crate) struct PyWriter {
 /// Something that a writer is doing.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Doing {
+    call: Arc<Call>,
     received: Mutex<Receiver<Done>>,
     /// The outcome stays: a signal may end the wait that has received it.
     done: OnceLock<Done>,
@@ -79,14 +82,15 @@ enum What {
 
 #[pymethods]
 impl PyWriter {
-    /// A writer that is not open.
+    /// Makes a writer that is not open. Hints name no keywords but these.
     #[new]
-    fn new() -> Self {
+    fn new(keywords: Vec<String>) -> Self {
+        let call = Arc::new(Call { keywords: Some(keywords), ..Call::load() });
         let control = Arc::new(Control::default());
         let (orders, to_do) = channel();
         let of_thread = Arc::clone(&control);
         thread::spawn(move || work(&to_do, &of_thread));
-        Self { control, orders: Mutex::new(orders) }
+        Self { call, control, orders: Mutex::new(orders) }
     }
 
     /// Opens it with `options` of a load; each write is durable, unless it `is_lazy`. With `is_shared` several writers
@@ -153,7 +157,8 @@ impl PyWriter {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = orders.send(WriterOrder { what, outcome });
         sent.map_err(|_| PyRuntimeError::new_err("the Writer's thread has ended"))?;
-        Ok(Doing { received: Mutex::new(received), done: OnceLock::new() })
+        let call = Arc::clone(&self.call);
+        Ok(Doing { call, received: Mutex::new(received), done: OnceLock::new() })
     }
 }
 
@@ -195,7 +200,9 @@ impl Doing {
         };
         let receipt = match outcome {
             Ok(receipt) => receipt.as_ref(),
-            Err(error) => return Err(failure_at(error, position.clone(), starts)),
+            Err(error) => {
+                return Err(failure_at(&self.call, error, position.clone(), starts));
+            }
         };
         let counts = receipt.map(|receipt| receipt.counts).unwrap_or_default();
         let method = receipt.and_then(|receipt| receipt.method).map(|method| match method {

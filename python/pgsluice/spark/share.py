@@ -56,8 +56,8 @@ def context() -> Any:
 
 
 def _load(target: Target, load_id: str, participant: str, rows: Any) -> Any:
-    options: dict[str, Any] = {**target.options, "load_id": load_id}
-    options["memory"] = target.memory
+    options = {**target.options, "load_id": load_id, "memory": target.memory}
     if isinstance(rows, str):
         options["format"] = "arrow"
-    return pgsluice.load(rows, target.table, target.conninfo, participant=participant, **options)
+    options["participant"] = participant
+    return target.load(rows, options)

@@ -46,6 +46,28 @@ class Refused(OnCluster):
         self.assertIn("column v is of type integer but", self.refuse(wrong))
         self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
 
+    def test_values_that_only_a_load_reads(self):
+        rejects = {"reject_table": "bad_rows", "max_rejects": 5}
+        for options, message in (
+            ({"lock_timeout": "soon"}, "invalid value 'soon' for 'lock_timeout'"),
+            ({"max_lag": "some"}, "invalid value 'some' for 'max_lag'"),
+            (rejects | {"max_rejects": "few"}, "invalid value 'few' for 'max_rejects'"),
+            (rejects, "CREATE TABLE bad_rows ("),
+        ):
+            with self.subTest(options):
+                self.assertIn(message, self.refuse(**options))
+
+    def test_hints_name_no_option_that_spark_lacks(self):
+        self.connection.execute("""
+            DROP TABLE events;
+            CREATE TABLE events (id bigint, v int) PARTITION BY RANGE (id);
+            CREATE TABLE few PARTITION OF events FOR VALUES FROM (0) TO (5)""")
+        rows = frame(10, 1).select("id", "v")
+        said = self.refuse(rows, error=PySparkException)
+        self.assertIn("no partition of relation", said)
+        self.assertNotIn("create_partitions", said)
+        self.assertIn("ignore_extra=True", self.refuse(frame(10, 1)))
+
     def test_no_server_is_named(self):
         said = self.refuse(conninfo=None)
         self.assertIn("no option and no environment variable names the server", said)

@@ -50,6 +50,21 @@ class Rejects(Loads):
         self.connection.execute("DELETE FROM loaded; DROP SCHEMA IF EXISTS pgsluice CASCADE")
         return pgsluice.Writer("loaded", server(), flush_seconds=None, **options)
 
+    def test_hints_name_options_of_writers_only(self):
+        self.connection.execute("""
+            DROP TABLE loaded;
+            CREATE TABLE loaded (id int, v text) PARTITION BY RANGE (id);
+            CREATE TABLE few PARTITION OF loaded FOR VALUES FROM (0) TO (5)""")
+        with (
+            self.assertRaisesRegex(pgsluice.DataError, "no partition of relation") as caught,
+            self.writer() as writer,
+        ):
+            writer.write([(7, "a")])
+            writer.flush()
+        self.assertNotIn("create_partitions", str(caught.exception))
+        with self.assertRaisesRegex(pgsluice.DataError, "create_partitions=True"):
+            pgsluice.load([(7, "a")], "loaded", server(), no_ledger=True)
+
     def test_each_bad_row_is_handed_over_once(self):
         bad = {3: (20, "bad"), 7: (21, "bad"), 11: (22, "bad")}
         rows = list(GOOD)
