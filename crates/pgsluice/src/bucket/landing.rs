@@ -1,21 +1,28 @@
 //! Landing: whether the rows of a leaf go there alone, or through the root with those of others, in turns.
 //!
 //! What is cheaper depends on how many rows a payload has of a leaf, how wide they are, its indexes, the
-//! levels of the tree and the server. So both ways are tried, and the one that has taken less time a byte
-//! goes on. The other is tried again now and then.
+//! levels of the tree and the server. So both ways are tried in turn, and the cheaper one goes on. The other
+//! is tried again, soon after a choice and then ever more rarely.
+//!
+//! Times on a busy server have outliers: a checkpoint, or the first touch of leaves. So the medians of the
+//! newest payloads are compared, which a few outliers do not move.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use pgsluice_core::bucket::TOGETHER;
 
 /// Payloads of each way before one is chosen.
-const TRIED: u32 = 3;
+const TRIED: usize = 3;
 
-/// Of so many payloads one goes the other way.
-const TRIED_AGAIN: u32 = 32;
+/// The newest payloads of a way, whose median counts.
+const KEPT: usize = 7;
 
-/// How much of a mean the newest payload is.
-const NEWEST: f64 = 0.25;
+/// Payloads between the choice and the first trial of the other way. The pause doubles with each trial.
+const FIRST_PAUSE: u32 = 4;
+
+/// The longest pause between two trials, in payloads.
+const LONGEST_PAUSE: u32 = 32;
 
 /// What the two ways have taken.
 #[derive(Debug)]
@@ -24,18 +31,38 @@ pub(super) struct LandingCosts {
     is_open: bool,
     alone: LandingWay,
     together: LandingWay,
-    taken: u32,
+    /// Payloads since the other way was tried, and how many there are to be.
+    since: u32,
+    pause: u32,
 }
 
+/// The newest payloads of a way, in nanoseconds a byte.
 #[derive(Debug, Default)]
-struct LandingWay {
-    payloads: u32,
-    nanoseconds_a_byte: f64,
+struct LandingWay(VecDeque<f64>);
+
+impl LandingWay {
+    fn is_known(&self) -> bool {
+        self.0.len() >= TRIED
+    }
+
+    fn record(&mut self, cost: f64) {
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(cost);
+    }
+
+    fn median(&self) -> f64 {
+        let mut costs: Vec<f64> = self.0.iter().copied().collect();
+        costs.sort_by(f64::total_cmp);
+        costs.get(costs.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    }
 }
 
 impl LandingCosts {
     pub(super) fn new(is_open: bool) -> Self {
-        Self { is_open, alone: LandingWay::default(), together: LandingWay::default(), taken: 0 }
+        let (alone, together) = Default::default();
+        Self { is_open, alone, together, since: 0, pause: FIRST_PAUSE }
     }
 
     /// Whether rows of several leaves may travel together.
@@ -48,31 +75,135 @@ impl LandingCosts {
         self.is_open = false;
     }
 
-    /// Of how many leaves the next payload takes rows.
-    pub(super) fn together(&mut self) -> usize {
+    /// Returns how many leaves the next payload takes rows of.
+    pub(super) fn together(&self) -> usize {
         if !self.is_open {
             return 1;
         }
-        let Self { alone, together, .. } = self;
-        let is_known = alone.payloads >= TRIED && together.payloads >= TRIED;
-        let is_turn = self.taken % TRIED_AGAIN == TRIED_AGAIN - 1;
-        let joins = match is_known {
-            true => (together.nanoseconds_a_byte <= alone.nanoseconds_a_byte) != is_turn,
+        let joins = match self.favours_together() {
+            Some(favours) => favours != (self.since >= self.pause),
             // Together first: that is cheaper where payloads are small, as the first ones are.
-            false => together.payloads < TRIED,
+            None => self.together.0.len() <= self.alone.0.len(),
         };
         if joins { TOGETHER } else { 1 }
     }
 
     /// Records the time of a payload of so many nodes and bytes.
     pub(super) fn record(&mut self, nodes: usize, bytes: usize, time: Duration) {
-        self.taken = self.taken.wrapping_add(1);
-        let way = if nodes > 1 { &mut self.together } else { &mut self.alone };
-        let newest = time.as_nanos() as f64 / bytes.max(1) as f64;
-        way.nanoseconds_a_byte = match way.payloads {
-            0 => newest,
-            _ => way.nanoseconds_a_byte * (1.0 - NEWEST) + newest * NEWEST,
-        };
-        way.payloads = way.payloads.saturating_add(1);
+        let is_together = nodes > 1;
+        let before = self.favours_together();
+        let way = if is_together { &mut self.together } else { &mut self.alone };
+        way.record(time.as_nanos() as f64 / bytes.max(1) as f64);
+        let after = self.favours_together();
+        if before != after {
+            (self.since, self.pause) = (0, FIRST_PAUSE);
+        } else if after == Some(is_together) {
+            self.since = self.since.saturating_add(1);
+        } else if self.since >= self.pause {
+            (self.since, self.pause) = (0, (self.pause * 2).min(LONGEST_PAUSE));
+        }
+    }
+
+    /// Returns whether together is cheaper; None while one of the ways is not known.
+    fn favours_together(&self) -> Option<bool> {
+        let Self { alone, together, .. } = self;
+        (alone.is_known() && together.is_known()).then(|| together.median() <= alone.median())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load on a server whose payloads take these times alone and together. Now and then one takes ten times as
+    /// long.
+    struct Simulation {
+        costs: LandingCosts,
+        alone: u64,
+        together: u64,
+        /// Payloads of each way that take ten times as long at first.
+        slow_alone: u32,
+        slow_together: u32,
+        random: u64,
+    }
+
+    impl Simulation {
+        fn new(alone: u64, together: u64, seed: u64) -> Self {
+            let costs = LandingCosts::new(true);
+            Self { costs, alone, together, slow_alone: 0, slow_together: 0, random: seed }
+        }
+
+        /// Returns a number below `end`, by Knuth's linear congruential generator.
+        fn below(&mut self, end: u64) -> u64 {
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.random >> 33) % end
+        }
+
+        /// Sends a payload, and returns whether its leaves went together.
+        fn send(&mut self) -> bool {
+            let is_together = self.costs.together() > 1;
+            let (usual, slow) = match is_together {
+                true => (self.together, &mut self.slow_together),
+                false => (self.alone, &mut self.slow_alone),
+            };
+            let is_slow = *slow > 0;
+            *slow = slow.saturating_sub(1);
+            let is_outlier = self.below(20) == 0;
+            let noise = usual * (75 + self.below(50)) / 100;
+            let time = noise * if is_slow || is_outlier { 10 } else { 1 };
+            let nodes = if is_together { 8 } else { 1 };
+            self.costs.record(nodes, 1000, Duration::from_micros(time));
+            is_together
+        }
+
+        /// Sends payloads, and returns how many of them went together.
+        fn send_all(&mut self, payloads: u32) -> u32 {
+            (0..payloads).map(|_| u32::from(self.send())).sum()
+        }
+    }
+
+    #[test]
+    fn the_cheaper_way_takes_nearly_all_payloads() {
+        for seed in 0..100 {
+            let together = Simulation::new(1500, 1000, seed).send_all(1000);
+            assert!(together > 900, "seed {seed}: {together} of 1000 together");
+            let together = Simulation::new(1000, 1500, seed).send_all(1000);
+            assert!(together < 100, "seed {seed}: {together} of 1000 together");
+        }
+    }
+
+    #[test]
+    fn a_wrong_first_impression_is_corrected() {
+        for seed in 0..100 {
+            let mut late = Simulation::new(1500, 1000, seed);
+            late.slow_together = TRIED as u32;
+            late.send_all(100);
+            let together = late.send_all(500);
+            assert!(together > 400, "seed {seed}: {together} of 500 together");
+            let mut late = Simulation::new(1000, 1500, seed);
+            late.slow_alone = TRIED as u32;
+            late.send_all(100);
+            let together = late.send_all(500);
+            assert!(together < 100, "seed {seed}: {together} of 500 together");
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_server_is_followed() {
+        for seed in 0..100 {
+            let mut changing = Simulation::new(1500, 1000, seed);
+            changing.send_all(200);
+            changing.alone = 500;
+            changing.send_all(150);
+            let together = changing.send_all(500);
+            assert!(together < 100, "seed {seed}: {together} of 500 together");
+        }
+    }
+
+    #[test]
+    fn leaves_stay_apart_once_it_is_closed() {
+        let mut closed = Simulation::new(1500, 1000, 1);
+        closed.costs.close();
+        assert_eq!(closed.send_all(100), 0);
     }
 }
