@@ -65,7 +65,7 @@ pub(crate) async fn begin(
     wait_for(named, end_other, client, target, control).await?;
     let ledger = match named.find(client).await? {
         None => {
-            earlier::check(job, named, table, &sources, client, control).await?;
+            earlier::check(job, named, plan, &sources, client, control).await?;
             let published = named.schema.published(client).await?;
             published.into_iter().for_each(|warning| control.progress.warn(warning));
             start(of, plan, &now, sources, client).await?

@@ -1,6 +1,6 @@
 //! Earlier loads of an input: one has loaded it into the same table, which still has rows, or is loading it.
 
-use pgsluice_core::catalog::Relation;
+use pgsluice_core::catalog::{ROOT, Relation};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::control::Control;
@@ -8,6 +8,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::Job;
 use crate::ledger::sql::{Earlier, Look, NOTHING, Participant, lives, may_hold_rows};
+use crate::plan::Plan;
 use crate::source::Fingerprint;
 
 /// Blocks of the ledger in which a load looks that takes long anyway.
@@ -19,21 +20,22 @@ const LEDGER_BLOCKS: u32 = 1000;
 pub(super) async fn check(
     job: &Job,
     named: &Participant,
-    table: &Relation,
+    plan: &Plan,
     sources: &[Fingerprint],
     client: &Client,
     control: &Control,
 ) -> Result<()> {
     if job.safety.once {
-        return check_once(named, table, sources, client).await;
+        return check_once(named, plan, sources, client).await;
     }
     if job.changes.is_any() {
         // Keys keep rows from being stored twice.
         return Ok(());
     }
+    let (table, version) = (&plan.tree.nodes[ROOT].relation, plan.catalogue.version);
     let earlier = find(named, table, sources, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
     if let Some(earlier) = earlier
-        && may_hold_rows(client, &table.to_string()).await?
+        && may_hold_rows(client, &table.to_string(), version).await?
     {
         control.progress.warn(words(&earlier, table));
     }
@@ -42,10 +44,11 @@ pub(super) async fn check(
 
 async fn check_once(
     named: &Participant,
-    table: &Relation,
+    plan: &Plan,
     sources: &[Fingerprint],
     client: &Client,
 ) -> Result<()> {
+    let (table, version) = (&plan.tree.nodes[ROOT].relation, plan.catalogue.version);
     let Some(content) = Fingerprint::content_hash(sources) else { return Ok(()) };
     named.lock_input(client, &format!("{table} {content:016x}")).await?;
     // A load that ends between the two questions is finished in the second answer.
@@ -58,7 +61,7 @@ async fn check_once(
         return Err(refusal(running, table, true));
     }
     match found.first() {
-        Some(earlier) if may_hold_rows(client, &table.to_string()).await? => {
+        Some(earlier) if may_hold_rows(client, &table.to_string(), version).await? => {
             Err(refusal(earlier, table, false))
         }
         _ => Ok(()),

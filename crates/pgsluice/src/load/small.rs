@@ -105,8 +105,7 @@ impl Small<'_> {
         let Attempt { job, target, control, run, .. } = *self.attempt;
         let client = &self.link.client;
         let known = look(client, asked, job, self.named.as_ref()).await?;
-        let Some((table, KnownLoad { earlier, published })) = known else { return Ok(None) };
-        published.into_iter().for_each(|warning| control.progress.warn(warning));
+        let Some((table, KnownLoad { earlier, has_publications })) = known else { return Ok(None) };
         let Some(mut rows) = SmallRows::begin(job, &table) else { return Ok(None) };
         self.attempt.opening.row_sent();
         let of = self.named.as_ref().map(|named| LoadRun { named, run });
@@ -118,14 +117,24 @@ impl Small<'_> {
         let before = async {
             let holding = async {
                 match &earlier {
-                    Some(_) => ledger::may_hold_rows(client, &job.target.table).await,
+                    Some(_) => {
+                        ledger::may_hold_rows(client, &job.target.table, table.version).await
+                    }
                     None => Ok(false),
                 }
             };
-            try_join(self.link.last(target), holding).await.map(|((), holds)| holds)
+            let published = async {
+                match self.named.as_ref().filter(|_| has_publications) {
+                    Some(named) => named.schema.published(client).await,
+                    None => Ok(None),
+                }
+            };
+            let asking = try_join3(self.link.last(target), holding, published);
+            asking.await.map(|((), holds, published)| (holds, published))
         };
         let copied = copy(&self.link, job, &table, before, &mut rows, receipt, control).await?;
-        let Some((stored, holds)) = copied else { return Ok(None) };
+        let Some((stored, (holds, published))) = copied else { return Ok(None) };
+        published.into_iter().for_each(|warning| control.progress.warn(warning));
         let words = earlier.filter(|_| holds);
         let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
         words.into_iter().for_each(|words| control.progress.warn(words));
@@ -208,16 +217,17 @@ async fn find(client: &Client, job: &Job) -> SmallAnswer<Option<FoundTable>> {
 struct KnownLoad {
     /// A load that has loaded the same inputs before.
     earlier: Option<Earlier>,
-    /// The warning about publications that include the ledger.
-    published: Option<String>,
+    /// Whether there are publications, which may include the ledger.
+    has_publications: bool,
 }
 
-/// Asks whether the ledger knows the load, which load has loaded the same inputs before, and who publishes the ledger.
+/// Asks whether the ledger knows the load, which load has loaded the same inputs before, and whether there are
+/// publications.
 fn questions(named: &Participant, job: &Job) -> [String; 3] {
     let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, &job.target.table, &sources, look);
-    [named.is_known(), earlier, named.schema.publications()]
+    [named.is_known(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
 }
 
 /// Returns the table, and the answers of the ledger. The first load makes the ledger. Returns `None` if the whole load
@@ -253,7 +263,7 @@ async fn ask_ledger(
     match glanced {
         Ok(said) => {
             if let Some(answers) = glance::answers(&said) {
-                return Ok(answered(named, &answers));
+                return Ok(answered(&answers));
             }
         }
         Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
@@ -264,17 +274,17 @@ async fn ask_ledger(
         return Ok(None);
     }
     let said = client.simple_query(&questions(named, job).join("; ")).await?;
-    Ok(answered(named, &glance::by_statement(&said)))
+    Ok(answered(&glance::by_statement(&said)))
 }
 
 /// Reads the answers to [`questions`].
-fn answered(named: &Participant, answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
+fn answered(answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
     let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
     if first(0).is_some() {
         return None;
     }
     let earlier = first(1).and_then(|row| Earlier::of(row));
-    Some(KnownLoad { earlier, published: first(2).and_then(|row| named.schema.warning(row)) })
+    Some(KnownLoad { earlier, has_publications: first(2).is_some() })
 }
 
 impl SmallRows {

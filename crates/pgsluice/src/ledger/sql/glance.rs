@@ -2,8 +2,9 @@
 //!
 //! It does for the usual case, a ledger of this role of which nobody else was given anything, and costs the server
 //! less than [`super::trust::look`]: a session that is new plans several plain statements sooner than one of them all.
-//! The first of them fails unless the tables are plain, this role's own and without triggers, rules and policies.
-//! So none of the questions behind it reads what others have put there.
+//! The first of them fails unless the table is plain, this role's own and without triggers, rules and policies.
+//! So none of the questions behind it reads what others have put there. Only the table `load` is looked at: a small
+//! load reads and writes no other.
 
 use std::collections::HashMap;
 
@@ -11,26 +12,25 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use super::schema::Schema;
-use super::tables::TABLES;
+use super::tables::LOAD;
 use super::trust::{Access, in_lock};
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
-/// To be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{tables}` are all tables, `{unlogged}` those of them that
-/// are unlogged. A division by zero is the failure.
+/// To be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{load}` is the table. A division by zero is the failure.
 const GLANCE: &str = "
-SELECT c.oid, c.relname, 1 / (
+SELECT 1 / (
            c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0 AND c.relacl IS NULL
            AND NOT (c.relhastriggers OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
-           AND c.relpersistence = CASE WHEN c.oid IN ({unlogged}) THEN 'u' ELSE 'p' END
+           AND c.relpersistence = 'p'
            AND pg_get_userbyid(c.relowner) = current_user
            AND (SELECT pg_get_userbyid(n.nspowner) = current_user FROM pg_namespace n WHERE n.oid = c.relnamespace)
        )::int4
-FROM pg_class c WHERE c.oid IN ({tables});
-SELECT attrelid, attnum, attname, atttypid, attnotnull, atthasdef OR attidentity <> '' OR attgenerated <> ''
-FROM pg_attribute WHERE attrelid IN ({tables}) AND attnum > 0 AND NOT attisdropped;
-SELECT indrelid, indisprimary, indisunique, indkey, indexprs IS NULL AND indpred IS NULL
-FROM pg_index WHERE indrelid IN ({tables})";
+FROM pg_class c WHERE c.oid = {load};
+SELECT attnum, attname, atttypid, attnotnull, atthasdef OR attidentity <> '' OR attgenerated <> ''
+FROM pg_attribute WHERE attrelid = {load} AND attnum > 0 AND NOT attisdropped;
+SELECT indisprimary, indisunique, indkey, indexprs IS NULL AND indpred IS NULL
+FROM pg_index WHERE indrelid = {load}";
 
 /// Behind it names are the user's again: the questions qualify their own.
 const AS_BEFORE: &str = "SET LOCAL search_path = DEFAULT";
@@ -40,36 +40,23 @@ const BEFORE: usize = 3;
 
 /// The statements of a glance, with `questions` behind them; each of these must be one statement.
 pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
-    let regclass = |name: &str| {
-        let table = literal(schema.sql(&format!("{{ledger}}.{name}")).as_bytes());
-        format!("{table}::regclass")
-    };
-    let list = |names: Vec<&str>| names.into_iter().map(regclass).collect::<Vec<_>>().join(", ");
-    let tables = list(TABLES.iter().map(|table| table.name).collect());
-    let unlogged = TABLES.iter().filter(|table| !table.is_logged);
-    let unlogged = list(unlogged.map(|table| table.name).collect());
-    let glance = fill(GLANCE, &[("tables", &tables), ("unlogged", &unlogged)]);
+    let load = literal(schema.sql(&format!("{{ledger}}.{}", LOAD.name)).as_bytes());
+    let glance = fill(GLANCE, &[("load", &format!("{load}::regclass"))]);
     let own = [glance.as_str(), AS_BEFORE].into_iter();
     let all: Vec<&str> = own.chain(questions.iter().map(String::as_str)).collect();
-    in_lock(schema, Access::Write, &all.join("; "))
+    in_lock(schema, &[LOAD], Access::Write, &all.join("; "))
 }
 
 /// The answers to the questions, if the ledger is as it must be. If not, a closer look is needed.
 pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
     let mut statements = by_statement(said).into_iter().skip(BEFORE);
-    let (tables, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
-    let is_as_made = TABLES.iter().all(|table| {
-        let oid =
-            tables.iter().find(|row| row.get(1) == Some(table.name)).and_then(|row| row.get(0));
-        let of_table = |rows: &[&'_ SimpleQueryRow]| -> Vec<SimpleRow> {
-            rows.iter().filter(|row| row.get(0) == oid).map(|row| fields(row)).collect()
-        };
-        let (columns, indexes) = (of_table(&columns), of_table(&indexes));
-        let names = columns.iter().map(|column| (column[1].as_str(), column[2].as_str())).collect();
-        oid.is_some()
-            && shape(&columns).as_ref() == Some(&table.shape())
-            && index(&indexes, &names).as_ref() == Some(&table.indexes())
-    });
+    let (table, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
+    let [columns, indexes] = [columns, indexes].map(|rows| rows.into_iter().map(fields).collect());
+    let columns: Vec<SimpleRow> = columns;
+    let names = columns.iter().map(|column| (column[0].as_str(), column[1].as_str())).collect();
+    let is_as_made = table.len() == 1
+        && shape(&columns).as_ref() == Some(&LOAD.shape())
+        && index(&indexes, &names).as_ref() == Some(&LOAD.indexes());
     // That of `AS_BEFORE` has no rows.
     is_as_made.then(|| statements.skip(1).collect())
 }
@@ -96,10 +83,10 @@ fn fields(row: &SimpleQueryRow) -> SimpleRow {
 /// The columns, as [`super::tables::Table::shape`] spells them.
 fn shape(columns: &[SimpleRow]) -> Option<String> {
     let column = |column: &SimpleRow| {
-        let ty = Type::from_oid(column[3].parse().ok()?)?;
-        let needed = if column[4] == "t" { " not null" } else { "" };
-        let computed = if column[5] == "t" { " computed" } else { "" };
-        Some(format!("{} {}{needed}{computed}", column[2], ty.name()))
+        let ty = Type::from_oid(column[2].parse().ok()?)?;
+        let needed = if column[3] == "t" { " not null" } else { "" };
+        let computed = if column[4] == "t" { " computed" } else { "" };
+        Some(format!("{} {}{needed}{computed}", column[1], ty.name()))
     };
     let mut columns: Vec<String> = columns.iter().map(column).collect::<Option<_>>()?;
     columns.sort();
@@ -113,12 +100,12 @@ fn index(indexes: &[SimpleRow], names: &HashMap<&str, &str>) -> Option<String> {
         [row] => row,
         _ => return None,
     };
-    let kind = match (&*row[1], &*row[2]) {
+    let kind = match (&*row[0], &*row[1]) {
         ("t", _) => "key",
         (_, "t") => "unique",
         _ => "index",
     };
     let key: Option<Vec<&str>> =
-        row[3].split(' ').map(|number| names.get(number).copied()).collect();
-    key.filter(|_| row[4] == "t").map(|key| format!("{kind} {}", key.join(" ")))
+        row[2].split(' ').map(|number| names.get(number).copied()).collect();
+    key.filter(|_| row[3] == "t").map(|key| format!("{kind} {}", key.join(" ")))
 }

@@ -18,15 +18,18 @@ WHERE CASE WHEN p.puballtables THEN true ELSE
     AND EXISTS (SELECT FROM pg_catalog.pg_get_publication_tables(p.pubname::pg_catalog.text) t
                 WHERE t.relid {eq} pg_catalog.to_regclass({load})::pg_catalog.oid) END";
 
+/// Selects a row if there is any publication: a session that is new answers it sooner than [`PUBLICATIONS`].
+pub(crate) const HAS_PUBLICATIONS: &str = "SELECT FROM pg_catalog.pg_publication LIMIT 1";
+
 impl Schema {
     /// Returns the question which publications include the ledger, one statement; [`Self::warning`] reads its row.
-    pub(crate) fn publications(&self) -> String {
+    fn publications(&self) -> String {
         let load = format!("{}.load", quoted(self.name()));
         fill(PUBLICATIONS, &[("load", &literal(load.as_bytes()))])
     }
 
     /// Returns the warning about the publications in `row`, if there are any.
-    pub(crate) fn warning(&self, row: &SimpleQueryRow) -> Option<String> {
+    fn warning(&self, row: &SimpleQueryRow) -> Option<String> {
         let (publications, schema) = (row.get(0)?, label(self.name()));
         Some(format!(
             "publication {publications} includes the ledger in schema {schema}: a subscriber that \

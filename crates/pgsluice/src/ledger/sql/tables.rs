@@ -28,41 +28,44 @@ pub(super) struct Table {
     comment: &'static str,
 }
 
+/// One row a load, or a part of a load. It alone outlives the end of a load.
+pub(super) const LOAD: Table = Table {
+    name: "load",
+    is_logged: true,
+    columns: &[
+        ("id", "text", true),
+        ("participant", "text", true),
+        ("relation", "oid", true),
+        ("name", "text", true),
+        ("state", "text", true),
+        ("attempt", "int4", true),
+        ("terms", "jsonb", true),
+        ("sources", "jsonb", true),
+        ("run", "jsonb", true),
+        ("position", "text", false),
+        ("begun", "timestamptz", true),
+        ("ended", "timestamptz", false),
+        ("rows_read", "int8", false),
+        ("rows_inserted", "int8", false),
+        ("rows_updated", "int8", false),
+        ("rows_deleted", "int8", false),
+        ("rows_unchanged", "int8", false),
+        ("rows_not_newer", "int8", false),
+        ("rows_not_found", "int8", false),
+        ("rows_duplicate", "int8", false),
+        ("rows_skipped", "int8", false),
+        ("rows_dropped", "int8", false),
+        ("rows_rejected", "int8", false),
+    ],
+    key: &["id", "participant"],
+    comment: "One row per load, or per part of a load. State: running or finished. Terms: the \
+              settings that decide how the input is read and routed. Run: the process that \
+              runs it, or ran it last. Position: for programs that load from a stream. A \
+              finished load has no rows in the other tables.",
+};
+
 pub(super) const TABLES: [Table; 7] = [
-    Table {
-        name: "load",
-        is_logged: true,
-        columns: &[
-            ("id", "text", true),
-            ("participant", "text", true),
-            ("relation", "oid", true),
-            ("name", "text", true),
-            ("state", "text", true),
-            ("attempt", "int4", true),
-            ("terms", "jsonb", true),
-            ("sources", "jsonb", true),
-            ("run", "jsonb", true),
-            ("position", "text", false),
-            ("begun", "timestamptz", true),
-            ("ended", "timestamptz", false),
-            ("rows_read", "int8", false),
-            ("rows_inserted", "int8", false),
-            ("rows_updated", "int8", false),
-            ("rows_deleted", "int8", false),
-            ("rows_unchanged", "int8", false),
-            ("rows_not_newer", "int8", false),
-            ("rows_not_found", "int8", false),
-            ("rows_duplicate", "int8", false),
-            ("rows_skipped", "int8", false),
-            ("rows_dropped", "int8", false),
-            ("rows_rejected", "int8", false),
-        ],
-        key: &["id", "participant"],
-        comment: "One row per load, or per part of a load. State: running or finished. Terms: the \
-                  settings that decide how the input is read and routed. Run: the process that \
-                  runs it, or ran it last. Position: for programs that load from a stream. A \
-                  finished load has no rows in the other tables.",
-    },
+    LOAD,
     Table {
         name: "tree",
         is_logged: true,

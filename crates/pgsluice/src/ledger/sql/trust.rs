@@ -9,7 +9,7 @@
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::schema::Schema;
-use super::tables::TABLES;
+use super::tables::{TABLES, Table};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
@@ -130,7 +130,7 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
         if is_sound(&answers) {
             return Ok(None);
         }
-        client.simple_query(&in_lock(schema, access, &flaws(schema))).await.map(Some)
+        client.simple_query(&in_lock(schema, &TABLES, access, &flaws(schema))).await.map(Some)
     };
     match look.await {
         Ok(answers) => answers.map_or(Ok(()), |answers| refuse(schema, &answers)),
@@ -143,7 +143,7 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
 pub(crate) fn look(schema: &Schema, access: Access) -> String {
     let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
     let look = fill(LOOK, &[("names", &names.join(", "))]);
-    in_lock(schema, access, &with_shapes(schema, &look))
+    in_lock(schema, &TABLES, access, &with_shapes(schema, &look))
 }
 
 /// Whether all tables are there, and as they must be.
@@ -159,14 +159,14 @@ pub(crate) fn is_sound(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
-/// `query` in a transaction of its own, under a lock that keeps the tables as they are.
-pub(super) fn in_lock(schema: &Schema, access: Access, query: &str) -> String {
+/// Returns `query` in a transaction of its own, under a lock that keeps `tables` unchanged.
+pub(super) fn in_lock(schema: &Schema, tables: &[Table], access: Access, query: &str) -> String {
     let mode = match access {
         Access::Read => "ACCESS SHARE",
         // What CREATE TRIGGER waits for; SELECT alone does not allow it.
         Access::Write => "ROW EXCLUSIVE",
     };
-    let tables = TABLES.iter().map(|table| format!("{{ledger}}.{}", table.name));
+    let tables = tables.iter().map(|table| format!("{{ledger}}.{}", table.name));
     let tables = tables.collect::<Vec<_>>().join(", ");
     let lock = schema.sql(&format!("LOCK TABLE {tables} IN {mode} MODE"));
     format!("{BEGIN}; {}; {lock}; {query}; COMMIT", local(PG_CATALOG_ONLY))
