@@ -24,7 +24,8 @@
 //!
 //! The threshold is measured: each load times three empty COPYs. A payload waits until that cost is at most
 //! an eighth of what its rows take. Waiting costs nothing while input is fast. While it is slow, 64 KiB are
-//! enough. Payloads that are not sorted grow to 4 MiB as the server falls behind.
+//! enough. Payloads that are not sorted grow to 4 MiB as the server falls behind, and where a COPY costs
+//! milliseconds, over a network with delay, to more.
 //!
 //! A payload is sorted if its leaf has a primary key, or an index that it is replicated or clustered by.
 //! Only binary rows are: by the first sixteen bytes of the key, in payloads of up to a sixteenth of the

@@ -10,8 +10,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use pgsluice_core::bucket::TOGETHER;
-
 /// Payloads of each way before one is chosen.
 const TRIED: usize = 3;
 
@@ -75,17 +73,16 @@ impl LandingCosts {
         self.is_open = false;
     }
 
-    /// Returns how many leaves the next payload takes rows of.
-    pub(super) fn together(&self) -> usize {
+    /// Whether the next payload takes rows of several leaves.
+    pub(super) fn joins(&self) -> bool {
         if !self.is_open {
-            return 1;
+            return false;
         }
-        let joins = match self.favours_together() {
+        match self.favours_together() {
             Some(favours) => favours != (self.since >= self.pause),
             // Together first: that is cheaper where payloads are small, as the first ones are.
             None => self.together.0.len() <= self.alone.0.len(),
-        };
-        if joins { TOGETHER } else { 1 }
+        }
     }
 
     /// Records the time of a payload of so many nodes and bytes.
@@ -141,7 +138,7 @@ mod tests {
 
         /// Sends a payload, and returns whether its leaves went together.
         fn send(&mut self) -> bool {
-            let is_together = self.costs.together() > 1;
+            let is_together = self.costs.joins();
             let (usual, slow) = match is_together {
                 true => (self.together, &mut self.slow_together),
                 false => (self.alone, &mut self.slow_alone),

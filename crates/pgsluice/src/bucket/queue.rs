@@ -28,7 +28,7 @@ use super::landing::LandingCosts;
 use super::meeting::Meeting;
 use super::relied::Relied;
 use super::waiting::Waiting;
-use super::worth::{BYTES_A_MICROSECOND, WORTH_A_COPY, WORTH_WAITING_FOR, worth_sorting};
+use super::worth::{WORTH_A_COPY, WORTH_WAITING_FOR, together, worth_of_cost, worth_sorting};
 use crate::control::Control;
 use crate::job::Job;
 use crate::plan::Plan;
@@ -61,6 +61,8 @@ pub(crate) struct Queue<'c> {
     pub(super) starving: AtomicUsize,
     /// Measurements of what a COPY costs that are still to be made.
     probes: AtomicUsize,
+    /// The bytes that all rows may take.
+    memory: usize,
     /// The bytes that a leaf may wait with while all others do.
     share: usize,
     /// Whether nobody knows when more input comes.
@@ -161,6 +163,7 @@ impl<'c> Queue<'c> {
             work: Condvar::new(),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
+            memory,
             share,
             is_of_a_pipe: false,
             waits_for_first: job.safety.rejects.is_some(),
@@ -260,7 +263,9 @@ impl<'c> Queue<'c> {
             _ => worth.most,
         };
         // Through the root rows are neither sorted by key nor in one leaf when they meet others.
-        let together = if self.meeting.is_likely() { 1 } else { landing.together() };
+        let joins = !self.meeting.is_likely() && landing.joins();
+        let together =
+            if joins { together(worth.most).min(self.plan.catalogue.several.most) } else { 1 };
         let worth = Worth { least, most, together };
         if let Some(payload) = scheduler.take(worth, &mut shards) {
             return Next::Payload(payload);
@@ -345,8 +350,7 @@ impl<'c> Queue<'c> {
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
         state.scheduler.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
         if !self.plan.sorts() {
-            let least = micros.saturating_mul(BYTES_A_MICROSECOND);
-            state.worth.least = least.clamp(WORTH_A_COPY, self.share.min(state.worth.most));
+            state.worth = worth_of_cost(state.cost, self.memory, self.share);
         }
     }
 
