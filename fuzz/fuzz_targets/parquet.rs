@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
@@ -35,7 +35,7 @@ fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
     };
     for group in 0..metadata.metadata().num_row_groups().min(8) {
         let file = Arc::new(file.clone());
-        let Some(reader) = decoded(|| pages::read_group(file, &metadata, group, 64)) else {
+        let Some(reader) = decoded(|| pages::read_group(file, &metadata, ProjectionMask::all(), group, 64)) else {
             continue;
         };
         check_batches(bytes, reader);

@@ -98,9 +98,15 @@ fn nothing_ran(bench: &Bench) {
 fn all_refuse(bench: &Bench, said: &str) {
     let said =
         ["the ledger in schema pgsluice cannot be trusted: ", said, "(SQLSTATE 42501)", "--ledger"];
-    for file in ["few.csv", "many.csv"] {
-        bench.load([file, "-t", "t", "-j", "2"]).fails(1, &said);
+    // A small load uses the table `load` alone, and so looks at no other.
+    let is_of_others = ["receipt", "tree", "witness"].iter().any(|name| said[1].contains(name));
+    if is_of_others {
+        assert_eq!(bench.load(["few.csv", "-t", "t"]).status.code(), Some(0));
+        bench.session.run("TRUNCATE t");
+    } else {
+        bench.load(["few.csv", "-t", "t"]).fails(1, &said);
     }
+    bench.load(["many.csv", "-t", "t", "-j", "2"]).fails(1, &said);
     for command in [&["list"][..], &["show", "l"], &["forget", "l"], &["forget", "--all"]] {
         ledger(&bench.url, command).fails(1, &said);
     }

@@ -1,6 +1,7 @@
 //! Mapping: which field goes into which column, and what writes it. What cannot go is refused here, before
 //! the first row.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -98,6 +99,22 @@ impl Mapping {
         // A table has at most 1,600 columns.
         let count = columns.len() as u16;
         Ok(Self { columns, count })
+    }
+
+    /// Returns the places of the fields that are written, in ascending order.
+    #[must_use]
+    pub fn places(&self) -> Vec<usize> {
+        let places: BTreeSet<usize> = self.columns.iter().filter_map(|it| it.place).collect();
+        places.into_iter().collect()
+    }
+
+    /// Returns the mapping for batches that have no fields but the ones at these [`Self::places`], in their order.
+    #[must_use]
+    pub fn narrowed(mut self, places: &[usize]) -> Self {
+        for column in &mut self.columns {
+            column.place = column.place.and_then(|place| places.binary_search(&place).ok());
+        }
+        self
     }
 
     /// Whether rows can be written in COPY BINARY; if not, which column is why.

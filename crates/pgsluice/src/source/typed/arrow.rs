@@ -31,9 +31,9 @@ pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
 /// Begins to read an input.
 pub(super) fn open(
     input: &Input,
-    mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+    mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
 ) -> Result<Lanes<Batch>> {
-    let mapping = mapping(&schema(input)?)?;
+    let mapping = Arc::new(mapping(&schema(input)?)?);
     Ok(batches::begin(vec![Whole(input.clone())], &mapping, lost(input)))
 }
 

@@ -126,9 +126,9 @@ impl Handed {
     pub(super) fn open(
         &self,
         input: &Input,
-        mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+        mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
     ) -> Result<Lanes<Batch>> {
-        let mapping = mapping(&self.schema(input)?)?;
+        let mapping = Arc::new(mapping(&self.schema(input)?)?);
         if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
             let mut ready = VecDeque::new();
             self.read(input, &mut |batch| {
@@ -381,7 +381,7 @@ mod tests {
         let mut read = super::super::arrow::open(&one[0], |schema| {
             assert_eq!(schema.field(0).name(), "a");
             let mapping = Mapping::new(schema, &[] as &[(usize, Column)]);
-            mapping.map(Arc::new).map_err(|misfit| Error::new(Kind::Data, misfit.to_string()))
+            mapping.map_err(|misfit| Error::new(Kind::Data, misfit.to_string()))
         })
         .expect("a file");
         let mut rows = 0;

@@ -174,7 +174,7 @@ impl Typed {
     }
 
     /// How the columns of an input are written.
-    fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Arc<Mapping>> {
+    fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Mapping> {
         let names = names_of(schema);
         let led = self.by_name.lead_fields(&names, &self.leads, &input.name)?;
         let kept = led.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(place, _)| place);
@@ -197,7 +197,7 @@ impl Typed {
             parquet::check(input, led.names.iter())?;
         }
         let mapping = Mapping::of(schema, &fields, self.inexact);
-        mapping.map(Arc::new).map_err(|misfit| {
+        mapping.map_err(|misfit| {
             let error = misfitting(&misfit, input);
             match Mapping::of(schema, &fields, Inexact::Round) {
                 Ok(_) => error.with_remedy(Remedy::round()),

@@ -22,17 +22,17 @@ use super::footer::varint;
 /// some bytes: none comes near.
 const NUMBERS_A_BYTE: usize = 1024;
 
-/// Reads a row group of a file in batches of `most` rows.
+/// Reads the fields of `mask` from a row group of a file, in batches of `most` rows.
 pub(crate) fn read_group<R: ChunkReader + 'static>(
     file: Arc<R>,
     metadata: &ArrowReaderMetadata,
+    mask: ProjectionMask,
     group: usize,
     most: usize,
 ) -> Result<ParquetRecordBatchReader> {
     // Of a string that a page names many times, a view has no copies.
     let hint: Fields = metadata.schema().fields().iter().map(viewed).collect();
-    let (schema, mask) = (metadata.parquet_schema(), ProjectionMask::all());
-    let levels = parquet_to_arrow_field_levels(schema, mask, Some(&hint))?;
+    let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(&hint))?;
     let file = Arc::new(Whole(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
     let most = most.min(group.num_rows());

@@ -6,8 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::ConvertedType;
 use parquet::file::metadata::RowGroupMetaData;
 use pgsluice_arrow::Mapping;
@@ -59,28 +59,37 @@ pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n Strin
 /// Begins to read a file.
 pub(super) fn open(
     input: &Input,
-    mapping: impl FnOnce(&SchemaRef) -> Result<Arc<Mapping>>,
+    mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
 ) -> Result<Lanes<Batch>> {
     let metadata = metadata(input)?;
     let mapping = mapping(metadata.schema())?;
+    // Fields that no column takes are not decoded.
+    let places = mapping.places();
+    let mapping = Arc::new(mapping.narrowed(&places));
+    let mask = ProjectionMask::roots(metadata.parquet_schema(), places);
     let groups = metadata.metadata().row_groups();
     let parts = groups.iter().enumerate().map(|(group, of_group)| {
         let bytes = of_group.compressed_size().unsigned_abs();
         let rows = of_group.num_rows().unsigned_abs();
-        let most = rows_of(decoded_bytes(of_group), rows);
-        let (input, metadata) = (input.clone(), metadata.clone());
-        RowGroup { input, metadata, group, most, bytes_a_row: bytes as f64 / rows.max(1) as f64 }
+        let most = rows_of(decoded_bytes(of_group, &mask), rows);
+        let (input, metadata, mask) = (input.clone(), metadata.clone(), mask.clone());
+        let bytes_a_row = bytes as f64 / rows.max(1) as f64;
+        RowGroup { input, metadata, mask, group, most, bytes_a_row }
     });
     Ok(batches::begin(parts.collect(), &mapping, lost(input)))
 }
 
-/// About the bytes of a row group in memory. Values that come again take few bytes in a file.
-fn decoded_bytes(group: &RowGroupMetaData) -> u64 {
-    let columns = group.columns().iter().map(|column| {
+/// Returns about the bytes in memory of the columns of a row group that are decoded. Values that come again take few
+/// bytes in a file.
+fn decoded_bytes(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
+    let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+    let (values, packed) = columns.fold((0_u64, 0_u64), |(values, packed), (_, column)| {
         let width = u64::try_from(column.column_descr().type_length()).unwrap_or(0);
-        column.num_values().unsigned_abs().saturating_mul(width.max(VALUE))
+        let of_column = column.num_values().unsigned_abs().saturating_mul(width.max(VALUE));
+        let bytes = column.uncompressed_size().unsigned_abs();
+        (values.saturating_add(of_column), packed.saturating_add(bytes))
     });
-    columns.fold(0, u64::saturating_add).max(group.total_byte_size().unsigned_abs())
+    values.max(packed)
 }
 
 /// Of each row group of a file its rows.
@@ -133,6 +142,8 @@ fn only_files(input: &Input) -> Error {
 struct RowGroup {
     input: Input,
     metadata: ArrowReaderMetadata,
+    /// The fields that are decoded.
+    mask: ProjectionMask,
     group: usize,
     /// Rows of a batch.
     most: usize,
@@ -141,12 +152,12 @@ struct RowGroup {
 
 impl TypedPart for RowGroup {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
-        let Self { input, metadata, group, most, bytes_a_row } = self;
+        let Self { input, metadata, mask, group, most, bytes_a_row } = self;
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
         let file = Arc::new(file(input)?);
-        let batches = read_group(file, metadata, *group, *most);
+        let batches = read_group(file, metadata, mask.clone(), *group, *most);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
             let taken = (batch.num_rows() as f64 * bytes_a_row) as u64;

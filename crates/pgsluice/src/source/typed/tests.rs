@@ -18,8 +18,17 @@ fn batch() -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("a batch")
 }
 
-/// How many rows are in a file, or why it is refused.
+/// Returns the number of rows in a file, or why it is refused.
 fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> {
+    rows_without(&[], bytes, format)
+}
+
+/// Does the same for a table without some of the columns.
+fn rows_without(
+    left_out: &[&str],
+    bytes: &[u8],
+    format: FileFormat,
+) -> std::result::Result<usize, String> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("rows");
     std::fs::write(&path, bytes).expect("a file");
@@ -37,8 +46,12 @@ fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> 
         column: Column { name: name.to_owned(), ty },
         missing: MissingKey::Null,
     };
-    let leads = Arc::new(Leads::new(&["a", "b", "c"].map(str::to_owned), HashMap::new()));
-    let typed = Typed::new(format, types.map(target).into(), ByName::default(), leads);
+    let columns = types.into_iter().filter(|(name, _)| !left_out.contains(name)).map(target);
+    let columns: Vec<KeyTarget> = columns.collect();
+    let names: Vec<String> = columns.iter().map(|target| target.key.clone()).collect();
+    let leads = Arc::new(Leads::new(&names, HashMap::new()));
+    let by_name = ByName { ignore_extra: !left_out.is_empty(), ..ByName::default() };
+    let typed = Typed::new(format, columns, by_name, leads);
     let read = || {
         let (mut batches, mut rows) = (typed.open(input)?, 0);
         while let Some((batch, _)) = batches.next()? {
@@ -96,6 +109,23 @@ fn parquet(encoding: Option<::parquet::basic::Encoding>) -> Vec<u8> {
 #[test]
 fn a_damaged_parquet_file_is_an_error() {
     damage(&parquet(None), FileFormat::Parquet);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_column_that_is_left_out_is_not_decoded() {
+    use ::parquet::file::metadata::ParquetMetaDataReader;
+    let mut file = parquet(None);
+    let read = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(file.clone()));
+    let metadata = read.expect("a footer");
+    for (place, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let (start, length) = metadata.row_group(0).column(place).byte_range();
+        let whole = file.clone();
+        file[start as usize..(start + length) as usize].fill(0xFF);
+        assert!(rows(&file, FileFormat::Parquet).is_err());
+        assert_eq!(rows_without(&[name], &file, FileFormat::Parquet), Ok(3));
+        file = whole;
+    }
 }
 
 /// Of strings a page says how many lengths it has: memory for billions of them ended the program.
