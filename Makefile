@@ -19,7 +19,7 @@ FUZZ_SECONDS ?= 60
 # `make check` reports the prose that was added since then.
 PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
-CASE ?= hash800 lineitem files python relation move spark kafka uuids there leaves few grid network lanes rejects null writing stages
+CASE ?= correctness hash800 lineitem files python relation move spark kafka uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18

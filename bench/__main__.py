@@ -21,6 +21,7 @@ from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
 from bench import goals, inputs, kafka, network, source, spark, stages, writing
+from bench.correctness import command as correctness
 from bench.move import command
 from bench.place import ROOT
 from bench.record import PARTS, RECORDS, Record, commit, name_of
@@ -34,6 +35,7 @@ OTHERS = {
     "move": command.main,
     "kafka": kafka.main,
     "spark": spark.main,
+    "correctness": correctness.main,
 }
 HELP = {
     "ids": "uuids of a load",
