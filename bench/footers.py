@@ -1,5 +1,6 @@
 """What stands under each table of figures: when it was measured, how often, and on what."""
 
+from bench.correctness.record import Correctness
 from bench.move.record import Move
 from bench.record import Record
 from bench.rounds import Rounds
@@ -9,8 +10,10 @@ from bench.writing import ROUNDS, Writing
 SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
 
 
-def date(record: Record | Stages | Writing | Move | Rounds) -> str:
+def date(record: Record | Stages | Writing | Move | Rounds | Correctness) -> str:
     """Return when it was measured, and how often."""
+    if isinstance(record, Correctness):
+        return f"One run of each, {record.date[:10]}, PostgreSQL {record.postgresql.version}."
     if isinstance(record, Move | Rounds):
         return f"Medians of {record.parameters['rounds']} interleaved rounds, {record.date[:10]}."
     if isinstance(record, Writing):

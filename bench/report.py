@@ -9,6 +9,9 @@ from pathlib import Path
 
 from bench import footers, kafka, rounds, spark, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
+from bench.correctness import markdown
+from bench.correctness import record as correctness
+from bench.correctness.record import Correctness
 from bench.move import record as move
 from bench.move.record import Move
 from bench.place import ROOT
@@ -24,6 +27,7 @@ CHART = ROOT / "docs" / "figures.svg"
 WRITING_CHART = ROOT / "docs" / "writing.svg"
 MOVE_CHART = ROOT / "docs" / "move.svg"
 TABLES = {
+    "correctness": markdown.tables,
     "hash800": tables.hash800,
     "hash800-pg15": tables.hash800,
     "lineitem": tables.lineitem,
@@ -63,6 +67,7 @@ def main() -> int:
     written, moved = writing.newest(), move.newest()
     others = {case: rounds.newest(case) for case in rounds.CASES}
     shown = {**records, "stages": stages.newest(), "writing": written, "move": moved, **others}
+    shown |= {"correctness": correctness.newest()}
     rewrite(BENCHMARKS, {bench: section(bench, shown.get(bench)) for bench in TABLES})
     rewrite(GOALS, {"goals": tables.goals({**records, "move": moved, **others})})
     if panels := [(title, records[bench]) for bench, title in TITLES.items() if bench in records]:
@@ -74,7 +79,9 @@ def main() -> int:
     return 0
 
 
-def section(bench: str, record: Record | Stages | Writing | Move | Rounds | None) -> str:
+def section(
+    bench: str, record: Record | Stages | Writing | Move | Rounds | Correctness | None
+) -> str:
     """Return a benchmark's table, and when and on what it was measured, if it was."""
     if record is None:
         return "Not measured yet."

@@ -12,6 +12,7 @@ from pgsluice_lab.record import Run
 
 from bench import rounds, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
+from bench.correctness import record as correctness
 from bench.move import record as move
 from bench.record import PARTS, RECORDS, Record, newest
 from bench.report import (
@@ -92,7 +93,7 @@ class Committed(unittest.TestCase):
         if moved:
             self.assertEqual(move_chart(moved), MOVE_CHART.read_text())
         shown = {**records, "stages": stages.newest(), "writing": written, "move": moved}
-        shown |= others
+        shown |= {**others, "correctness": correctness.newest()}
         for bench in TABLES:
             with self.subTest(bench=bench):
                 page = BENCHMARKS.read_text()
