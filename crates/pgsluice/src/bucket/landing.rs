@@ -1,7 +1,7 @@
 //! Landing: whether the rows of a leaf go there alone, or through the root with those of others, in turns.
 //!
 //! What is cheaper depends on how many rows a payload has of a leaf, how wide they are, its indexes, the
-//! levels of the tree and the server. So both ways are tried in turn, and the cheaper one goes on. The other
+//! levels of the tree and the server. So both ways are tried, and the cheaper one goes on. The other
 //! is tried again, soon after a choice and then ever more rarely.
 //!
 //! Times on a busy server have outliers: a checkpoint, or the first touch of leaves. So the medians of the
@@ -81,7 +81,7 @@ impl LandingCosts {
         match self.favours_together() {
             Some(favours) => favours != (self.since >= self.pause),
             // Together first: that is cheaper where payloads are small, as the first ones are.
-            None => self.together.0.len() <= self.alone.0.len(),
+            None => !self.together.is_known(),
         }
     }
 
