@@ -7,6 +7,8 @@ from statistics import geometric_mean
 from bench.record import Record
 
 ENGINES = ("pgsluice-one", "pgsluice")
+# Loads of fewer rows take milliseconds, most of them to start and to connect.
+FEW = 10_000
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Cell:
     key: int
     engine: str
     ratio: float
+    longer: float
+    """The seconds that it takes longer."""
 
 
 def cells(record: Record) -> Iterator[Cell]:
@@ -27,21 +31,32 @@ def cells(record: Record) -> Iterator[Cell]:
         psql = record.median("seconds", "psql", point)
         for engine in ENGINES:
             if ours := record.median("seconds", engine, point):
-                yield Cell(**point, engine=engine, ratio=ours / psql)
+                yield Cell(**point, engine=engine, ratio=ours / psql, longer=ours - psql)
+
+
+def larger(record: Record) -> list[Cell]:
+    """Return the cells of loads that take long enough for a ratio."""
+    return [cell for cell in cells(record) if cell.rows >= FEW]
 
 
 def mean(record: Record) -> float | None:
-    """Return the geometric mean of all cells."""
-    ratios = [cell.ratio for cell in cells(record)]
+    """Return the geometric mean of the larger loads."""
+    ratios = [cell.ratio for cell in larger(record)]
     return round(geometric_mean(ratios), 2) if ratios else None
 
 
 def worst(record: Record) -> Cell | None:
-    """Return the cell in which we are slowest."""
-    return max(cells(record), key=lambda cell: cell.ratio, default=None)
+    """Return the cell of the larger loads in which we are slowest."""
+    return max(larger(record), key=lambda cell: cell.ratio, default=None)
 
 
 def most(record: Record) -> float | None:
     """Return the ratio of the worst cell."""
     cell = worst(record)
     return round(cell.ratio, 2) if cell else None
+
+
+def later(record: Record) -> float | None:
+    """Return the most milliseconds that a load of fewer rows takes longer than psql."""
+    times = [1000 * cell.longer for cell in cells(record) if cell.rows < FEW]
+    return round(max(times), 1) if times else None

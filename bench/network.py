@@ -1,11 +1,13 @@
-"""The server as programs reach it over a network with delay: by our proxy, one port a delay."""
+"""The server as programs reach it: by its socket, or with delay by our proxy, one port a delay."""
 
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from pgsluice_lab.experiment import Scale
+from pgsluice_lab.failure import LabError
 from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Reach
 from psycopg import conninfo
@@ -13,12 +15,32 @@ from psycopg import conninfo
 from bench.place import ROOT
 
 DELAY = "milliseconds"  # the parameter: of the round trip
+SOCKET = (
+    "socket"  # the parameter: 1 if programs connect by a Unix-domain socket, without a password
+)
 DIRECT = "none"
+
+
+def by_socket(site: Site) -> str:
+    """Let everybody in by the socket of this private server, and return its address."""
+    if not site.embedded:
+        raise LabError("only a server that the benchmark has started lets everybody in")
+    [[hba]], [[folder]] = (
+        site.query(f"SHOW {name}") for name in ("hba_file", "unix_socket_directories")
+    )
+    file = Path(hba)
+    file.write_text(f"local all all trust\n{file.read_text()}")
+    site.query("SELECT pg_reload_conf()")
+    return conninfo.make_conninfo(site.url, host=folder)
 
 
 @contextmanager
 def reached(site: Site, scale: Scale) -> Iterator[Reach]:
     """Give what returns the address for a point; the proxy runs as long as it is needed."""
+    if scale.parameters.get(SOCKET):
+        local = by_socket(site)
+        yield lambda _site, _parameters: local
+        return
     given = scale.values(DELAY) if DELAY in scale.parameters else []
     delays = [each for each in given if each != DIRECT]
     ports: dict[str, str] = {}

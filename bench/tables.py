@@ -6,7 +6,7 @@ from pgsluice_lab.timing import MIB
 
 from bench import delays
 from bench.goals import GOALS, judge
-from bench.grid import ENGINES, cells, mean, worst
+from bench.grid import ENGINES, FEW, cells, larger, later, mean, worst
 from bench.move import markdown
 from bench.move.record import Move
 from bench.record import Record
@@ -195,16 +195,19 @@ def grid(record: Record) -> str:
         lines.append(row(f"{number:,}", *(" / ".join(pair) for pair in pairs)))
     slow = worst(record)
     connections = record.title(slow.engine).split()[-2:]
+    by_socket = record.head.parameters.get("socket")
+    way = "a Unix-domain socket without a password" if by_socket else "TCP with a password"
     return paragraphs(
         "The time of `pgsluice load` by that of psql's `\\copy` of the same rows of"
         " `pgbench_accounts`, with `-j 1` / `-j 2`, the start of the process included; below 1.00"
         " pgsluice is faster. Plain is a table without partitions, the others have so many hash"
-        " leaves, and all are empty before:",
+        f" leaves, and all are empty before. Both connect by {way}:",
         "\n".join(lines),
-        f"The geometric mean of the {len(ratios)} cells is **{mean(record):.2f}**; the worst is"
-        f" **{slow.ratio:.2f}**, {slow.rows:,} rows, {tree(slow.leaves, slow.key)},"
-        f" `{' '.join(connections)}`. The other program is `{record.head.engines['psql'].version}`."
-        f" Each was run {repeated(record)}.",
+        f"The geometric mean of the {len(larger(record))} cells from {FEW:,} rows on is"
+        f" **{mean(record):.2f}**; the worst is **{slow.ratio:.2f}**, {slow.rows:,} rows,"
+        f" {tree(slow.leaves, slow.key)}, `{' '.join(connections)}`. Loads of fewer rows take at"
+        f" most **{later(record):.1f} ms** longer. The other program is"
+        f" `{record.head.engines['psql'].version}`. Each was run {repeated(record)}.",
     )
 
 

@@ -75,10 +75,15 @@ class Parts(unittest.TestCase):
 class Grid(unittest.TestCase):
     def test_mean_is_geometric_and_the_worst_is_named(self):
         whole = joined("grid", 18, GRID)
-        # Six halves, twice and an eighth: the eighth root of 1/256.
+        # Of 10,000 rows on two halves, twice and an eighth: the fourth root of 1/16.
         self.assertEqual((grid.mean(whole), grid.most(whole)), (0.5, 2.0))
         worst = grid.worst(whole)
         self.assertEqual((worst.rows, worst.engine), (1_000_000, "pgsluice-one"))
+
+    def test_smaller_loads_are_compared_by_time(self):
+        slow = grid_of("grid-small", [1, 9_999], 0.01, 0.013, 0.0141)
+        self.assertEqual(grid.later(joined("grid", 18, {**GRID, "grid-small": slow})), 4.1)
+        self.assertIsNone(grid.later(GRID["grid-large"]))
 
     def test_the_table_has_a_line_for_each_size(self):
         text = tables.grid(joined("grid", 18, GRID))
@@ -88,6 +93,7 @@ class Grid(unittest.TestCase):
         self.assertIn("the worst is **2.00**, 1,000,000 rows, plain, `-j 1`.", text)
         rounds = "21 times up to 100 rows, 5 times up to 100,000 rows, 3 times up to 1,000,000 rows"
         self.assertIn(rounds, text)
+        self.assertIn("Loads of fewer rows take at most **-500.0 ms** longer", text)
 
 
 class Network(unittest.TestCase):
