@@ -50,6 +50,7 @@ HELP = {
     "native": "a key that is found natively",
     "served": "a key that the server evaluates",
     "key": "1 with a primary key, 0 without",
+    "socket": "1 to connect by a Unix-domain socket without a password, 0 by TCP",
     "milliseconds": "round trips of the network; none is without the proxy",
 }
 
