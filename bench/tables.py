@@ -200,8 +200,8 @@ def grid(record: Record) -> str:
     return paragraphs(
         "The time of `pgsluice load` by that of psql's `\\copy` of the same rows of"
         " `pgbench_accounts`, with `-j 1` / `-j 2`, the start of the process included; below 1.00"
-        " pgsluice is faster. Plain is a table without partitions, the others have so many hash"
-        f" leaves, and all are empty before. Both connect by {way}:",
+        " pgsluice is faster. Plain is a table without partitions; the heading says how many hash"
+        f" leaves the others have. All tables are empty before. Both connect by {way}:",
         "\n".join(lines),
         f"The geometric mean of the {len(larger(record))} cells from {FEW:,} rows on is"
         f" **{mean(record):.2f}**; the worst is **{slow.ratio:.2f}**, {slow.rows:,} rows,"
