@@ -31,7 +31,8 @@ def by_socket(site: Site) -> str:
     file = Path(hba)
     file.write_text(f"local all all trust\n{file.read_text()}")
     site.query("SELECT pg_reload_conf()")
-    return conninfo.make_conninfo(site.url, host=folder)
+    # The server quotes a name in a list that has more than letters, digits and underscores.
+    return conninfo.make_conninfo(site.url, host=folder.strip('"'))
 
 
 @contextmanager
