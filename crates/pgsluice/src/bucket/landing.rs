@@ -29,7 +29,7 @@ pub(super) struct LandingCosts {
     is_open: bool,
     alone: LandingWay,
     together: LandingWay,
-    /// Payloads since the other way was tried, and how many there are to be.
+    /// Payloads that were taken since the other way was tried, and how many there are to be.
     since: u32,
     pause: u32,
 }
@@ -85,19 +85,22 @@ impl LandingCosts {
         }
     }
 
-    /// Records the time of a payload of so many nodes and bytes.
+    /// Counts a payload that was taken as [`Self::joins`] said. Of several connections only one tries the other way.
+    pub(super) fn take(&mut self, joins: bool) {
+        match self.favours_together() {
+            Some(favours) if favours == joins => self.since = self.since.saturating_add(1),
+            Some(_) => (self.since, self.pause) = (0, (self.pause * 2).min(LONGEST_PAUSE)),
+            None => {}
+        }
+    }
+
+    /// Records the time of a payload with this number of nodes and bytes.
     pub(super) fn record(&mut self, nodes: usize, bytes: usize, time: Duration) {
-        let is_together = nodes > 1;
         let before = self.favours_together();
-        let way = if is_together { &mut self.together } else { &mut self.alone };
+        let way = if nodes > 1 { &mut self.together } else { &mut self.alone };
         way.record(time.as_nanos() as f64 / bytes.max(1) as f64);
-        let after = self.favours_together();
-        if before != after {
+        if before != self.favours_together() {
             (self.since, self.pause) = (0, FIRST_PAUSE);
-        } else if after == Some(is_together) {
-            self.since = self.since.saturating_add(1);
-        } else if self.since >= self.pause {
-            (self.since, self.pause) = (0, (self.pause * 2).min(LONGEST_PAUSE));
         }
     }
 
@@ -139,6 +142,7 @@ mod tests {
         /// Sends a payload, and returns whether its leaves went together.
         fn send(&mut self) -> bool {
             let is_together = self.costs.joins();
+            self.costs.take(is_together);
             let (usual, slow) = match is_together {
                 true => (self.together, &mut self.slow_together),
                 false => (self.alone, &mut self.slow_alone),
@@ -195,6 +199,19 @@ mod tests {
             let together = changing.send_all(500);
             assert!(together < 100, "seed {seed}: {together} of 500 together");
         }
+    }
+
+    #[test]
+    fn only_one_of_several_connections_tries_the_other_way() {
+        let mut busy = Simulation::new(1500, 1000, 1);
+        busy.send_all(200);
+        let mut take = || {
+            let joins = busy.costs.joins();
+            busy.costs.take(joins);
+            joins
+        };
+        let alone = (0..2 * LONGEST_PAUSE).filter(|_| !take()).count();
+        assert!((1..=2).contains(&alone), "{alone} alone");
     }
 
     #[test]

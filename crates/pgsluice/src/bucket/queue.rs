@@ -268,6 +268,7 @@ impl<'c> Queue<'c> {
             if joins { together(worth.most).min(self.plan.catalogue.several.most) } else { 1 };
         let worth = Worth { least, most, together };
         if let Some(payload) = scheduler.take(worth, &mut shards) {
+            landing.take(joins);
             return Next::Payload(payload);
         }
         // In input order some rows are left until the rows before them are in.
