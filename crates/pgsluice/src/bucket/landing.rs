@@ -85,7 +85,7 @@ impl LandingCosts {
         }
     }
 
-    /// Counts a payload that was taken as [`Self::joins`] said. Of several connections only one tries the other way.
+    /// Counts a payload that was taken as [`Self::joins`] said. Only one of several connections tries the other way.
     pub(super) fn take(&mut self, joins: bool) {
         match self.favours_together() {
             Some(favours) if favours == joins => self.since = self.since.saturating_add(1),
