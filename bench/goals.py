@@ -13,6 +13,7 @@ from bench import delays, grid, place, rounds
 from bench.move import record as moves
 from bench.move.record import Move
 from bench.move.ways import OURS
+from bench.network import SOCKET
 from bench.record import PARTS, Record, newest
 from bench.rounds import Rounds
 
@@ -51,6 +52,11 @@ def unasked(record: Record) -> float | None:
 def far(engine: str) -> Figure:
     """Return what says how many times as long a load takes over a network, at most."""
     return lambda record: delays.slowest(record, engine)
+
+
+def by_socket(figure: Figure) -> Figure:
+    """Return the figure for a record of programs that connect by a socket, and None for others."""
+    return lambda record: figure(record) if record.head.parameters.get(SOCKET) else None
 
 
 def in_memory(engine: str, than: str, case: str) -> Figure:
@@ -256,12 +262,36 @@ GOALS = [
     Goal("kafka", faster("pgsluice", "psycopg"), EVENTS, CONSUMER, "at least", 3.0),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
-    Goal("grid", grid.mean, f"{LARGER}: geometric mean", PSQL, "at most", 0.85, TIME),
-    Goal("grid", grid.most, f"{LARGER}: the worst", PSQL, "at most", 1.15, TIME),
-    Goal("grid", grid.later, f"{SMALLER}: the worst", PSQL, "at most", 4, LONGER),
-    Goal("grid-pg15", grid.mean, f"{LARGER}{OLDER}: geometric mean", PSQL, "at most", 0.85, TIME),
-    Goal("grid-pg15", grid.most, f"{LARGER}{OLDER}: the worst", PSQL, "at most", 1.15, TIME),
-    Goal("grid-pg15", grid.later, f"{SMALLER}{OLDER}: the worst", PSQL, "at most", 4, LONGER),
+    Goal("grid", by_socket(grid.mean), f"{LARGER}: geometric mean", PSQL, "at most", 0.85, TIME),
+    Goal("grid", by_socket(grid.most), f"{LARGER}: the worst", PSQL, "at most", 1.15, TIME),
+    Goal("grid", by_socket(grid.later), f"{SMALLER}: the worst", PSQL, "at most", 4, LONGER),
+    Goal(
+        "grid-pg15",
+        by_socket(grid.mean),
+        f"{LARGER}{OLDER}: geometric mean",
+        PSQL,
+        "at most",
+        0.85,
+        TIME,
+    ),
+    Goal(
+        "grid-pg15",
+        by_socket(grid.most),
+        f"{LARGER}{OLDER}: the worst",
+        PSQL,
+        "at most",
+        1.15,
+        TIME,
+    ),
+    Goal(
+        "grid-pg15",
+        by_socket(grid.later),
+        f"{SMALLER}{OLDER}: the worst",
+        PSQL,
+        "at most",
+        4,
+        LONGER,
+    ),
     Goal("network", far("pgsluice"), FAR.format(2), "loopback", "at most", 1.5, TIME),
     Goal("network", far("pgsluice-eight"), FAR.format(8), "loopback", "at most", 1.2, TIME),
     Goal("network", delays.more_round_trips, SMALL, PSQL, "at most", 2, "round trips more"),

@@ -3,7 +3,7 @@
 import unittest
 from dataclasses import replace
 
-from bench.goals import GOALS, Judged, judge
+from bench.goals import GOALS, Judged, by_socket, judge
 from bench.record import PARTS
 from bench.report import TABLES
 
@@ -77,6 +77,13 @@ class Goals(unittest.TestCase):
         judged = judge("relation", record)
         self.assertEqual([each.measured for each in judged], [2.5, 5, 3, 6])
         self.assertEqual({each.verdict for each in judged}, {"holds"})
+
+    def test_the_grid_is_judged_where_programs_connect_by_a_socket(self):
+        record = a_record("grid", {"psql": [1]})
+        figure = by_socket(lambda record: record.median("seconds", "psql"))
+        self.assertIsNone(figure(record))
+        head = replace(record.head, parameters={**record.head.parameters, "socket": 1})
+        self.assertEqual(figure(replace(record, head=head)), 1)
 
     def test_nothing_is_measured_where_all_was_left_out(self):
         for case in TABLES:
