@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pgsluice
 from pgsluice.errors import usage_error
 from pgsluice.loading import load_for
-from pgsluice.options import LedgerOptions, SparkOptions, spec
+from pgsluice.options import LedgerOptions, PlanOptions, SparkOptions, TreeOptions, spec
 from pgsluice.spark.spool import DEFAULT_MEMORY, bytes_of
 
 # The variables that name a server. Without any of them a load would start a server of its own,
@@ -22,8 +22,6 @@ _NAMING = ("DATABASE_URL", "PGDATABASE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSE
 _ALONE = "each task of Spark commits by itself"
 _FRAME = "rows come from the frame: change it there, as with select() or withColumnRenamed()"
 _ONE = "a task has one connection: Spark runs as many tasks at once as the executors have cores"
-# Options of a load that the ledger knows.
-_OF_LEDGER = {"load_id", "participants", "end_other", "ledger"}
 # Spark hands over its own options of a stream as well.
 _OF_STREAMS = {"checkpointlocation", "queryname"}
 # Options of `load`, of Spark and of its JDBC writer that cannot be had, and why.
@@ -67,10 +65,14 @@ class Target:
         """Bytes of rows that a task keeps in memory."""
         return bytes_of(self.options.get("memory", DEFAULT_MEMORY))
 
+    def chosen(self, known: Any) -> dict[str, Any]:
+        """Return the options that another function has as well."""
+        names = known.__annotations__
+        return {name: value for name, value in self.options.items() if name in names}
+
     def ledger(self) -> dict[str, Any]:
         """Return the options that say where the ledger is."""
-        names = LedgerOptions.__annotations__
-        return {name: value for name, value in self.options.items() if name in names}
+        return self.chosen(LedgerOptions)
 
     def check_server(self) -> None:
         """Refuse a load that names no server, on this machine.
@@ -84,12 +86,14 @@ class Target:
             )
 
     def check_columns(self, schema: Any) -> None:
-        """Load no rows, so that what no task could load is refused on the driver.
+        """Refuse a table, columns or changes with which no task could load a row.
 
         `schema` is the Arrow schema of the rows. Raises `Error`, by its kinds.
         """
-        checked = {k: v for k, v in self.options.items() if k not in _OF_LEDGER}
-        self.load(schema.empty_table(), checked | {"no_ledger": True})
+        # A load, even of no rows, would run statement triggers and wait for max_lag.
+        if (rejects := self.options.get("reject_table")) is not None:
+            pgsluice.tree(rejects, self.conninfo, **self.chosen(TreeOptions))
+        pgsluice.plan(schema.empty_table(), self.table, self.conninfo, **self.chosen(PlanOptions))
 
     def load(self, rows: Any, options: Mapping[str, Any]) -> pgsluice.LoadResult:
         """Load rows, with errors whose hints name options of Spark only.

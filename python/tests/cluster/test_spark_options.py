@@ -46,17 +46,6 @@ class Refused(OnCluster):
         self.assertIn("column v is of type integer but", self.refuse(wrong))
         self.assertIn("on_conflict", self.refuse(on_conflict="ignore"))
 
-    def test_values_that_only_a_load_reads(self):
-        rejects = {"reject_table": "bad_rows", "max_rejects": 5}
-        for options, message in (
-            ({"lock_timeout": "soon"}, "invalid value 'soon' for 'lock_timeout'"),
-            ({"max_lag": "some"}, "invalid value 'some' for 'max_lag'"),
-            (rejects | {"max_rejects": "few"}, "invalid value 'few' for 'max_rejects'"),
-            (rejects, "CREATE TABLE bad_rows ("),
-        ):
-            with self.subTest(options):
-                self.assertIn(message, self.refuse(**options))
-
     def test_hints_name_no_option_that_spark_lacks(self):
         self.connection.execute("""
             DROP TABLE events;
