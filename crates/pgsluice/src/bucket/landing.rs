@@ -8,6 +8,7 @@
 //! newest payloads are compared, which a few outliers do not move.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Duration;
 
 /// Payloads of each way before one is chosen.
@@ -29,6 +30,8 @@ pub(super) struct LandingCosts {
     is_open: bool,
     alone: LandingWay,
     together: LandingWay,
+    /// Whether together is cheaper; None while one of the ways is not known.
+    favours_together: Option<bool>,
     /// Payloads that were taken since the other way was tried, and how many there are to be.
     since: u32,
     pause: u32,
@@ -60,7 +63,8 @@ impl LandingWay {
 impl LandingCosts {
     pub(super) fn new(is_open: bool) -> Self {
         let (alone, together) = Default::default();
-        Self { is_open, alone, together, since: 0, pause: FIRST_PAUSE }
+        let favours_together = None;
+        Self { is_open, alone, together, favours_together, since: 0, pause: FIRST_PAUSE }
     }
 
     /// Whether rows of several leaves may travel together.
@@ -78,7 +82,7 @@ impl LandingCosts {
         if !self.is_open {
             return false;
         }
-        match self.favours_together() {
+        match self.favours_together {
             Some(favours) => favours != (self.since >= self.pause),
             // Together first: that is cheaper where payloads are small, as the first ones are.
             None => !self.together.is_known(),
@@ -87,7 +91,7 @@ impl LandingCosts {
 
     /// Counts a payload that was taken as [`Self::joins`] said. Only one of several connections tries the other way.
     pub(super) fn take(&mut self, joins: bool) {
-        match self.favours_together() {
+        match self.favours_together {
             Some(favours) if favours == joins => self.since = self.since.saturating_add(1),
             Some(_) => (self.since, self.pause) = (0, (self.pause * 2).min(LONGEST_PAUSE)),
             None => {}
@@ -96,18 +100,14 @@ impl LandingCosts {
 
     /// Records the time of a payload with this number of nodes and bytes.
     pub(super) fn record(&mut self, nodes: usize, bytes: usize, time: Duration) {
-        let before = self.favours_together();
         let way = if nodes > 1 { &mut self.together } else { &mut self.alone };
         way.record(time.as_nanos() as f64 / bytes.max(1) as f64);
-        if before != self.favours_together() {
+        let Self { alone, together, .. } = self;
+        let is_known = alone.is_known() && together.is_known();
+        let favours = is_known.then(|| together.median() <= alone.median());
+        if favours != mem::replace(&mut self.favours_together, favours) {
             (self.since, self.pause) = (0, FIRST_PAUSE);
         }
-    }
-
-    /// Returns whether together is cheaper; None while one of the ways is not known.
-    fn favours_together(&self) -> Option<bool> {
-        let Self { alone, together, .. } = self;
-        (alone.is_known() && together.is_known()).then(|| together.median() <= alone.median())
     }
 }
 

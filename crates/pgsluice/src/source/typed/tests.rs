@@ -126,6 +126,9 @@ fn a_column_that_is_left_out_is_not_decoded() {
         assert_eq!(rows_without(&[name], &file, FileFormat::Parquet), Ok(3));
         file = whole;
     }
+    // Something of a file is always decoded.
+    let refused = rows_without(&["a", "b", "c"], &file, FileFormat::Parquet);
+    assert!(refused.is_err_and(|why| why.contains("matches no column")));
 }
 
 /// Of strings a page says how many lengths it has: memory for billions of them ended the program.
