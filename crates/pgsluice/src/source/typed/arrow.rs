@@ -33,22 +33,29 @@ pub(super) fn open(
     input: &Input,
     mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
 ) -> Result<Lanes<Batch>> {
-    let mapping = Arc::new(mapping(&schema(input)?)?);
-    Ok(batches::begin(vec![Whole(input.clone())], &mapping, lost(input)))
+    let mapping = mapping(&schema(input)?)?;
+    // Fields that no column takes are not decoded.
+    let places = mapping.places();
+    let mapping = Arc::new(mapping.narrowed(&places));
+    Ok(batches::begin(vec![Whole { input: input.clone(), places }], &mapping, lost(input)))
 }
 
 fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Arrow, "the file is damaged")
 }
 
-struct Whole(Input);
+/// All batches of an input, with the columns at these places.
+struct Whole {
+    input: Input,
+    places: Vec<usize>,
+}
 
 impl TypedPart for Whole {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
-        let Self(input) = self;
+        let Self { input, places } = self;
         let Reader { batches, taken } = Reader::open(input)?;
         let mut before = 0;
-        for (number, batch) in batches.enumerate() {
+        for (number, batch) in batches.narrowed(places.clone()).enumerate() {
             let batch = batch.map_err(|error| {
                 let error = format!("batch {}: {}", number + 1, plain(&error));
                 unreadable(input, FileFormat::Arrow, error)
@@ -62,7 +69,7 @@ impl TypedPart for Whole {
     }
 
     fn lost(&self) -> Error {
-        lost(&self.0)
+        lost(&self.input)
     }
 }
 

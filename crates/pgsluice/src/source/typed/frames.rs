@@ -33,6 +33,8 @@ pub(crate) struct Frames<R> {
     length: u64,
     at: u64,
     schema: SchemaRef,
+    /// The places of the columns that batches have, if not all.
+    wanted: Option<Vec<usize>>,
     /// Of a file the frames that are not read yet; a stream has them one behind the other.
     blocks: Option<IntoIter<Block>>,
     dictionaries: HashMap<i64, ArrayRef>,
@@ -82,7 +84,12 @@ impl<R: Read + Seek> Frames<R> {
         input.rewind()?;
         let (schema, dictionaries) =
             (SchemaRef::new(arrow_schema::Schema::empty()), HashMap::new());
-        Ok(Self { input, length, at: 0, schema, blocks: None, dictionaries })
+        Ok(Self { input, length, at: 0, schema, wanted: None, blocks: None, dictionaries })
+    }
+
+    /// Has batches no columns but the ones at the places `wanted`. The others are not decoded.
+    pub(crate) fn narrowed(self, wanted: Vec<usize>) -> Self {
+        Self { wanted: Some(wanted), ..self }
     }
 
     /// The columns of the input.
@@ -98,9 +105,10 @@ impl<R: Read + Seek> Frames<R> {
             let version = message.version();
             if let Some(batch) = message.header_as_record_batch() {
                 check(&batch, &body)?;
-                let schema = self.schema();
+                let (schema, dictionaries) = (self.schema(), &self.dictionaries);
+                let wanted = self.wanted.as_deref();
                 let batch =
-                    read_record_batch(&body, batch, schema, &self.dictionaries, None, &version)?;
+                    read_record_batch(&body, batch, schema, dictionaries, wanted, &version)?;
                 return Ok(Some(batch));
             }
             if let Some(dictionary) = message.header_as_dictionary_batch() {

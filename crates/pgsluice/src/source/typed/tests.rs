@@ -198,3 +198,19 @@ fn a_damaged_arrow_stream_is_an_error() {
         damage(&stream, FileFormat::Arrow);
     }
 }
+
+#[test]
+fn an_arrow_column_that_is_left_out_is_not_decoded() {
+    let mut stream = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut stream, &batch().schema()).expect("a writer");
+    writer.write(&batch()).expect("written");
+    writer.finish().expect("written");
+    let text = stream.windows(3).position(|bytes| bytes == b"xyz").expect("the text of a row");
+    // It is no longer UTF-8.
+    stream[text..text + 3].fill(0xFF);
+    assert!(rows(&stream, FileFormat::Arrow).is_err());
+    assert_eq!(rows_without(&["b"], &stream, FileFormat::Arrow), Ok(3));
+    for name in ["a", "c"] {
+        assert!(rows_without(&[name], &stream, FileFormat::Arrow).is_err());
+    }
+}
