@@ -64,6 +64,7 @@ mod shadows;
 mod shared;
 mod shares;
 mod signals;
+mod sorting;
 mod spelling;
 mod verify;
 mod violence;

@@ -27,7 +27,7 @@
 //! enough. Payloads that are not sorted grow to 4 MiB as the server falls behind, and where a COPY costs
 //! milliseconds, over a network with delay, to more.
 //!
-//! A payload is sorted if its leaf has a primary key, or an index that it is replicated or clustered by.
+//! A payload is sorted for one of its leaf's indexes, unless its rows are in that order already ([`SendOrder`]).
 //! Only binary rows are: by the first sixteen bytes of the key, in payloads of up to a sixteenth of the
 //! memory. More rows then share a page of the index. Only speed depends on this order: without it, rows
 //! keep that of the input.
@@ -49,7 +49,7 @@ pub use payload::Payload;
 pub use pool::Pool;
 pub use scheduler::{Scheduler, Worth};
 pub use shard::{Room, Shard};
-pub use sort::{Order, SortColumn};
+pub use sort::{Order, SendOrder, SortColumn};
 pub use turns::TOGETHER;
 
 /// A payload takes blocks until it has this many bytes, if it is not sorted.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Wire;
 use super::block::{Block, RowAt, Slice};
 use super::claim::Claim;
-use super::sort::{self, SortColumn};
+use super::sort::{self, SendOrder};
 use super::turns::{Leaf, in_turns};
 use crate::catalog::{NodeId, ROOT};
 
@@ -102,18 +102,20 @@ impl Payload {
         self.claims.extend(other.claims);
     }
 
-    /// Puts the rows into the order in which they are sent. Those of each node stand in the order of the
-    /// index on the columns that `order` says of it, or else in that of the input. Those of several
-    /// nodes take turns.
-    pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> Option<&'o [SortColumn]>) {
+    /// Puts the rows of each node into the order that `order` returns for it. Rows that are not in COPY BINARY keep the
+    /// order of the input. The rows of several nodes take turns.
+    pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> &'o SendOrder) {
         let (mut begin, mut is_sorted) = (0, false);
         let mut of_nodes = Vec::new();
         for (&node, &blocks) in self.nodes.iter().zip(&self.blocks_by_node) {
             let blocks = begin..begin + blocks;
             begin = blocks.end;
-            let sorted = order(node)
-                .filter(|_| self.wire == Wire::Binary)
-                .and_then(|columns| sort::sorted(&self.blocks, blocks.clone(), columns));
+            let columns = match self.wire {
+                Wire::Binary => order(node).choose(&self.blocks, blocks.clone()),
+                Wire::Text => None,
+            };
+            let sorted =
+                columns.and_then(|columns| sort::sorted(&self.blocks, blocks.clone(), columns));
             let is_by_row = sorted.is_some();
             is_sorted |= is_by_row;
             let slices = sorted.unwrap_or_else(|| self.in_input_order(blocks));

@@ -2,8 +2,12 @@
 //!
 //! Rows that go into an index in its order touch each of its pages once. Nothing depends on the order
 //! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.
+//!
+//! A table with several indexes gets rows in the order of the one that they would scatter over most. How far a payload
+//! scatters is measured by a sample of its rows.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::block::{Block, Slice};
 use crate::encode::field;
@@ -26,6 +30,60 @@ pub struct SortColumn {
     pub order: Order,
     /// The greatest comes first.
     pub descending: bool,
+}
+
+/// The order in which the rows of a node are sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SendOrder {
+    /// That of the input.
+    #[default]
+    Input,
+    /// That of a key.
+    Key(Arc<[SortColumn]>),
+    /// That of the index over which the rows of a payload scatter most, the first one if several are alike. If
+    /// the rows scatter over none, that of the input.
+    Index(Arc<[Arc<[SortColumn]>]>),
+}
+
+impl SendOrder {
+    /// Returns the columns that the rows of `blocks[within]`, which are in COPY BINARY, are sorted by, if they are.
+    pub(super) fn choose(&self, blocks: &[Block], within: Range<usize>) -> Option<&[SortColumn]> {
+        match self {
+            Self::Input => None,
+            Self::Key(columns) => Some(columns),
+            Self::Index(indexes) => {
+                let scatters =
+                    indexes.iter().map(|columns| scatter(blocks, within.clone(), columns));
+                let scatters: Vec<usize> = scatters.collect();
+                let most = scatters.iter().max().filter(|most| **most > 0)?;
+                // Samples of keys that are all random differ a little.
+                let first = scatters.iter().position(|scatter| scatter * 4 > most * 3)?;
+                Some(&indexes[first])
+            }
+        }
+    }
+}
+
+/// How many rows of a payload are looked at to measure how far they scatter.
+const SAMPLE: usize = 1024;
+
+/// Rows scatter if successive rows are on average farther apart than a 64th of all keys.
+const NEAR: usize = 64;
+
+/// Measures how far successive rows of `blocks[within]` lie apart in an index on `columns`. Returns the average number
+/// of different keys in a sample that lie between two rows, or 0 for rows that are in the order of the index or nearly
+/// so.
+fn scatter(blocks: &[Block], within: Range<usize>, columns: &[SortColumn]) -> usize {
+    let count: usize = blocks[within.clone()].iter().map(|block| block.rows().len()).sum();
+    let rows = rows_by_part(blocks, within).step_by(count.div_ceil(SAMPLE).max(1));
+    let sample: Vec<u128> = rows.map(|(_, row)| prefix(row, columns)).collect();
+    let mut keys = sample.clone();
+    keys.sort_unstable();
+    keys.dedup();
+    let ranks: Vec<usize> =
+        sample.iter().map(|key| keys.partition_point(|other| other < key)).collect();
+    let steps: usize = ranks.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum();
+    if steps * NEAR > sample.len() * sample.len() { steps / sample.len() } else { 0 }
 }
 
 const WIDTH: usize = size_of::<u128>();
@@ -196,12 +254,62 @@ mod tests {
         }
         let mut payload = Payload::new(0, Wire::Binary, blocks);
         let columns = [column(0, Order::Bytes), column(1, Order::Signed)];
-        payload.arrange(|_| Some(&columns));
+        let order = SendOrder::Key(columns.into());
+        payload.arrange(|_| &order);
         let rows: Vec<_> = payload
             .in_order()
             .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.offset))
             .collect();
         assert_eq!(rows, [(0, 20), (1, 1), (1, 10), (2, 2), (3, 0), (3, 11), (i64::MAX, 12)]);
         assert_eq!((payload.slices(), payload.rows()), (7, 7));
+    }
+
+    /// A block of rows with two numbers each.
+    fn block(rows: impl IntoIterator<Item = [u32; 2]>) -> Block {
+        let mut block = Block::new(1 << 20);
+        for (number, row) in rows.into_iter().enumerate() {
+            let [one, other] = row.map(u32::to_be_bytes);
+            let row = self::row(&[Some(&one), Some(&other)]);
+            let pushed = block.push(RowAt::new(0, number as u32, 0), |block| {
+                block.extend_from_slice(&row);
+                Ok::<(), ()>(())
+            });
+            pushed.unwrap();
+        }
+        block
+    }
+
+    /// Which of the two numbers of the rows an index on each would have them sorted by.
+    fn chosen(rows: impl IntoIterator<Item = [u32; 2]>) -> Option<usize> {
+        let index = |field| Arc::from([column(field, Order::Signed)]);
+        let order = SendOrder::Index([index(0), index(1)].into());
+        let blocks = [block(rows)];
+        order.choose(&blocks, 0..1).map(|columns| columns[0].field)
+    }
+
+    /// Numbers without an order.
+    fn scattered(number: u32) -> u32 {
+        number.wrapping_mul(0x9E37_79B9) >> 1
+    }
+
+    #[test]
+    fn rows_are_sorted_for_the_index_that_they_scatter_over() {
+        for rows in [300, 20_000] {
+            assert_eq!(chosen((0..rows).map(|it| [it, scattered(it)])), Some(1), "{rows}");
+            assert_eq!(chosen((0..rows).map(|it| [scattered(it), it])), Some(0), "{rows}");
+            let random = |it| [scattered(it), scattered(it + 12_345)];
+            assert_eq!(chosen((0..rows).map(random)), Some(0), "{rows}");
+            assert_eq!(chosen((0..rows).map(random).map(|[one, other]| [other, one])), Some(0));
+        }
+    }
+
+    #[test]
+    fn rows_that_are_near_each_other_are_not_sorted() {
+        assert_eq!(chosen((0..20_000).map(|it| [it, it / 7])), None);
+        assert_eq!(chosen((0..20_000).map(|it| [20_000 - it, it % 3])), None);
+        // Each is a little early or late.
+        assert_eq!(chosen((0..20_000).map(|it| [it + scattered(it) % 100, 0])), None);
+        assert_eq!(chosen([]), None);
+        assert_eq!(chosen([[1, 1]]), None);
     }
 }

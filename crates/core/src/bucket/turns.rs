@@ -85,7 +85,7 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Order, Payload, RowAt, SortColumn, Wire};
+    use super::super::{Order, Payload, RowAt, SendOrder, SortColumn, Wire};
     use super::*;
 
     /// A payload of leaves with so many rows each, in blocks of seven.
@@ -108,7 +108,7 @@ mod tests {
         let mut payloads = payloads.collect::<Vec<_>>();
         let first = payloads.remove(0);
         let mut payload = first.with(payloads);
-        payload.arrange(|_| None);
+        payload.arrange(|_| &SendOrder::Input);
         payload
     }
 
@@ -136,10 +136,11 @@ mod tests {
     #[test]
     fn rows_that_are_sorted_take_the_same_turns() {
         let columns = [SortColumn { field: 0, order: Order::Bytes, descending: false }];
+        let order = SendOrder::Key(columns.into());
         for leaves in [&[1100, 600][..], &[10, 130, 130, 20, 3], &[125; 9], &[1]] {
             let mut sorted = payload(leaves);
             // No row has such a field, so that they keep their order.
-            sorted.arrange(|_| Some(&columns));
+            sorted.arrange(|_| &order);
             assert!(sorted.is_sorted());
             assert_eq!(runs(&sorted), runs(&payload(leaves)));
         }

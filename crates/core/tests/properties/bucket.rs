@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use pgsluice_core::bucket::{Payload, Pool, RowAt, SEALED_BYTES, Scheduler, Shard, Wire, Worth};
+use pgsluice_core::bucket::{
+    Payload, Pool, RowAt, SEALED_BYTES, Scheduler, SendOrder, Shard, Wire, Worth,
+};
 use pgsluice_core::catalog::NodeId;
 
 use crate::choices::Choices;
@@ -189,7 +191,7 @@ impl House {
 
     /// Strikes the rows of `payload` out.
     fn receive(&mut self, mut payload: Payload, is_alone: bool) {
-        payload.arrange(|_| None);
+        payload.arrange(|_| &SendOrder::Input);
         let apart: usize = payload.apart().map(|(_, rows)| rows.len()).sum();
         assert_eq!(apart, payload.rows());
         let slices: Vec<u8> =

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Block, FEW_ROWS, Payload, Pool, SEALED_BYTES, Scheduler, Shard, Worth,
+    Block, FEW_ROWS, Payload, Pool, SEALED_BYTES, Scheduler, SendOrder, Shard, Worth,
 };
 use tokio::sync::watch;
 
@@ -67,7 +67,6 @@ pub(crate) struct Queue<'c> {
     share: usize,
     /// Whether nobody knows when more input comes.
     is_of_a_pipe: bool,
-    /// Whether some rows must be sent in the order of the input.
     /// Whether no other connection sends anything before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
@@ -131,7 +130,7 @@ impl<'c> Queue<'c> {
         let share = memory / 2 / plan.tree.leaves().count().max(1);
         let share = share.max(WORTH_A_COPY);
         let worth = match plan.sorts() {
-            true => worth_sorting(memory, share),
+            true => worth_sorting(Duration::ZERO, memory, share, plan.estimated_leaf_bytes()),
             false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES, together: 1 },
         };
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
@@ -350,9 +349,11 @@ impl<'c> Queue<'c> {
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
         state.scheduler.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
-        if !self.plan.sorts() {
-            state.worth = worth_of_cost(state.cost, self.memory, self.share);
-        }
+        let Self { plan, memory, share, .. } = *self;
+        state.worth = match plan.sorts() {
+            true => worth_sorting(state.cost, memory, share, plan.estimated_leaf_bytes()),
+            false => worth_of_cost(state.cost, memory, share),
+        };
     }
 
     /// Puts the rows of a payload into the order in which they are sent, unless they are in input order already.
@@ -361,7 +362,7 @@ impl<'c> Queue<'c> {
             return;
         }
         let [mut needed, mut kept] = [0; 2];
-        if payload.nodes().iter().any(|node| self.plan.order(*node).is_some()) {
+        if payload.nodes().iter().any(|node| *self.plan.order(*node) != SendOrder::Input) {
             [needed, kept] = payload.sorting_memory();
         }
         self.pool.lock().grow(needed);

@@ -25,20 +25,33 @@ fn most(memory: usize) -> usize {
     (memory / 16).clamp(SEALED_BYTES, MOST_BYTES)
 }
 
-/// Payloads that are sorted are as large as the memory allows. The more rows one has, the more of them go
-/// to the same page of the index. How many leaves travel together is chosen for each payload.
-pub(super) fn worth_sorting(memory: usize, share: usize) -> Worth {
+/// Returns the worth of payloads that are sorted. The more rows one has beside those that its leaf has already, the
+/// more of them go to the same page of the index. So a payload waits until it has as many bytes as a leaf of
+/// `leaf_bytes`, and as many as the cost of a COPY is worth, as far as the memory allows. How many leaves travel together
+/// is chosen for each payload.
+pub(super) fn worth_sorting(
+    cost: Duration,
+    memory: usize,
+    share: usize,
+    leaf_bytes: usize,
+) -> Worth {
     let most = most(memory);
-    Worth { least: share.min(most), most, together: 1 }
+    let wanted = leaf_bytes.max(worth_bytes(cost)).clamp(SEALED_BYTES, most);
+    Worth { least: share.min(wanted), most, together: 1 }
 }
 
 /// Returns the worth of payloads that are not sorted, by what a COPY without rows costs. On a far server it costs
 /// milliseconds: then payloads are larger than the usual 4 MiB, and have more leaves.
 pub(super) fn worth_of_cost(cost: Duration, memory: usize, share: usize) -> Worth {
-    let micros = usize::try_from(cost.as_micros()).unwrap_or(usize::MAX);
-    let wanted = micros.saturating_mul(BYTES_A_MICROSECOND);
+    let wanted = worth_bytes(cost);
     let most = wanted.clamp(SEALED_BYTES, most(memory));
     Worth { least: wanted.clamp(WORTH_A_COPY, share.min(most)), most, together: 1 }
+}
+
+/// Returns the bytes of rows that a COPY of this cost is worth.
+fn worth_bytes(cost: Duration) -> usize {
+    let micros = usize::try_from(cost.as_micros()).unwrap_or(usize::MAX);
+    micros.saturating_mul(BYTES_A_MICROSECOND)
 }
 
 /// Returns how many leaves' rows travel together in payloads of at most `most` bytes, if any do.
@@ -65,6 +78,18 @@ mod tests {
     fn so_does_the_number_of_leaves() {
         assert_eq!([SEALED_BYTES, 2 * SEALED_BYTES, MEMORY / 16].map(together), [8, 16, 64]);
         assert_eq!(together(usize::MAX / TOGETHER), MOST_TOGETHER);
+    }
+
+    #[test]
+    fn sorted_payloads_grow_with_their_leaves() {
+        let near = Duration::from_micros(300);
+        let least = |leaf_bytes, share| worth_sorting(near, MEMORY, share, leaf_bytes).least;
+        assert_eq!(least(0, MEMORY), SEALED_BYTES);
+        assert_eq!(least(20 << 20, MEMORY), 20 << 20);
+        assert_eq!(least(usize::MAX, MEMORY), MEMORY / 16);
+        assert_eq!([0, usize::MAX].map(|leaf_bytes| least(leaf_bytes, SHARE)), [SHARE; 2]);
+        let far = worth_sorting(Duration::from_millis(10), MEMORY, MEMORY, 0);
+        assert_eq!(far.least, 16_000_000);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod steady;
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{SortColumn, Wire};
+use pgsluice_core::bucket::{SendOrder, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation, Tree};
 use pgsluice_core::encode::Encoder;
 use pgsluice_core::parse::Parser;
@@ -43,6 +43,9 @@ use crate::pg::replica_identity;
 use crate::pg::sql;
 use crate::plan::eligible::Eligible;
 use crate::source::{ExtraNames, Led, Shape};
+
+/// The bytes of a page, where the server was built as usual.
+const PAGE: usize = 8 << 10;
 
 /// What the server has answered about: the key of a node, or the spelling of one of its columns.
 pub type Answered = (NodeId, Option<usize>);
@@ -287,15 +290,23 @@ impl Plan {
         self.detours[node].as_deref()
     }
 
-    /// The columns by which the rows of `node` are sorted before they are sent, if they are.
-    pub(crate) fn order(&self, node: NodeId) -> Option<&[SortColumn]> {
-        self.catalogue.facts[node].order.as_deref()
+    /// The order in which the rows of `node` are sent.
+    pub(crate) fn order(&self, node: NodeId) -> &SendOrder {
+        &self.catalogue.facts[node].order
     }
 
-    /// Whether the rows of any leaf are sorted.
+    /// Returns the bytes that a leaf has, on average, as the server estimates.
+    pub(crate) fn estimated_leaf_bytes(&self) -> usize {
+        let pages = |leaf: NodeId| self.catalogue.facts[leaf].estimated_pages;
+        let pages: usize =
+            self.tree.leaves().map(|leaf| usize::try_from(pages(leaf)).unwrap_or(0)).sum();
+        pages.saturating_mul(PAGE) / self.tree.leaves().count().max(1)
+    }
+
+    /// Whether the rows of any leaf may be sorted.
     pub(crate) fn sorts(&self) -> bool {
         let may_sort = self.encoder.is_some() && !self.is_in_order();
-        may_sort && self.tree.leaves().any(|leaf| self.order(leaf).is_some())
+        may_sort && self.tree.leaves().any(|leaf| *self.order(leaf) != SendOrder::Input)
     }
 
     /// Where a row goes that has no keys.

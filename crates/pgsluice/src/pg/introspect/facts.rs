@@ -1,9 +1,8 @@
 //! Reads the facts about each table of the tree.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use pgsluice_core::bucket::SortColumn;
+use pgsluice_core::bucket::SendOrder;
 use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
@@ -25,6 +24,8 @@ pub struct Facts {
     pub bound: Option<String>,
     /// `pg_class.reltuples`; negative if never counted.
     pub estimated_rows: f32,
+    /// `pg_class.relpages`: its pages when they were last counted.
+    pub(crate) estimated_pages: i32,
     /// Enabled INSERT triggers for each statement exist.
     pub statement_triggers: bool,
     /// Enabled INSERT triggers for each row exist that a user has made: they may drop rows, or add others.
@@ -37,8 +38,8 @@ pub struct Facts {
     pub computes_input: bool,
     /// Defaults of the columns that the input omits are not the root's.
     pub other_defaults: bool,
-    /// The columns to sort binary rows by, from the primary key, the replica identity or the clustered index.
-    pub(crate) order: Option<Arc<[SortColumn]>>,
+    /// The order in which its rows are sent, by its indexes.
+    pub(crate) order: SendOrder,
     /// How its key is read, line by line; see [`super::Catalogue::read_reads`].
     pub(crate) reads: Vec<String>,
 }
@@ -109,7 +110,9 @@ pub(super) async fn read(
     let indexed: Vec<Oid> = indexed.map(|row| row.get("oid")).collect();
     if !indexed.is_empty() {
         let mut orders = indexes::read(transaction, &indexed, columns, codecs).await?;
-        facts.iter_mut().for_each(|facts| facts.order = orders.remove(&facts.oid));
+        facts
+            .iter_mut()
+            .for_each(|facts| facts.order = orders.remove(&facts.oid).unwrap_or_default());
     }
     Ok(facts)
 }
@@ -127,13 +130,14 @@ impl Facts {
             key: None,
             bound: row.get("bound"),
             estimated_rows: row.get("reltuples"),
+            estimated_pages: row.get("relpages"),
             statement_triggers: row.get("statement_triggers"),
             row_triggers: row.get("row_triggers"),
             row_security: row.get("row_security"),
             may_insert: row.get("may_insert"),
             computes_input: false,
             other_defaults: false,
-            order: None,
+            order: SendOrder::Input,
             reads: Vec::new(),
         }
     }

@@ -1,9 +1,9 @@
-//! The index of each table by which rows are sorted before they are sent.
+//! The indexes of each table that rows may be sorted for before they are sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Order, SortColumn};
+use pgsluice_core::bucket::{Order, SendOrder, SortColumn};
 use pgsluice_core::types::Codec;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
@@ -11,9 +11,9 @@ use tokio_postgres::types::{Oid, Type};
 use super::codecs::CodecAnswer;
 use crate::error::Result;
 
-/// An expression has no name.
+/// An expression has no name. The first of a table counts where rows are as far apart in others.
 const INDEXES: &str = "
-SELECT DISTINCT ON (i.indrelid) i.indrelid,
+SELECT i.indrelid,
        ARRAY(SELECT a.attname::pg_catalog.text
              FROM pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS k (attnum, place)
              LEFT JOIN pg_catalog.pg_attribute a
@@ -25,24 +25,27 @@ FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_am m ON m.oid = c.relam
 WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
-  AND m.amname = 'btree' AND i.indisvalid
-  AND (i.indisprimary OR i.indisreplident OR i.indisclustered)
-ORDER BY i.indrelid, i.indisprimary DESC, i.indisreplident DESC, i.indexrelid";
+  AND m.amname = 'btree' AND i.indisready AND i.indpred IS NULL
+ORDER BY i.indrelid, i.indisprimary DESC, i.indisreplident DESC, i.indisclustered DESC, i.indexrelid";
 
-/// Reads the columns that the rows of each table are sorted by, for an input with `columns`.
+/// Reads the orders in which the rows of each table may be sent, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     tables: &[Oid],
     columns: &[String],
     codecs: &[CodecAnswer],
-) -> Result<HashMap<Oid, Arc<[SortColumn]>>> {
+) -> Result<HashMap<Oid, SendOrder>> {
     let rows = transaction.query_typed(INDEXES, &[(&tables, Type::OID_ARRAY)]).await?;
-    let orders = rows.iter().map(|row| {
+    let mut indexes: HashMap<Oid, Vec<Arc<[SortColumn]>>> = HashMap::new();
+    for row in &rows {
         let (names, descending): (Vec<Option<String>>, Vec<bool>) = (row.get(1), row.get(2));
         let names = names.iter().map(Option::as_deref).zip(descending);
-        Some((row.get(0), order_by(names, columns, codecs)?))
-    });
-    Ok(orders.flatten().collect())
+        let order = order_by(names, columns, codecs);
+        indexes.entry(row.get(0)).or_default().extend(order);
+    }
+    indexes.retain(|_, indexes| !indexes.is_empty());
+    let orders = indexes.into_iter().map(|(oid, indexes)| (oid, SendOrder::Index(indexes.into())));
+    Ok(orders.collect())
 }
 
 /// The order by these columns, each descending or not, as far as there is one; `columns` are those of the input.

@@ -88,15 +88,15 @@ pub struct Catalogue {
 ///
 /// The bound is deparsed without its table: with the name, the server would open and lock every partition.
 const NODES: &str = "
-WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relhasindex, bound)
+WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relpages, relhasindex, bound)
 AS (
-    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples, relhasindex,
-           pg_catalog.pg_get_expr(relpartbound, 0)
+    SELECT oid, NULL::pg_catalog.oid, 0, relnamespace, relname, relkind, reltuples, relpages,
+           relhasindex, pg_catalog.pg_get_expr(relpartbound, 0)
     FROM pg_catalog.pg_class
     WHERE oid = $1
     UNION ALL
     SELECT c.oid, tree.oid, tree.level + 1, c.relnamespace, c.relname, c.relkind, c.reltuples,
-           c.relhasindex, pg_catalog.pg_get_expr(c.relpartbound, 0)
+           c.relpages, c.relhasindex, pg_catalog.pg_get_expr(c.relpartbound, 0)
     FROM tree
     JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
     JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
@@ -106,7 +106,7 @@ AS (
 SELECT tree.oid, parent, n.nspname, relname, relkind::pg_catalog.text AS relkind,
        p.partstrat::pg_catalog.text AS strategy,
        CASE WHEN parent IS NOT NULL THEN bound END AS bound,
-       reltuples, relhasindex,
+       reltuples, relpages, relhasindex,
        pg_catalog.row_security_active(tree.oid) AS row_security,
        pg_catalog.has_table_privilege(tree.oid, 'INSERT')
            AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may_insert,

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join4;
+use pgsluice_core::bucket::SendOrder;
 use pgsluice_core::catalog::{KeyColumn, NodeId, ROOT};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
@@ -200,8 +201,6 @@ pub(crate) struct ExistingRows<'c> {
 #[derive(Debug, Default)]
 pub(crate) struct Met {
     pub(crate) keys: Vec<Vec<KeyColumn>>,
-    /// Whether the first one is a primary key.
-    pub(crate) is_primary: bool,
     /// Which rows each leaf takes, in SQL as the server deparses it, if that is to be looked at.
     pub(crate) constraints: HashMap<Oid, String>,
     pub(crate) newer: Option<KeyColumn>,
@@ -221,8 +220,6 @@ pub(super) async fn meet(
     for index in &wanted.indexes {
         keys.push(keys::of_index(transaction, session, *index, columns).await?);
     }
-    let is_first = |index: &&UniqueIndex| wanted.indexes.first() == Some(&index.oid);
-    let is_primary = uniques.indexes.iter().find(is_first).is_some_and(|index| index.is_primary);
     let constraints = match wanted.constraints {
         true => {
             let leaves = catalogue.tree.leaves().map(|leaf| catalogue.facts[leaf].oid);
@@ -237,17 +234,18 @@ pub(super) async fn meet(
         }
         None => None,
     };
-    Ok(Met { keys, is_primary, constraints, newer })
+    Ok(Met { keys, constraints, newer })
 }
 
 impl Catalogue {
-    /// Has rows sorted by the key by which they meet others, where that is not the primary key of their leaf.
+    /// Has rows sorted by the key by which they meet others, so that all loads lock these in one order.
     pub(super) fn sort_by_key(&mut self, met: &Met) {
         let [key] = &met.keys[..] else { return };
         let names = key.iter().map(|column| (Some(column.name()), false));
-        let order = indexes::order_by(names, &self.columns, &self.codecs);
-        let others = self.facts.iter_mut().filter(|_| !met.is_primary && order.is_some());
-        others.for_each(|facts| facts.order.clone_from(&order));
+        if let Some(columns) = indexes::order_by(names, &self.columns, &self.codecs) {
+            let order = SendOrder::Key(columns);
+            self.facts.iter_mut().for_each(|facts| facts.order.clone_from(&order));
+        }
     }
 }
 
