@@ -25,7 +25,7 @@ from bench.place import ROOT
 from bench.rounds import Round, Rounds
 
 EVENTS = 1_000_000
-ROUNDS = 3
+ROUNDS = 5
 LEAVES = 64
 PARTITIONS = 8
 REPEATED = 0.3

@@ -22,7 +22,7 @@ from bench.writing import make
 
 ENVIRONMENT = ROOT / ".cache" / "cluster"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
-ROUNDS = 3
+ROUNDS = 5
 # The first way is the one to compare with.
 WAYS = {
     "jdbc": "Spark's JDBC writer, `reWriteBatchedInserts`, `batchsize` 10,000",

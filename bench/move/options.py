@@ -25,7 +25,7 @@ class Options:
 
     rows: int = 5_000_000
     leaves: int = 800
-    rounds: int = 3
+    rounds: int = 5
     jobs: int = 2
     memory: int = 512
     clients: int = 8

@@ -25,14 +25,20 @@ class Goals(unittest.TestCase):
 
     def test_figures_are_of_medians_and_what_was_left_out_is_said(self):
         record = a_record("uuids", {"psql": [60, 61, 99], "pgsluice": [10, 10, 10]})
-        root, floor, empty = judge("uuids", record)
+        root, floor, empty, exchanged, _ = judge("uuids", record)
         self.assertEqual((root.measured, root.verdict), (6.1, "holds"))
-        self.assertEqual({floor.verdict, empty.verdict}, {"not measured"})
+        self.assertEqual({it.verdict for it in (floor, empty, exchanged)}, {"not measured"})
+
+    def test_memory_is_held_against_its_limit_in_the_largest_load(self):
+        record = a_record("lineitem", {"psql": [1], "pgsluice": [1, 1]}, {"memory": 512})
+        loads = [replace(record.loads[-1], client_peak_mib=577.0), *record.loads]
+        judged = judge("lineitem", replace(record, loads=loads))[-1]
+        self.assertEqual((judged.measured, judged.verdict), (577, "falls short"))
 
     def test_more_leaves_are_held_against_few(self):
         record = a_record("leaves", {"pgsluice": [1]}, {"leaves": [16, 100]}, {"leaves": 16})
         many = a_record("leaves", {"pgsluice": [1.25]}, {}, {"leaves": 100})
-        psql, few = judge("leaves", replace(record, loads=record.loads + many.loads))
+        psql, few, _ = judge("leaves", replace(record, loads=record.loads + many.loads))
         self.assertEqual((psql.measured, few.measured), (None, 1.25))
 
     def test_a_goal_of_one_point_is_of_no_other(self):
@@ -74,7 +80,7 @@ class Goals(unittest.TestCase):
             for key, times in ((0, 1), (1, 2))
         ]
         record = replace(parts[0], loads=[load for part in parts for load in part.loads])
-        judged = judge("relation", record)
+        *judged, _ = judge("relation", record)
         self.assertEqual([each.measured for each in judged], [2.5, 5, 3, 6])
         self.assertEqual({each.verdict for each in judged}, {"holds"})
 
