@@ -11,12 +11,12 @@ class Whole(unittest.TestCase):
 
     def test_its_own_size_and_rounds_or_more(self):
         self.assertTrue(self.is_whole())
-        self.assertTrue(self.is_whole("--rows", "5000000", "--leaves", "800", "--rounds", "3"))
-        self.assertTrue(self.is_whole("--rounds", "5"))
+        self.assertTrue(self.is_whole("--rows", "5000000", "--leaves", "800", "--rounds", "5"))
+        self.assertTrue(self.is_whole("--rounds", "7"))
         self.assertTrue(self.is_whole("--major", "15"))
 
     def test_nothing_less_and_nothing_else(self):
-        less = ("--rows 99", "--leaves 50", "--rounds 2", "--without floor-text", "-j 4")
+        less = ("--rows 99", "--leaves 50", "--rounds 4", "--without floor-text", "-j 4")
         for each in less:
             self.assertFalse(self.is_whole(*each.split()), each)
         self.assertFalse(self.is_whole("--set", "fsync=off"))
