@@ -37,16 +37,18 @@ LAB_MAJORS ?= 13
 TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 # What is not tried is counted as filtered out, not as passed.
 untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
-UNTRIED := $(call untried,$(PGSLUICE_TEST_MAJORS))
-# What the client decides more than the server: `make test` tries it on the newest of these servers only, and
-# `make test-matrix` on each.
-OF_CLIENT := $(addprefix atomic::,killed refused seen tables) chaos compressed embedded embedded::access first formats \
-    $(addprefix failures::,inputs options rows servers shapes stops tables terminal) headers late_names memory mistakes \
-    $(addprefix mistakes::,files hints) moving::planned moving::shapes names ndjson passwords pooler reconcile \
-    $(addprefix relation::,filter lost options pooled refused resumed) $(addprefix shares::,finished refused) signals \
-    waiting
-OLDER := $(filter-out $(lastword $(sort $(PGSLUICE_TEST_MAJORS))),$(PGSLUICE_TEST_MAJORS))
-UNTRIED += $(foreach major,$(OLDER),$(foreach module,$(OF_CLIENT),--skip $(module)::pg$(major)::))
+NEWEST := $(lastword $(sort $(PGSLUICE_TEST_MAJORS)))
+# What servers of different versions decide differently: `make test` tries it on all of these servers, all else on the
+# newest of them only, and `make test-matrix` everything on each.
+OF_SERVER := changes claims::privileges codecs codecs::invalid codecs::reasons conflicts::comparisons \
+    conflicts::oracle conflicts::partial conflicts::triggers connect connect::certificates ddl edges encodings \
+    exchange::carried exchange::trees expressions json lanes ledger::durable ledger::kept ledger::published \
+    ledger::trusted::owners ledger::trusted::shared library moving::carried moving::definitions moving::published \
+    oracle partitions partitions::failed qualified random relation::keys relation::random relation::types \
+    resume::terms retry round_trips selftest sorting verify
+# Tests of a server, on the server of this version alone.
+on_server = PGSLUICE_TEST_MAJORS=$(1) PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice \
+    scripts/count_skips.sh scripts/with_servers.sh cargo test --locked $(TESTED) --no-fail-fast
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.
 UNITTEST = PATH="$(abspath $(TARGET))/debug:$$PATH" PYTHONPATH=$(abspath $(TARGET))/wheel-test/site python -m unittest
 PYTHON_TESTS = $(UNITTEST) discover --start-directory python/tests
@@ -74,6 +76,7 @@ export PGSLUICE_TEST_MAJORS
 export RUST_TEST_THREADS := $(TEST_THREADS)
 export VIRTUAL_ENV := $(VENV)
 export PATH := $(VENV)/bin:$(PATH)
+test test-matrix cluster orchestrators: export TMPDIR := $(shell scripts/test_directory.sh)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
@@ -101,10 +104,11 @@ demo: $(DEMO) ## Load TPC-H lineitem with psql and with pgsluice, and compare
 	install -m 755 target/wheel/scripts/pgsluice .venv/bin/pgsluice
 	@PYTHONPATH=python python -m demo.lineitem $(ARGS)
 
-test: $(TOOLS) ## Run every test, on PostgreSQL 15 and 18
+test: $(TOOLS) ## Run every test on PostgreSQL 18, and those of the server's behaviour on 15
 	cargo test --locked $(TESTED) --no-run
-	PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice scripts/count_skips.sh scripts/with_servers.sh \
-	    cargo test --locked $(TESTED) --no-fail-fast -- $(UNTRIED)
+	$(call on_server,$(NEWEST)) -- $(call untried,$(NEWEST))
+	$(foreach major,$(filter-out $(NEWEST),$(PGSLUICE_TEST_MAJORS)),\
+	    $(call on_server,$(major)) --test integration -- $(OF_SERVER:%=%::pg$(major)::) &&) true
 	$(MAKE) --no-print-directory wheel-test
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
