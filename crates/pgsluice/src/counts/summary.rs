@@ -1,7 +1,8 @@
 //! What a load says of itself at the end: for people, and as one JSON object.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::hash::{BuildHasher, RandomState};
+use std::time::SystemTime;
 
 use pgsluice_core::catalog::{NodeId, ROOT};
 use serde::Serialize;
@@ -254,8 +255,26 @@ impl Summary {
     }
 }
 
-/// Different for every load: the time in nanoseconds, in base 16.
+/// Returns the id of a new load: 64 random bits in base 16, because loads of one table may begin at the same moment.
+/// The time and the process are part of it, because a process and its fork have the same seeds.
 pub fn fresh_id() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{:x}", now.as_nanos())
+    format!("{:016x}", RandomState::new().hash_one((SystemTime::now(), std::process::id())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::thread;
+
+    use super::fresh_id;
+
+    #[test]
+    fn loads_that_begin_together_have_different_ids() {
+        let many = || (0..10_000).map(|_| fresh_id()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| thread::spawn(many)).collect();
+        let ids = threads.into_iter().flat_map(|thread| thread.join().expect("no panic"));
+        let ids: HashSet<String> = ids.collect();
+        assert_eq!(ids.len(), 40_000);
+        assert!(ids.iter().all(|id| id.len() == 16), "{ids:?}");
+    }
 }

@@ -99,7 +99,9 @@ impl Fingerprint {
                     let (name, before, after) = (&now.name, before.size, after.size);
                     format!("{name} had {before} bytes and now has {after}")
                 }
-                (Some(_), Some(_)) => format!("{} was modified", now.name),
+                (Some(_), Some(_)) if before.name == now.name => {
+                    format!("{} was modified", now.name)
+                }
                 _ => format!("{} replaces {}, which the load began with", now.name, before.name),
             })),
         }
@@ -195,6 +197,10 @@ mod tests {
         assert!(
             refused.expect_err("changed").to_string().contains("had 196608 bytes and now has 1")
         );
+        let mut renamed = look(&[b'y'; 3 * BLOCK as usize]).expect("another");
+        renamed[0].name = "other".to_owned();
+        let refused = Fingerprint::check(&before, &renamed).expect_err("changed").to_string();
+        assert!(refused.contains("other replaces ") && refused.contains("rows"), "{refused}");
         assert!(Fingerprint::check(&before, &[]).is_err());
     }
 }
