@@ -38,15 +38,15 @@ TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 # What is not tried is counted as filtered out, not as passed.
 untried = $(patsubst %,--skip pg%,$(filter-out $(1),13 14 15 16 17 18))
 NEWEST := $(lastword $(sort $(PGSLUICE_TEST_MAJORS)))
-# What servers of different versions decide differently: `make test` tries it on all of these servers, all else on the
-# newest of them only, and `make test-matrix` everything on each.
+# Modules whose results depend on the server's version: `make test` tries them on each server of PGSLUICE_TEST_MAJORS,
+# all others on the newest only, and `make test-matrix` all of them on each version.
 OF_SERVER := changes claims::privileges codecs codecs::invalid codecs::reasons conflicts::comparisons \
     conflicts::oracle conflicts::partial conflicts::triggers connect connect::certificates ddl edges encodings \
     exchange::carried exchange::trees expressions json lanes ledger::durable ledger::kept ledger::published \
     ledger::trusted::owners ledger::trusted::shared library moving::carried moving::definitions moving::published \
     oracle partitions partitions::failed qualified random relation::keys relation::random relation::types \
     resume::terms retry round_trips selftest sorting verify
-# Tests of a server, on the server of this version alone.
+# Runs tests with a server of this version only.
 on_server = PGSLUICE_TEST_MAJORS=$(1) PGSLUICE_PROGRAM=$(TARGET)/debug/pgsluice \
     scripts/count_skips.sh scripts/with_servers.sh cargo test --locked $(TESTED) --no-fail-fast
 # Tests by the wheel, and by the program that was built with it; what is behind PYTHON_TESTS chooses some.
@@ -76,7 +76,6 @@ export PGSLUICE_TEST_MAJORS
 export RUST_TEST_THREADS := $(TEST_THREADS)
 export VIRTUAL_ENV := $(VENV)
 export PATH := $(VENV)/bin:$(PATH)
-test test-matrix cluster orchestrators: export TMPDIR := $(shell scripts/test_directory.sh)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help

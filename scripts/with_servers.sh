@@ -19,6 +19,14 @@ if [ -z "${PGSLUICE_PROGRAM:-}" ]; then
     PGSLUICE_PROGRAM=$(cd "$target" && pwd)/debug/pgsluice
 fi
 
+# In memory, where there is room and programs may run: each test creates and drops a database of some 300 files, and the
+# tests of routing run 1.5 times as fast there as on ext4.
+memory=/dev/shm
+if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] &&
+    [ "$(df --output=avail -k "$memory" | tail -1)" -ge $((8 << 20)) ] &&
+    findmnt --noheadings --output OPTIONS --target "$memory" | grep -qvw noexec; then
+    export TMPDIR=$memory
+fi
 place=$(mktemp -d "${TMPDIR:-/tmp}/pgsluice-test.XXXXXX")
 chmod 755 "$place" # as root, the servers run as another user, who must pass through
 

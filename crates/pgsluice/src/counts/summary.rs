@@ -275,6 +275,6 @@ mod tests {
         let ids = threads.into_iter().flat_map(|thread| thread.join().expect("no panic"));
         let ids: HashSet<String> = ids.collect();
         assert_eq!(ids.len(), 40_000);
-        assert!(ids.iter().all(|id| id.len() == 16), "{ids:?}");
+        assert!(ids.iter().all(|id| id.len() == 16));
     }
 }
