@@ -203,12 +203,24 @@ class Ledger(Inspecting):
 
         with self.assertRaises(pgsluice.InputError) as caught:
             self.put(broken(), load_id="broken", progress=watch)
-        details = pgsluice.ledger_show("broken", server())
+        details = self.details_after_the_sessions_end("broken")
         self.assertEqual(details.state, "unfinished")
         receipts = details.receipts
         self.assertEqual(sum(each.rows for each in receipts), caught.exception.rows_committed)
         printed = self.printed(pgsluice.LedgerDetails, "ledger", "show", "broken")
         self.assertEqual(details, printed)
+
+    def details_after_the_sessions_end(self, load_id: str) -> pgsluice.LedgerDetails:
+        """Return the details of a load that has failed, once the server has ended its sessions.
+
+        The client closes its connections and does not wait, so the load's lock is held for a moment.
+        """
+        for _ in range(200):
+            details = pgsluice.ledger_show(load_id, server())
+            if details.state != "running":
+                break
+            time.sleep(0.05)
+        return details
 
     def test_what_is_not_there(self):
         self.assertEqual(pgsluice.ledger(server(), ledger="elsewhere"), ())
