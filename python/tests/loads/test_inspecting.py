@@ -213,7 +213,7 @@ class Ledger(Inspecting):
     def details_after_the_sessions_end(self, load_id: str) -> pgsluice.LedgerDetails:
         """Return the details of a load that has failed, once the server has ended its sessions.
 
-        The client closes its connections and does not wait, so the load's lock is held for a moment.
+        The client closes its connections and does not wait, so the lock is still held for a moment.
         """
         for _ in range(200):
             details = pgsluice.ledger_show(load_id, server())
