@@ -1,4 +1,4 @@
-//! How a load begins in the ledger, or is resumed: it must then be the same load.
+//! Begins a load in the ledger, or resumes it if it is the same load.
 
 use std::collections::HashSet;
 
@@ -34,8 +34,8 @@ use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
 use pgsluice_core::position::Origin;
 
-/// Begins a load, or takes it up. That is durable before any row of this attempt. Otherwise a server
-/// that has lost it in a crash would take these rows for those of another attempt.
+/// Begins or resumes a load. This is durable before the attempt writes any row. Otherwise a server that lost
+/// it in a crash would ascribe these rows to another attempt.
 pub(crate) async fn begin(
     job: &Job,
     of: LoadRun<'_>,
@@ -49,7 +49,7 @@ pub(crate) async fn begin(
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
     let own = terms::of_load(job, &plan.shape.format, plan.catalogue.version)?;
-    // The user's search_path is one of the terms, and of no use for anything else.
+    // The user's search_path is one of the terms, and is not used for anything else.
     let asking = try_join(
         async { Ok(client.batch_execute(NO_LOCK_TIMEOUT).await?) },
         sql::terms::of_load(client, &own, table, columns),
@@ -120,7 +120,7 @@ async fn start(
     Ok(Ledger::new(named, 1, 0, sources))
 }
 
-/// Takes up a load that the ledger has, and ends the transaction.
+/// Resumes a load that the ledger has, and ends the transaction.
 async fn resume(
     LoadRun { named, run }: LoadRun<'_>,
     found: &FoundLoad,
@@ -164,8 +164,8 @@ async fn resume(
     })
 }
 
-/// Returns the number of the plan's tree in the ledger, which gets it if it lacks it, and the other trees by which
-/// `receipts` speak of rows.
+/// Returns the number of the plan's tree in the ledger, where it is inserted if missing, and the other trees
+/// that `receipts` refer to.
 async fn trees(
     client: &Client,
     named: &Participant,
@@ -260,7 +260,7 @@ fn origin(row: &Row, column: usize) -> Origin {
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }
 }
 
-/// Returns the statement that writes a small load of `rows` rows into `table`; the load is over when it is committed.
+/// Returns the statement that writes a small load of `rows` rows into `table`; its commit finishes the load.
 pub(crate) fn new_handful(
     job: &Job,
     LoadRun { named, run }: LoadRun<'_>,

@@ -1,4 +1,4 @@
-//! How the share of a participant begins: its load is in the ledger, or is made.
+//! Begins the share of a participant, and inserts its load into the ledger if missing.
 
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::Client;
@@ -15,7 +15,7 @@ use crate::ledger::sql::{NewLoad, Participant};
 use crate::pg::sql::{BEGIN, COMMIT, literal};
 use crate::plan::Plan;
 
-/// Begins a load for one of its shares, unless another share has.
+/// Begins a load for one of its shares, unless another share has begun it.
 pub(super) async fn begin(
     job: &Job,
     of: LoadRun<'_>,
@@ -66,7 +66,7 @@ pub(super) async fn begin(
 }
 
 impl Ledger {
-    /// Makes the ledger of a share, which has no receipts.
+    /// Creates the ledger of a share, which has no receipts.
     fn of_share(share: Share, named: &Participant) -> Self {
         Self { share: Some(share), ..Self::new(named, 1, 0, Vec::new()) }
     }

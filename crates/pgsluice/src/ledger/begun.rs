@@ -1,4 +1,4 @@
-//! How a load has begun, and the refusal of one that was begun otherwise.
+//! The outcome of beginning a load, and the error for a load that differs from the one that was begun.
 
 use pgsluice_core::catalog::ROOT;
 
@@ -10,15 +10,15 @@ use crate::error::{Error, Remedy, Result};
 use crate::plan::Plan;
 use crate::row_counts::RowCounts;
 
-/// How a load begins.
+/// The state in which a load begins.
 pub(crate) enum Begun {
-    /// It runs, perhaps not for the first time.
+    /// It runs, possibly not for the first time.
     Running(Ledger),
-    /// It is all in, and this became of its rows.
+    /// It was already finished, with these row counts.
     Finished(Ledger, RowCounts),
 }
 
-/// Refuses what is not the load that was begun.
+/// Rejects a load that differs from the one that was begun.
 pub(super) fn check(found: &FoundLoad, plan: &Plan, now: &str) -> Result<()> {
     if found.relation != plan.catalogue.facts[ROOT].oid {
         let message = "this load was begun into another table";
@@ -27,7 +27,7 @@ pub(super) fn check(found: &FoundLoad, plan: &Plan, now: &str) -> Result<()> {
     terms::check(&found.terms, now)
 }
 
-/// Adds to an error what to do about a load that cannot be resumed.
+/// Adds hints to an error about a load that cannot be resumed.
 pub(crate) fn refuse(error: Error, id: &str) -> Error {
     let step = match error.kind() {
         Kind::Input => "To resume the load, undo the change of the input.",
@@ -37,7 +37,7 @@ pub(crate) fn refuse(error: Error, id: &str) -> Error {
     error.with_hint(step).with_remedy(Remedy::ledger(what, &["forget", id]))
 }
 
-/// The error for a load whose rows the server has dropped without its knowledge.
+/// Returns the error for a load whose rows were lost when the server crashed.
 pub(super) fn emptied() -> Error {
     let message = "a partition is unlogged, and the server has crashed since this load began";
     Error::new(Kind::Server, message).with_sqlstate("55000").with_detail(

@@ -1,10 +1,10 @@
-//! Blocks: the ledger's record of streams and of tables in memory, which have no fingerprint. The hash
-//! of each split is kept with the first receipt that speaks of its rows. When the load is resumed, a
-//! split must have the same hash before its rows go on. When a load is finished, only one hash over all
-//! blocks of a stream is kept.
+//! Blocks: the ledger's record of streams and of tables in memory, which have no fingerprint. The hash of
+//! each split is stored with the first receipt that covers its rows. When a load is resumed, a split must
+//! have the same hash before its rows are sent. When a load is finished, only one hash over all blocks of a
+//! stream is kept.
 //!
-//! Threads take splits in their order, but come to their hashes in any. So of a run that was killed a block may be
-//! missing before one that is there. No receipt speaks of its rows.
+//! Threads take splits in order but compute their hashes in any order. After a killed run, a block may
+//! therefore be missing before a later one. No receipt covers the rows of the missing block.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::source::{Fingerprint, Input, OfStream, Split, changed};
 use pgsluice_core::position::Origin;
 
-/// A block that was read of a stream.
+/// A block that was read from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamBlock {
     pub(super) source: u32,
@@ -30,27 +30,27 @@ pub(super) struct Blocks(Mutex<BlockState>);
 
 #[derive(Debug, Default)]
 struct BlockState {
-    /// Blocks of earlier runs that this run has not read again yet, by source and start.
+    /// Blocks of earlier runs that this run has not read yet, by source and start.
     known: BTreeMap<(u32, u64), StreamBlock>,
-    /// Blocks that are not known to be in the ledger, by split.
+    /// Blocks that may not be in the ledger yet, by split.
     new: BTreeMap<u32, StreamBlock>,
     /// All blocks that this run has read, by source and start.
     met: BTreeMap<(u32, u64), StreamBlock>,
 }
 
 impl Blocks {
-    /// Makes blocks that begin with those of earlier runs.
+    /// Begins with the blocks of earlier runs.
     pub(super) fn of(earlier: Vec<StreamBlock>) -> Self {
         let known = earlier.into_iter().map(|block| ((block.source, block.start), block)).collect();
         Self(Mutex::new(BlockState { known, ..BlockState::default() }))
     }
 
-    /// Records a split of a stream; refuses one that is not what an earlier run has read.
+    /// Records a split of a stream. Rejects a split that differs from the one that an earlier run read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.compare(split, inputs, |state, block| state.meet(split.number, block))
     }
 
-    /// Refuses a split of a stream like [`Self::verify_block`], but records nothing.
+    /// Rejects a split like [`Self::verify_block`], but records nothing.
     pub(super) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.compare(split, inputs, |state, block| state.is_possible(block))
     }
@@ -76,7 +76,7 @@ impl Blocks {
         Err(changed(format!("{name} differs from what was read before, at {place} or soon after")))
     }
 
-    /// `sources` with what their streams are, all of which were read.
+    /// Returns `sources` with descriptions of their streams, which were all read to the end.
     pub(super) fn whole(&self, sources: &[Fingerprint]) -> Vec<Fingerprint> {
         let state = self.0.lock();
         let whole = |(source, fingerprint): (u32, &Fingerprint)| {
@@ -86,7 +86,7 @@ impl Blocks {
         (0..).zip(sources).map(whole).collect()
     }
 
-    /// Returns the blocks up to the split `last` that must be written before a receipt speaks of them.
+    /// Returns the blocks up to the split `last` that must be written before a receipt covers their rows.
     pub(super) fn unwritten(&self, last: u32) -> Vec<StreamBlock> {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }
@@ -96,7 +96,7 @@ impl Blocks {
         self.0.lock().new.retain(|_, block| !blocks.contains(block));
     }
 
-    /// Refuses a stream that has ended before what earlier runs have read of it.
+    /// Rejects a stream that ended before blocks that earlier runs had read.
     pub(super) fn check_end(&self, inputs: &[Input]) -> Result<()> {
         let state = self.0.lock();
         match state.known.keys().min() {
@@ -107,7 +107,7 @@ impl Blocks {
 }
 
 impl BlockState {
-    /// Records the block of a split; false if earlier runs have read something else there.
+    /// Records the block of a split; returns false if earlier runs read something else there.
     fn meet(&mut self, split: u32, block: StreamBlock) -> bool {
         let StreamBlock { source, start, .. } = block;
         let is_possible = self.is_possible(block);
@@ -129,7 +129,7 @@ impl BlockState {
     }
 }
 
-/// Returns the stream of these blocks, which come in their order.
+/// Returns the description of a stream with these blocks, which must be in order.
 fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
     let (mut bytes, mut texts) = (0, Vec::new());
     for StreamBlock { start, stop, hash, .. } in blocks {

@@ -1,4 +1,4 @@
-//! Claimed: which rows earlier runs of a load have committed, as their receipts say.
+//! The rows that earlier runs of a load have committed, according to their receipts.
 
 use std::collections::HashMap;
 
@@ -6,30 +6,31 @@ use pgsluice_core::position::Origin;
 
 use crate::row_counts::RowCounts;
 
-/// One receipt, as it is read.
+/// One receipt, as read from the ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredReceipt {
     pub(crate) number: i64,
     pub(crate) tree: i32,
     pub(crate) node: usize,
-    /// All rows of the node that begin before it are in.
+    /// All rows of the node that begin before this place are committed.
     pub(crate) upto: Origin,
-    /// So are those that begin in these ranges: the source, the first byte, the one behind the last.
+    /// The rows that begin in these ranges are committed too: source, first byte, and the byte after the
+    /// last.
     pub(crate) ranges: Vec<(u32, u64, u64)>,
     pub(crate) rows: u64,
-    /// What became of them, if some were not inserted or rejected.
+    /// Their counts, if some were not simply inserted or rejected.
     pub(crate) counts: RowCounts,
 }
 
 impl StoredReceipt {
-    /// The place from which on it says nothing.
+    /// Returns the place from which on the receipt covers no rows.
     pub(crate) fn reach(&self) -> Origin {
         let stops = self.ranges.iter().map(|&(input, _, at)| Origin { input, at });
         stops.chain([self.upto]).max().unwrap_or(self.upto)
     }
 }
 
-/// The rows of one tree's nodes that are in.
+/// The committed rows of one tree's nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claimed {
     nodes: HashMap<usize, ClaimedNode>,
@@ -39,14 +40,14 @@ pub(crate) struct Claimed {
 #[derive(Clone, Debug, Default)]
 struct ClaimedNode {
     upto: Origin,
-    /// The ranges, in order and apart from one another.
+    /// The ranges, sorted and disjoint.
     ranges: Vec<(u32, u64, u64)>,
-    /// The number of rows that the receipts say.
+    /// The number of rows according to the receipts.
     rows: u64,
 }
 
 impl Claimed {
-    /// Adds all of `receipts` up.
+    /// Combines `receipts`.
     pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r StoredReceipt>) -> Self {
         let mut claimed = Self::default();
         for receipt in receipts {
@@ -60,22 +61,22 @@ impl Claimed {
         claimed
     }
 
-    /// Whether nothing is in.
+    /// Whether no rows are committed.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The place from which on nothing is claimed.
+    /// Returns the place from which on no rows are committed.
     pub(crate) fn reach(&self) -> Origin {
         self.reach
     }
 
-    /// The rows of each node that the receipts speak of.
+    /// Returns each node with the number of its committed rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, u64)> {
         self.nodes.iter().map(|(&node, of_node)| (node, of_node.rows))
     }
 
-    /// Whether a row of `node` that begins at `at` is in.
+    /// Whether a row of `node` that begins at `at` is committed.
     #[inline]
     pub(crate) fn has(&self, node: usize, at: Origin) -> bool {
         self.nodes.get(&node).is_some_and(|node| node.has(at))

@@ -1,4 +1,5 @@
-//! Earlier loads of an input: one has loaded it into the same table, which still has rows, or is loading it.
+//! Earlier loads of the same input into the same table: a finished one, if the table still has rows, or a
+//! running one.
 
 use pgsluice_core::catalog::{ROOT, Relation};
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -11,12 +12,12 @@ use crate::ledger::sql::{Earlier, Look, NOTHING, Participant, lives, may_hold_ro
 use crate::plan::Plan;
 use crate::source::Fingerprint;
 
-/// Blocks of the ledger in which a load looks that takes long anyway.
+/// The maximum number of the ledger's blocks that a load searches for them.
 const LEDGER_BLOCKS: u32 = 1000;
 
-/// Says that the inputs were loaded before, or refuses them if the job is to load them once. `client` is in the
-/// transaction that begins the load: of several loads with one input the first to take the lock is in the ledger when
-/// the next one looks.
+/// Warns that the inputs were loaded before, or rejects them if the job must load them only once. `client` is
+/// in the transaction that begins the load. If several loads have the same input, the first to take the lock
+/// is in the ledger before the next one looks.
 pub(super) async fn check(
     job: &Job,
     named: &Participant,
@@ -29,7 +30,7 @@ pub(super) async fn check(
         return check_once(named, plan, sources, client).await;
     }
     if job.changes.is_any() {
-        // Keys keep rows from being stored twice.
+        // Keys prevent rows from being stored twice.
         return Ok(());
     }
     let (table, version) = (&plan.tree.nodes[ROOT].relation, plan.catalogue.version);
@@ -51,7 +52,7 @@ async fn check_once(
     let (table, version) = (&plan.tree.nodes[ROOT].relation, plan.catalogue.version);
     let Some(content) = Fingerprint::content_hash(sources) else { return Ok(()) };
     named.lock_input(client, &format!("{table} {content:016x}")).await?;
-    // A load that ends between the two questions is finished in the second answer.
+    // A load that ends between the two queries is finished in the second answer.
     let lives = lives(&named.schema, client).await?;
     let found = find(named, table, sources, client, Look::All).await?;
     let is_running = |earlier: &&Earlier| {
@@ -68,7 +69,7 @@ async fn check_once(
     }
 }
 
-/// Returns the loads of these inputs into the table, as far as `look` goes.
+/// Returns the loads of these inputs into the table, within the limit of `look`.
 async fn find(
     named: &Participant,
     table: &Relation,
@@ -84,7 +85,7 @@ async fn find(
     Ok(answers.iter().filter_map(load).collect())
 }
 
-/// Returns the question which loads they are, one statement; [`Earlier::of`] makes sense of its rows.
+/// Returns a single statement that asks for these loads; [`Earlier::of`] reads its rows.
 pub(crate) fn question(
     named: &Participant,
     table: &str,

@@ -1,4 +1,4 @@
-//! The end of a load whose shares are in: one row with their sums is kept.
+//! Finishing a load whose shares are complete: only one row with their sums is kept.
 
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
@@ -18,14 +18,14 @@ use crate::pg::conninfo::Target;
 use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY};
 use crate::row_counts::RowCounts;
 
-/// A load that is finished.
+/// A finished load.
 #[derive(Clone, Debug, Serialize)]
 pub struct FinishedLoad {
     /// Its name.
     pub load_id: String,
     /// The number of its participants.
     pub participants: u64,
-    /// How many rows they have read.
+    /// The number of rows that they have read.
     pub rows_read: u64,
     /// The outcomes of these rows.
     pub counts: RowCounts,
@@ -35,12 +35,12 @@ pub struct FinishedLoad {
     pub already_finished: bool,
 }
 
-/// Marks a load as finished once its shares are in, and keeps their sums only. A load that is already finished is only
-/// compared with `expected`.
+/// Marks a load as finished if its shares are complete, and keeps only their sums. A load that is already
+/// finished is only compared with `expected`.
 ///
 /// # Errors
 ///
-/// Fails if the shares are not the expected ones. Then nothing is changed.
+/// Fails, without changing anything, if the shares are not the expected ones.
 pub async fn finish(
     target: &Target,
     schema: &str,
@@ -68,7 +68,7 @@ async fn finish_by(
     control: &Control,
 ) -> Result<FinishedLoad> {
     let id = &named.id;
-    // It waits for attempts at shares, which hold the lock of the load.
+    // Attempts at shares hold the lock of the load.
     wait_for(named, false, client, target, control).await?;
     let found = named.find(client).await?.ok_or_else(|| unknown(id))?;
     let term = of_terms(&found, id)?;

@@ -1,15 +1,15 @@
-//! A partition key as the ledger keeps it: how it is read, in all that decides where its rows go.
+//! A partition key in the ledger: everything that determines how rows are routed by it.
 
 use pgsluice_core::catalog::{Key, KeyColumn, Strategy};
 use serde::{Deserialize, Serialize};
 
-/// A key in text.
+/// A key as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct OfKey {
     strategy: String,
-    /// The columns as they are read here.
+    /// The columns, in the form that pgsluice routes by.
     columns: Vec<String>,
-    /// Their types and functions in the server's words.
+    /// Their types and functions, as the server spells them.
     reads: Vec<String>,
 }
 
@@ -19,17 +19,17 @@ impl OfKey {
         Self { strategy: key.strategy.to_string(), columns, reads: reads.to_vec() }
     }
 
-    /// Whether it is `key`, however the server reads that.
+    /// Whether it equals `key`, apart from how the server reads that.
     pub(super) fn is_of(&self, key: &Key) -> bool {
         *self == Self::of(key, &self.reads)
     }
 
-    /// Whether the server evaluates any of it.
+    /// Whether the server evaluates any part of it.
     pub(super) fn is_asked(&self) -> bool {
         self.has("Asked")
     }
 
-    /// A key at which all rows stop, if this is one: what it is made of does not matter.
+    /// Returns a key that routes no row further, if this is such a key; its original columns do not matter.
     pub(super) fn opaque(&self) -> Option<Key> {
         let column = || KeyColumn::Opaque { column: String::new(), why: String::new() };
         let columns = self.columns.iter().map(|_| column()).collect();
@@ -40,7 +40,8 @@ impl OfKey {
         self.columns.iter().any(|column| column.starts_with(lane))
     }
 
-    /// Why this key is not read any more as it was; `now` is that of the same table, if it has one.
+    /// Returns the reason why this key is no longer read as before; `now` is the present key of the same
+    /// table, if it has one.
     pub(super) fn changed(&self, now: Option<Self>) -> String {
         let Some(now) = now else { return "no table has this key any more".to_owned() };
         if self.reads != now.reads {

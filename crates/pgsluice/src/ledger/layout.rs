@@ -1,6 +1,6 @@
-//! Layout: a partition tree as the ledger keeps it. By it each row's node is found again, even when
-//! partitions were split, attached, detached, dropped or renamed meanwhile. The rows that are in were
-//! counted by the nodes of the tree that they were loaded by.
+//! Layout: a partition tree in the ledger. It determines the node of each row again, even if partitions were
+//! split, attached, detached, dropped or renamed since. Committed rows were counted by the nodes of the tree
+//! that they were loaded with.
 
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 
-/// A tree in text. Two are equal if they route all rows alike.
+/// A tree as text. Two layouts are equal if they route all rows alike.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Layout {
     keys: Vec<OfKey>,
     nodes: Vec<OfNode>,
-    /// The fields whose values the server is asked to spell.
+    /// The fields whose values the server is asked to convert to text.
     pub(super) spelled: Option<Vec<usize>>,
 }
 
@@ -26,7 +26,7 @@ struct OfNode {
     parent: Option<NodeId>,
     /// The bound as the server deparses it.
     bound: Option<String>,
-    /// Its place among the keys.
+    /// The index of its key in `keys`.
     key: Option<usize>,
 }
 
@@ -53,14 +53,14 @@ impl Layout {
         Self { keys, nodes, spelled: spelling.map(|question| question.fields.clone()) }
     }
 
-    /// The name of a node, for people.
+    /// Returns the name of a node for the user.
     pub(super) fn label(&self, node: NodeId) -> String {
         self.nodes.get(node).map_or_else(String::new, |_| self.relation(node).label())
     }
 }
 
 impl Layout {
-    /// The tree without the values of its bounds.
+    /// Builds the tree without the values of its bounds.
     pub(super) fn tree(&self, plan: &Plan) -> Result<Tree> {
         let now = Now::of(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
@@ -83,8 +83,8 @@ impl Layout {
         Ok(Tree { nodes })
     }
 
-    /// A key that reads as `wanted`: some table of now has one, if it is read natively at all. All rows
-    /// stop at one that is opaque, whatever it was.
+    /// Returns a key that routes like `wanted`. A key that is read natively must exist in the present tree.
+    /// For an opaque key, any key at which all rows stop is enough.
     fn key(&self, node: NodeId, wanted: &OfKey, now: &Now<'_>) -> Result<Key> {
         if let Some(key) = wanted.opaque() {
             return Ok(key);
@@ -95,7 +95,7 @@ impl Layout {
         }
     }
 
-    /// Whether `tree`, built for this layout, has all bounds of its keys.
+    /// Whether `tree`, which was built for this layout, has the keys of this layout.
     pub(super) fn is_of(&self, tree: &Tree) -> bool {
         tree.nodes.iter().zip(&self.nodes).all(|(node, of_node)| match (&node.key, of_node.key) {
             (Some(key), Some(place)) => {
@@ -107,7 +107,7 @@ impl Layout {
         })
     }
 
-    /// The bound of each node, as the server deparses it.
+    /// Returns the bound of each node as the server deparses it.
     pub(super) fn bounds(&self) -> Vec<Option<&str>> {
         self.nodes.iter().map(|node| node.bound.as_deref()).collect()
     }
@@ -130,10 +130,10 @@ impl Layout {
     }
 }
 
-/// The keys of the tree of now.
+/// The keys of the present tree.
 struct Now<'p> {
     plan: &'p Plan,
-    /// Each once.
+    /// The distinct keys.
     keys: Vec<(OfKey, &'p Key)>,
 }
 

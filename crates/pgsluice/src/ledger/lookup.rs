@@ -1,4 +1,4 @@
-//! The ledger as people look at it: which loads there are, what is in of each, and its end.
+//! Queries of the ledger for the user: the loads, the rows that each has committed, and its end.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,48 +25,47 @@ use crate::pg::sql::{
 use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
 
-/// A load, as the ledger has it.
+/// A load in the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct LedgerEntry {
     /// Its name.
     pub id: String,
-    /// The table, as it was named then.
+    /// The table, as it was named when the load began.
     pub table: String,
-    /// `finished` when all rows are in the table; before that `running`, or `unfinished` if no run of the load is at
-    /// work.
+    /// `finished` if all rows are in the table; before that `running`, or `unfinished` if no run of the load
+    /// is active.
     pub state: String,
-    /// How often it was begun.
+    /// The number of attempts.
     pub attempts: i32,
-    /// When, in the server's words.
+    /// The time when it was begun, as the server spells it.
     pub begun: String,
-    /// When it was finished.
+    /// The time when it was finished.
     pub ended: Option<String>,
-    /// Rows that are in; of one that is not finished, those that were sent.
+    /// The number of committed rows; for an unfinished load, the number of rows that were sent.
     pub rows: u64,
     /// The inputs.
     pub sources: Vec<String>,
-    /// The number of participants whose shares are in; None for a load without participants.
+    /// The number of participants whose shares are complete; `None` for a load without participants.
     pub participants: Option<u64>,
-    /// The run that works at it, or did last.
+    /// The present run, or the last one.
     pub run: Run,
 }
 
-/// Which loads.
+/// A selection of loads.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Loads into this table, written as in SQL; a table that is gone is found by the name that it had.
+    /// Loads into this table, written as in SQL. A table that no longer exists is found by its old name.
     pub table: Option<String>,
-    /// Loads that ended this long ago, or began then if they have not ended: an interval, as SQL takes
-    /// it.
+    /// Loads that ended this long ago, or began this long ago if they have not ended: an SQL interval.
     pub older_than: Option<String>,
 }
 
-/// What has become of loads that were to be forgotten.
+/// The result of removing loads from the ledger.
 #[derive(Clone, Debug, Default)]
 pub struct Forgotten {
-    /// Loads that are forgotten.
+    /// The loads that were removed.
     pub loads: Vec<String>,
-    /// Loads that run, and stay.
+    /// The loads that are running and were not removed.
     pub running: Vec<String>,
 }
 
@@ -78,14 +77,14 @@ pub struct Details {
     pub entry: LedgerEntry,
     /// How its input is read and routed.
     pub terms: BTreeMap<String, String>,
-    /// What became of its rows, as far as that is known: of one that is not finished only of those that were
+    /// The outcomes of its rows, as far as known. For an unfinished load, these are only the rows that were
     /// not simply inserted.
     pub counts: RowCounts,
-    /// The rows that are in, by the tables that they were routed to.
+    /// The committed rows, by the tables that they were routed to.
     pub receipts: Vec<OfTable>,
-    /// How far a writer has come, as its program has said it: JSON, or else a string.
+    /// The position of a writer, as given by its program: JSON, or else a string.
     pub position: Option<Box<RawValue>>,
-    /// The positions of participants, if several writers share the load; null for one that has none yet.
+    /// The positions of participants, if several writers share the load; null for a participant without one.
     pub positions: BTreeMap<String, Option<Box<RawValue>>>,
 }
 
@@ -94,17 +93,18 @@ pub struct Details {
 pub struct OfTable {
     /// Its name when the load began.
     pub table: String,
-    /// Rows that were sent.
+    /// The number of rows that were sent.
     pub rows: u64,
-    /// What became of them, where they were not simply inserted.
+    /// Their outcomes, if they were not simply inserted.
     pub counts: RowCounts,
-    /// All of its rows that begin before this byte of this source, counted from 0, are in.
+    /// All rows of the table that begin before this byte of this source, counted from 0, are committed.
     pub upto: (u32, u64),
-    /// So are those that begin in these ranges: source, first byte, the byte behind the last.
+    /// The rows that begin in these ranges are committed too: source, first byte, and the byte after the
+    /// last.
     pub ranges: Vec<(u32, u64, u64)>,
 }
 
-/// The loads of the ledger in `schema`, the newest first.
+/// Returns the loads of the ledger in `schema`, the newest first.
 pub async fn list(
     target: &Target,
     schema: &str,
@@ -120,7 +120,7 @@ pub async fn list(
     control.stop.unless_stopped(listing).await
 }
 
-/// One load.
+/// Returns one load in full.
 pub async fn show(target: &Target, schema: &str, id: &str, control: &Control) -> Result<Details> {
     control.stop.unless_stopped(details(target, schema, id)).await
 }
@@ -165,7 +165,7 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     };
     let counts = match named.find(client).await? {
         Some(_) if !participants.is_empty() => sum(participants.iter().map(|(_, at)| at.counts)),
-        // A writer has its rows in no receipts.
+        // The rows of a writer have no receipts.
         Some(found) if entry.state == FINISHED || terms.contains_key("writer") => found.counts,
         _ => sum(receipts.values().map(|of_table| of_table.counts)),
     };
@@ -189,7 +189,7 @@ fn sum(counts: impl Iterator<Item = RowCounts>) -> RowCounts {
     })
 }
 
-/// Returns a position as JSON. The Rust API takes any text for one.
+/// Returns a position as JSON. The Rust API accepts any text as a position.
 fn position(text: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).or_else(|_| to_raw_value(text)).ok()
 }
@@ -214,8 +214,8 @@ pub async fn forget(target: &Target, schema: &str, id: &str) -> Result<()> {
     exchange::drop_leftovers(&session.client).await
 }
 
-/// Takes all loads that `filter` names out of the ledger, or only those that are not finished. It also
-/// drops what exchanges that have died left behind.
+/// Removes all loads that `filter` selects from the ledger, or only the unfinished ones. Also drops the
+/// leftovers of exchanges that have died.
 pub async fn forget_all(
     target: &Target,
     schema: &str,
@@ -239,19 +239,19 @@ pub async fn forget_all(
     Ok(forgotten)
 }
 
-/// The state of a load that is all in.
+/// The state of a finished load.
 const FINISHED: &str = "finished";
 
-/// A session that looks at a ledger.
+/// A session that queries a ledger.
 struct LookupSession {
     client: Client,
     schema: Schema,
-    /// The user's own, by which the names of tables are found.
+    /// The user's search_path, by which the names of tables are resolved.
     search_path: String,
 }
 
 impl LookupSession {
-    /// None if there is no ledger.
+    /// Connects to the server; returns `None` if there is no ledger.
     async fn open(target: &Target, schema: &str, access: Access) -> Result<Option<Self>> {
         let (client, schema) = (connect(target).await?, Schema::new(schema));
         let search_path = client.query_one(SEARCH_PATH, &[]).await?.get(0);
@@ -278,7 +278,7 @@ impl LookupSession {
         }
     }
 
-    /// The table of this name, if it is still there.
+    /// Returns the table with this name, if it still exists.
     async fn find(&self, table: &str) -> Result<Option<u32>> {
         self.client.query_one(SET_SEARCH_PATH, &[&self.search_path]).await?;
         let found = self.client.query_one(OID, &[&table]).await?.get(0);

@@ -1,5 +1,5 @@
-//! Members: which participants a load had, and the sum of their rows. It is all that is kept of the shares of a finished
-//! load.
+//! Members: the participants of a load, and the sum of their rows. Only this is kept of the shares of a
+//! finished load.
 
 use std::collections::BTreeSet;
 
@@ -10,32 +10,33 @@ use super::sql::json::parse;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 
-/// How many participants an error names at most.
+/// The maximum number of participants that an error names.
 const NAMED: usize = 5;
 
-/// Rows, whatever their order: their number, and the sum of their hashes.
+/// A set of rows regardless of their order: their number, and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RowSet {
     pub(crate) rows: u64,
-    /// The hash of each row is that of the bytes that are sent for it. The sum wraps.
+    /// The sum of the hashes of the bytes that are sent for each row. It wraps.
     pub(crate) hash: u64,
 }
 
 /// The conditions under which a load is marked as finished.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// The number of its participants; None for what the load was begun with, or else for any.
+    /// The number of its participants; `None` for the number that the load was begun with, or for any if it
+    /// had none.
     pub participants: Option<u32>,
-    /// The sum of the hashes of their rows, as [`super::share::ShareSummary`] has it; None for any.
+    /// The sum of the hashes of their rows, see [`super::share::ShareSummary`]; `None` for any.
     pub rows_hash: Option<u64>,
 }
 
-/// Which participants a finished load had. The ledger keeps it in place of the load's inputs.
+/// The participants of a finished load. The ledger stores them in place of the load's inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Members {
-    /// For people, who see it where other loads have the names of inputs.
+    /// A text for the user, shown where other loads have the names of inputs.
     name: String,
-    /// Ranges of those that are named by numbers: the first, and the last.
+    /// Ranges of the participants whose names are numbers: the first, and the last.
     numbers: Vec<(u64, u64)>,
     others: BTreeSet<String>,
     /// The sum over their shares.
@@ -43,7 +44,7 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Makes the record of these participants and the sum of their rows.
+    /// Creates the record of these participants and the sum of their rows.
     pub(super) fn new<'p>(participants: impl Iterator<Item = &'p str>, rows: RowSet) -> Self {
         let (mut numbers, mut others) = (BTreeSet::new(), BTreeSet::new());
         for participant in participants {
@@ -63,24 +64,24 @@ impl Members {
         members
     }
 
-    /// Reads the record of a finished load. A load without participants has an empty one.
+    /// Reads the record of a finished load. It is empty for a load without participants.
     pub(super) fn of(found: &FoundLoad) -> Result<Self> {
         Self::of_json(&found.sources)
     }
 
-    /// Reads it from the JSON that the ledger has for the inputs of a finished load.
+    /// Reads the record from the JSON that the ledger stores as the inputs of a finished load.
     pub(super) fn of_json(sources: &str) -> Result<Self> {
         Ok(parse::<Vec<Self>>(sources)?.pop().unwrap_or_default())
     }
 
-    /// Whether it had this participant.
+    /// Whether this participant is a member.
     pub(super) fn have(&self, participant: &str) -> bool {
         let is_within =
             |number| self.numbers.iter().any(|(first, last)| (*first..=*last).contains(&number));
         number(participant).map_or_else(|| self.others.contains(participant), is_within)
     }
 
-    /// Their number.
+    /// Returns the number of participants.
     pub(super) fn count(&self) -> u64 {
         let numbers: u64 = self.numbers.iter().map(|(first, last)| last - first + 1).sum();
         numbers + self.others.len() as u64
@@ -91,7 +92,7 @@ impl Members {
         (0..u64::from(count)).filter(|number| !self.have(&number.to_string()))
     }
 
-    /// Compares them with the conditions.
+    /// Checks the participants against the conditions.
     pub(super) fn check(&self, id: &str, expected: &Expected) -> Result<()> {
         let found = self.count();
         if let Some(count) = expected.participants
@@ -127,7 +128,7 @@ impl Members {
         let mut missing = self.missing(count);
         let named: Vec<String> = missing.by_ref().take(NAMED).map(|it| it.to_string()).collect();
         match missing.count() {
-            // Then they are not numbered from 0.
+            // In this case they are not numbered from 0.
             _ if !self.others.is_empty() => error,
             0 => error.with_detail(format!("Missing: {}.", named.join(", "))),
             more => error.with_detail(format!("Missing: {} and {more} more.", named.join(", "))),
@@ -135,7 +136,7 @@ impl Members {
     }
 }
 
-/// The number that a participant is named by, if its digits are the shortest.
+/// Returns the number that is the name of a participant, if it has no superfluous digits.
 fn number(participant: &str) -> Option<u64> {
     participant.parse::<u64>().ok().filter(|number| number.to_string() == participant)
 }

@@ -1,5 +1,5 @@
-//! Looks ahead in a file before more of a very long row is held in memory: can the row end at all? A
-//! quote that is not closed makes one row of all that follows.
+//! Looks ahead in a file before a very long row takes up more memory: can the row end at all? An unclosed
+//! quote turns the rest of the file into one row.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,22 +7,22 @@ use std::io::{Read, Seek, SeekFrom};
 use super::Input;
 use crate::error::Result;
 
-/// Bytes that are looked at together.
+/// Bytes that are read and searched together.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// What comes first behind a place of an input.
+/// The result of looking ahead from a place of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
-    /// One of the bytes, or it is not known, since the input cannot be read twice.
+    /// One of the bytes occurs, or this is not known because the input cannot be read twice.
     Found,
-    /// The end of the input.
+    /// The end of the input comes first.
     End,
-    /// Neither, in all the bytes that were looked at.
+    /// The bytes occur nowhere in the part that was searched.
     Nothing,
 }
 
 impl Input {
-    /// Returns what comes first within `most` bytes from `offset` on.
+    /// Returns which comes first within `most` bytes from `offset` on: one of `bytes`, or the end.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
         let path = self.file().filter(|_| self.is_seekable());
         let Some(path) = path else { return Ok(Ahead::Found) };

@@ -1,4 +1,4 @@
-//! Inputs whose rows come in batches, whatever they are.
+//! Inputs whose rows come in batches.
 
 use pgsluice_core::split::Row;
 

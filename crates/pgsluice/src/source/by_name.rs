@@ -1,4 +1,4 @@
-//! Columns by name: which column each field of the inputs goes to, by the names in each input.
+//! Columns by name: which column each field of an input goes to, by the names in that input.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,46 +12,46 @@ use super::shown::{LISTED, SHOWN, shown, shown_list};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 
-/// How the names in a header lead to columns.
+/// How the names in a header are matched to columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByName {
-    /// Names in the header that are not those of their columns, each with the name of its column.
+    /// Pairs of a name in the header and the name of its column, where the two differ.
     pub map: Vec<(String, String)>,
-    /// Whether fields whose names are no columns are left out.
+    /// Whether fields that match no column are left out.
     pub ignore_extra: bool,
 }
 
-/// The fields of the inputs, led to columns.
+/// Fields of the inputs, matched to columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Led {
     /// The columns of the fields that are kept, in the order of the fields.
     pub(crate) columns: Vec<String>,
-    /// The name in the input of each of them.
+    /// The name in the input of each of these columns.
     pub(crate) names: Vec<String>,
-    /// Their types, once they were read.
+    /// The types of these columns, once they are known.
     pub(crate) types: Vec<Column>,
-    /// Whether each of them has a default other than NULL.
+    /// Whether each of these columns has a default other than NULL.
     pub(crate) has_default: Vec<bool>,
     /// Whether each field is kept.
     pub(crate) kept: Vec<bool>,
     /// The names of the fields that are left out.
     pub(crate) extra: Vec<String>,
-    /// What people should know of it.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// Finds the columns of names that come later.
     pub(crate) leads: Arc<Leads>,
 }
 
-/// What separates fields where the delimiter does not.
+/// Delimiters that a file may use instead of the given one.
 const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
 
 impl ByName {
-    /// Whether it is as it is by default.
+    /// Whether it is the default.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the terms of a load that it sets, by name.
+    /// Returns the terms of a load that it sets, as names and values.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
         let Self { map, ignore_extra } = self;
         let pairs: Vec<String> =
@@ -61,7 +61,7 @@ impl ByName {
         map.into_iter().chain(extra).collect()
     }
 
-    /// Returns the columns of a table by the names that lead to them.
+    /// Returns the columns of a table with the names that match them.
     pub(crate) fn leads(&self, columns: &[String]) -> Result<Leads> {
         let mut mapped = HashMap::new();
         for (name, target) in &self.map {
@@ -75,7 +75,7 @@ impl ByName {
         Ok(Leads::new(columns, mapped))
     }
 
-    /// Leads the fields of each header to the columns of a table.
+    /// Matches the fields of each header to the columns of a table.
     pub(crate) fn lead(&self, names: &InputNames, columns: &[String]) -> Result<Led> {
         let leads = Arc::new(self.leads(columns)?);
         self.check_map(names)?;
@@ -115,8 +115,8 @@ impl ByName {
         Ok(all)
     }
 
-    /// Leads the fields of one header. A field whose name is a column's own takes it from one that is spelled in
-    /// another case.
+    /// Matches the fields of one header to columns. If the name of one field equals that of a column and
+    /// another field differs from it in case only, the first one gets the column.
     pub(crate) fn lead_fields(&self, names: &[String], leads: &Leads, source: &str) -> Result<Led> {
         let own: HashSet<&str> = names.iter().map(String::as_str).collect();
         let mut fields = HashMap::new();
@@ -152,8 +152,8 @@ impl ByName {
         }
     }
 
-    /// Leads the keys of objects to the columns of a table. A column that no key leads to is added if `adds` returns true:
-    /// later objects may have it.
+    /// Matches the keys of objects to the columns of a table. A column without a key is added if `adds`
+    /// returns true for it, because later objects may have it.
     pub(crate) fn lead_keys(
         &self,
         names: &InputNames,
@@ -222,7 +222,7 @@ impl ByName {
 }
 
 impl Led {
-    /// Returns the notes for people, with the names that are left out.
+    /// Returns the notes for the user, including the names that are left out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extra = (!self.extra.is_empty())
             .then(|| format!("ignored fields: {}", shown_list(&self.extra)));
@@ -234,14 +234,14 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
     Error::new(Kind::Data, message).with_sqlstate(sqlstate)
 }
 
-/// The error for a name that differs from two columns in case only.
+/// Returns the error for a name that differs from two columns in case only.
 fn ambiguous(name: &str, one: usize, other: usize, leads: &Leads) -> Error {
     let [one, other] = [one, other].map(|place| label(&leads.columns()[place]));
     let message = format!("\"{}\" matches both column {one} and column {other}", shown(name));
     refused(message, "42702").with_hint("Choose one with " + option("map") + ".")
 }
 
-/// The error for two fields that go to one column.
+/// Returns the error for two fields that go to one column.
 fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
     if before == name {
         let message = format!("{source} has field \"{}\" more than once", shown(name));
@@ -290,7 +290,7 @@ fn no_column(
     }
 }
 
-/// Returns the options by which each line is the value of a column.
+/// Returns options that load each line as the value of a column.
 fn whole_lines(column: &str) -> Remedy {
     let what = format!("To load each line as a value of column {}", label(column));
     let options =
@@ -298,7 +298,7 @@ fn whole_lines(column: &str) -> Remedy {
     Remedy::options(what, options)
 }
 
-/// The column without a field whose name is nearly this one.
+/// Returns the column without a field that has nearly this name.
 fn near<'c>(name: &str, names: &[String], columns: &'c [String]) -> Option<&'c String> {
     if name.chars().nth(SHOWN).is_some() {
         return None;

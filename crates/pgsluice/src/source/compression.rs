@@ -1,42 +1,41 @@
-//! Compression: what an input is compressed by as a whole, known by its first bytes.
+//! Compression of a whole input, detected by its first bytes.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use super::gzip::Members;
 
-/// What an input is compressed by.
+/// The compression of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// gzip, perhaps of several members: RFC 1952.
+    /// gzip, possibly of several members: RFC 1952.
     Gzip,
-    /// zstd, perhaps of several frames: RFC 8878.
+    /// zstd, possibly of several frames: RFC 8878.
     Zstd,
 }
 
-/// Bytes by which it is known.
+/// The number of bytes that identify a compression.
 pub(super) const MAGIC: usize = 4;
 
-/// How the names end of files that are compressed.
+/// File name suffixes of compressed files.
 const SUFFIXES: [(&str, Compression); 3] =
     [(".gz", Compression::Gzip), (".zst", Compression::Zstd), (".zstd", Compression::Zstd)];
 
 impl Compression {
-    /// What the first bytes of an input say.
+    /// Detects the compression by the first bytes of an input.
     pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // The second is a frame that is skipped: compressors that work in parallel begin with one.
+            // The second pattern is a skippable frame: compressors that work in parallel begin with one.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }
     }
 
-    /// What the name of a file says.
+    /// Derives the compression from the name of a file.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         named(name).map(|(_, compression)| compression)
     }
 
-    /// Its name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -44,7 +43,7 @@ impl Compression {
         }
     }
 
-    /// Returns the program that prints what a file holds, for a shell: `{}` stands for its name.
+    /// Returns the shell command that prints the contents of a file; `{}` stands for its name.
     pub(super) fn printed_by(self) -> &'static str {
         match self {
             Self::Gzip => "gzip -dc {}",
@@ -52,7 +51,7 @@ impl Compression {
         }
     }
 
-    /// Reads what `compressed` holds.
+    /// Returns a reader of the decompressed contents.
     pub(super) fn reader(
         self,
         compressed: impl BufRead + Send + 'static,
@@ -63,12 +62,12 @@ impl Compression {
         })
     }
 
-    /// The error of such a reader in words; one of the operating system stays as it is.
+    /// Rewords an error of such a reader; an error of the operating system is returned unchanged.
     pub(super) fn explained(self, error: io::Error) -> io::Error {
         let what = self.name();
         match error.kind() {
             _ if error.raw_os_error().is_some() => error,
-            // Such an error is in words already.
+            // This error is already worded.
             ErrorKind::InvalidData if self == Self::Gzip => error,
             ErrorKind::UnexpectedEof => io::Error::other(format!("its {what} data is truncated")),
             // ZSTD_error_frameParameter_windowTooLarge, in the words of the library.
@@ -80,7 +79,7 @@ impl Compression {
     }
 }
 
-/// The name of a file without the ending of a compression.
+/// Returns the name of a file without the suffix of a compression.
 pub fn uncompressed(name: &str) -> &str {
     named(name).map_or(name, |(stem, _)| stem)
 }

@@ -1,5 +1,5 @@
-//! Encodings: inputs that are not in UTF-8 are read as if they were. Only those are here of which each character is
-//! what PostgreSQL takes it for; the tests ask the server about all of them.
+//! Encodings: inputs that are not in UTF-8 are converted to it. Only encodings are listed here whose
+//! characters all mean the same to PostgreSQL; the tests compare every one with the server.
 
 use encoding_rs::{DecoderResult, Encoding as Library};
 
@@ -10,9 +10,9 @@ pub struct Encoding(Option<&'static Known>);
 /// An encoding other than UTF-8.
 #[derive(Debug, PartialEq, Eq)]
 struct Known {
-    /// PostgreSQL's name, where it has one.
+    /// PostgreSQL's name, if it has one.
     name: &'static str,
-    /// Other names, without what is neither letter nor digit; PostgreSQL has them in `pg_encname_tbl` of
+    /// Other names, reduced to letters and digits. PostgreSQL lists them in `pg_encname_tbl` of
     /// `src/common/encnames.c` (version 18).
     others: &'static [&'static str],
     reads: Reads,
@@ -22,15 +22,17 @@ struct Known {
 enum Reads {
     /// Each byte is the character of its number.
     Latin1,
-    /// Bytes from 0xa0 on are characters as the library has them; these are none to PostgreSQL.
+    /// Bytes from 0xa0 on are converted by the library, except `but`, which PostgreSQL does not accept.
     Bytes { from: &'static Library, but: &'static [u8] },
-    /// The same, and bytes from 0x80 on that the library takes for control characters are none.
+    /// Like [`Self::Bytes`], but from 0x80 on; bytes that the library takes for control characters are not
+    /// accepted either.
     CodePage { from: &'static Library, but: &'static [u8] },
-    /// A character has two bytes or four, in this order unless a byte order mark says another.
+    /// Characters of two or four bytes, in this byte order unless a byte order mark gives another.
     Utf16(&'static Library),
 }
 
-/// What stands for bytes that are no character. It is no UTF-8 wherever it stands, so that the server refuses the row.
+/// The replacement for bytes that are not a character. It is invalid in UTF-8 at any place, so the server
+/// rejects the row.
 const NO_CHARACTER: u8 = 0xff;
 
 const fn bytes(
@@ -51,7 +53,7 @@ const fn page(
     Known { name, others, reads: Reads::CodePage { from, but } }
 }
 
-/// All of them.
+/// All encodings other than UTF-8.
 static KNOWN: [Known; 28] = [
     Known { name: "LATIN1", others: &["iso88591", "l1"], reads: Reads::Latin1 },
     bytes("LATIN2", &["iso88592", "l2"], &encoding_rs::ISO_8859_2_INIT, &[]),
@@ -79,7 +81,7 @@ static KNOWN: [Known; 28] = [
     page("WIN1257", &["windows1257", "cp1257"], &encoding_rs::WINDOWS_1257_INIT, &[]),
     page("WIN1258", &["windows1258", "cp1258"], &encoding_rs::WINDOWS_1258_INIT, &[]),
     page("KOI8R", &["koi8"], &encoding_rs::KOI8_R_INIT, &[]),
-    // PostgreSQL has no such name.
+    // PostgreSQL does not have this name.
     Known {
         name: "UTF16",
         others: &["utf16le", "ucs2"],
@@ -89,7 +91,8 @@ static KNOWN: [Known; 28] = [
 ];
 
 impl Encoding {
-    /// The encoding of a name, as PostgreSQL reads names: letters and digits count, their case does not.
+    /// Returns the encoding with this name. Like PostgreSQL, it compares only letters and digits, ignoring
+    /// case.
     pub fn named(name: &str) -> Option<Self> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let plain = plain.to_ascii_lowercase();
@@ -100,12 +103,12 @@ impl Encoding {
         KNOWN.iter().find(is_it).map(|known| Self(Some(known)))
     }
 
-    /// The names of all, for people.
+    /// Returns the names of all encodings, for the user.
     pub fn names() -> impl Iterator<Item = &'static str> {
         std::iter::once("UTF8").chain(KNOWN.iter().map(|known| known.name))
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         self.0.map_or("UTF8", |known| known.name)
     }
@@ -115,7 +118,7 @@ impl Encoding {
         self.0.is_none()
     }
 
-    /// What reads it; None for UTF-8, which is read as it stands.
+    /// Returns a decoder, or `None` for UTF-8, which needs none.
     pub(super) fn decoder(self) -> Option<Decoder> {
         let known = self.0?;
         let (from, but, from_byte) = match known.reads {
@@ -140,11 +143,11 @@ fn plain_name(known: &Known) -> String {
     known.name.replace('_', "").to_ascii_lowercase()
 }
 
-/// Turns the bytes of an input into UTF-8, block after block.
+/// Converts the bytes of an input to UTF-8, block by block.
 pub(super) enum Decoder {
-    /// How long the text of each byte is, and the text.
+    /// The text of each byte and its length.
     Table(Box<[(u8, [u8; 3]); 256]>),
-    /// Which of the two it is, and where the characters end, depends on what came before.
+    /// UTF-16, whose byte order and character boundaries depend on earlier bytes.
     Utf16(encoding_rs::Decoder),
 }
 
@@ -161,7 +164,7 @@ impl Decoder {
         Self::Table(table)
     }
 
-    /// Appends the text of `bytes`; `is_last` says that no others follow.
+    /// Appends the text of `bytes`; `is_last` means that no more bytes follow.
     pub(super) fn decode(&mut self, bytes: &[u8], is_last: bool, text: &mut Vec<u8>) {
         match self {
             Self::Table(table) => decode_bytes(table, bytes, text),

@@ -1,6 +1,6 @@
-//! Excel's own first line of a CSV file, which names the delimiter: `sep=;`.
+//! The line that Excel puts at the beginning of a CSV file to name the delimiter: `sep=;`.
 
-/// Returns the delimiter that the first line names, if it is Excel's.
+/// Returns the delimiter that the first line names, if it is such a line.
 pub(crate) fn excel_delimiter(text: &[u8]) -> Option<u8> {
     let line = text.split(|byte| *byte == b'\n').next()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::shown::{shown, shown_list};
 
-/// Names that are counted.
+/// The number of names that are counted.
 const MOST: usize = 10_000;
 
-/// Names that are reported.
+/// The number of names that are reported.
 const REPORTED: usize = 100;
 
 /// A collection of the names that are left out.
@@ -21,7 +21,7 @@ pub(crate) struct Extra(Mutex<Found>);
 struct Found {
     names: Vec<String>,
     known: HashSet<String>,
-    /// How many were known before a row was read.
+    /// How many were known before any row was read.
     ahead: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct ExtraNames {
 }
 
 impl Extra {
-    /// The names that are known before a row is read.
+    /// Begins with the names that are known before any row is read.
     pub(crate) fn new(names: &[String]) -> Self {
         let mut found = Found::default();
         found.add(names);
@@ -48,7 +48,7 @@ impl Extra {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).add(names);
     }
 
-    /// Returns a note on the names that came later.
+    /// Returns a note on the names that were found later.
     pub(crate) fn note(&self) -> Option<String> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = &found.names[found.ahead..];

@@ -1,4 +1,4 @@
-//! What files are: known by their names and by their first bytes.
+//! File formats, known by file names and first bytes.
 
 use serde::de::IgnoredAny;
 
@@ -8,29 +8,30 @@ use super::inputs::{Input, Inputs, pattern_of};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Words, option};
 
-/// What the inputs of a load are, all of them.
+/// The format of all inputs of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileFormat {
-    /// Rows as COPY has them, text or CSV.
+    /// Rows in the text or CSV format of COPY.
     #[default]
     Delimited,
-    /// A JSON object in each line.
+    /// A JSON object per line.
     Ndjson,
     /// Parquet.
     Parquet,
     /// Arrow IPC: files and streams.
     Arrow,
-    /// Objects that a program writes in lines, as a list of dicts in Python.
+    /// Objects that a program writes as lines, such as a list of dicts in Python.
     Dicts,
-    /// Arrays that a program writes in lines, with values for all columns in their order, as a list of tuples.
+    /// Arrays that a program writes as lines, with a value for every column in order, such as a list of
+    /// tuples.
     Rows,
-    /// The rows of a table, which a server copies out.
+    /// The rows of a table, copied out by a server.
     Table,
 }
 
 use FileFormat::{Arrow, Delimited, Dicts, Ndjson, Parquet, Rows, Table};
 
-/// How names end, beside those of COPY's formats.
+/// File name suffixes of the formats other than COPY's.
 const SUFFIXES: [(&str, FileFormat); 11] = [
     (".ndjson", Ndjson),
     (".jsonl", Ndjson),
@@ -46,7 +47,7 @@ const SUFFIXES: [(&str, FileFormat); 11] = [
 ];
 
 impl FileFormat {
-    /// Its name, as the command line has it.
+    /// Returns its name for the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -60,25 +61,25 @@ impl FileFormat {
         }
     }
 
-    /// Whether each line is an object with the names of its columns.
+    /// Whether each line is an object whose keys name its columns.
     pub(crate) fn has_objects(self) -> bool {
         matches!(self, Ndjson | Dicts)
     }
 
-    /// Whether its columns have names and types of their own.
+    /// Whether its columns have names and types.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Parquet | Arrow | Table)
     }
 
-    /// What the name of a file says.
+    /// Derives the format from the name of a file.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let name = uncompressed(name).to_ascii_lowercase();
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 
-    /// What the first bytes of an input say that is read as text. As an Arrow stream begins, no text does: with a
-    /// marker, and a length that is not large.
+    /// Detects the format by the first bytes of an input that is read as text. No text begins like an Arrow
+    /// stream: with a marker, then a length that is not large.
     pub(super) fn of_start(start: &[u8]) -> Option<Self> {
         match start {
             [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => Some(Arrow),
@@ -86,10 +87,10 @@ impl FileFormat {
         }
     }
 
-    /// What the first bytes of a file say.
+    /// Detects the format by the first bytes of a file.
     pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
         match start {
-            // The head of a page or of the footer follows, which is no text.
+            // The header of a page or of the footer follows, which is not text.
             [b'P', b'A', b'R', b'1', head @ ..] if is_binary(&head[..head.len().min(4)]) => {
                 Some(Parquet)
             }
@@ -100,11 +101,11 @@ impl FileFormat {
 }
 
 impl Inputs {
-    /// What these inputs are: their first bytes say it, or their names.
+    /// Returns the format of these inputs, by their first bytes or their names.
     ///
     /// # Errors
     ///
-    /// If some are of one format and some of another: then it must be said which are meant.
+    /// Fails if the inputs have different formats; the user must then say which of them to load.
     pub fn file_format(&self) -> Result<FileFormat> {
         let Some(first) = self.first() else { return Ok(Delimited) };
         let format = of(first);
@@ -136,7 +137,8 @@ fn mixed(inputs: &[Input], one: (&Input, FileFormat), other: (&Input, FileFormat
         )
 }
 
-/// Refuses a JSON file that is one array. If its first bytes are valid JSON, `jq` can write its elements.
+/// Rejects a JSON file that is a single array. If its first bytes are valid JSON, the hint uses `jq` to print
+/// its elements.
 pub(super) fn check_ndjson(start: &[u8], input: &Input) -> Result<()> {
     if start.trim_ascii_start().first() != Some(&b'[') {
         return Ok(());

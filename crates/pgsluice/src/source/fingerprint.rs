@@ -1,5 +1,4 @@
-//! Fingerprint: what tells whether an input is still the one that a load has begun with, without reading
-//! all of it.
+//! Fingerprint: tells whether an input is still the one that a load began with, without reading all of it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,25 +11,25 @@ use super::Input;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// Bytes at each end of a file that are looked at.
+/// Bytes at each end of a file that are hashed.
 const BLOCK: u64 = 64 << 10;
 
-/// What is known of an input before it is read.
+/// Facts about an input that are known before it is read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
-    /// Its name as the user knew it.
+    /// Its name, as the user gave it.
     pub(crate) name: String,
-    /// Where it is in the file system, for people.
+    /// Its path in the file system, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// None for a stream: of that the blocks are compared as they come.
+    /// `None` for a stream, whose blocks are compared as they arrive.
     file: Option<OfFile>,
-    /// The stream as a whole, as soon as all of it was read.
+    /// The stream as a whole, once all of it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stream: Option<OfStream>,
 }
 
-/// A stream as a whole; of batches `bytes` are rows.
+/// A stream as a whole. For batches, `bytes` counts rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OfStream {
     pub(crate) bytes: u64,
@@ -41,7 +40,7 @@ pub(crate) struct OfStream {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OfFile {
     size: u64,
-    /// Nanoseconds since 1970, or the hash of a pipe's content.
+    /// Nanoseconds since 1970, or the hash of a pipe's contents.
     modified: String,
     /// Hashes of the first and the last block, in base 16.
     head: String,
@@ -60,15 +59,15 @@ impl Fingerprint {
         let path = absolute.map(|path| path.display().to_string());
         let file = input.file().map(|path| File::open(path).and_then(OfFile::read)).transpose();
         let mut file = file.map_err(|error| input.cannot_read(&error))?;
-        // A pipe was written at no time of its own.
+        // A pipe has no time of modification.
         if let (Some(file), Some(content)) = (&mut file, &input.content) {
             file.modified = format!("content {content}");
         }
         Ok(Self { name, path, file, stream: None })
     }
 
-    /// What the ledger has of inputs with the same content, whenever they were written, as JSON; None if one
-    /// is a stream.
+    /// Returns the JSON that the ledger has for inputs with this content, regardless of when they were
+    /// written; `None` if one is a stream.
     pub(crate) fn content(inputs: &[Self]) -> Option<String> {
         let file = |input: &Self| {
             let OfFile { size, head, tail, .. } = input.file.as_ref()?;
@@ -78,7 +77,8 @@ impl Fingerprint {
         Some(serde_json::Value::from(files?).to_string())
     }
 
-    /// Returns a number that inputs with the same content have, in whichever order; None if one is a stream.
+    /// Returns a hash of the content of the inputs that does not depend on their order; `None` if one is a
+    /// stream.
     pub(crate) fn content_hash(inputs: &[Self]) -> Option<u64> {
         let file = |input: &Self| input.file.as_ref().map(OfFile::content);
         let mut files: Vec<String> = inputs.iter().map(file).collect::<Option<_>>()?;
@@ -86,7 +86,7 @@ impl Fingerprint {
         Some(bytes_extended(files.join(",").as_bytes(), 0))
     }
 
-    /// Refuses inputs that are not `before`, those that the load began with.
+    /// Rejects inputs that differ from `before`, the inputs that the load began with.
     pub(crate) fn check(before: &[Self], now: &[Self]) -> Result<()> {
         if before.len() != now.len() {
             let (before, now) = (before.len(), now.len());
@@ -109,12 +109,12 @@ impl Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns this fingerprint with what a stream was as a whole.
+    /// Returns this fingerprint with the description of a whole stream.
     pub(crate) fn of_stream(&self, stream: Option<OfStream>) -> Self {
         Self { stream, ..self.clone() }
     }
 
-    /// Refuses streams that are not `before`, those of the load when it was finished.
+    /// Rejects streams that differ from `before`, the streams of the load when it finished.
     pub(crate) fn check_streams(before: &[Self], now: &[Self], inputs: &[Input]) -> Result<()> {
         let differs = |((before, now), _): &((&Self, &Self), _)| before.stream != now.stream;
         match before.iter().zip(now).zip(inputs).find(differs) {

@@ -1,5 +1,5 @@
-//! Foreign files, which hold their rows in another format. Their first bytes say so before the reader looks for a row.
-//! Some begin with text: with `--format` their lines are rows.
+//! Foreign files, which hold their rows in another format. They are detected by their first bytes, before the
+//! reader looks for a row. Some begin with text: if `--format` is given, their lines are rows.
 
 mod way;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Remedy, Result, option};
 /// A kind of file.
 struct Foreign {
     is: fn(&[u8]) -> bool,
-    /// Its name, with an article.
+    /// Its name, with an article if it needs one.
     name: &'static str,
     way: Way,
 }
@@ -26,10 +26,10 @@ const ORC: &str = "import io, sys, pyarrow.ipc, pyarrow.orc; \
 const DUCKDB: &str = "python3 -c 'import duckdb, sys; duckdb.connect(sys.argv[1], read_only=True)\
                       .sql(sys.argv[2]).write_csv(\"/dev/stdout\")'";
 
-/// Names with which the first member of an Office document begins.
+/// Prefixes of the name of an Office document's first member.
 const OFFICE: [&[u8]; 5] = [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
 
-/// All kinds. The first that matches counts.
+/// All kinds. The first match counts.
 const FOREIGN: [Foreign; 24] = [
     Foreign {
         is: |b| b.starts_with(b"\x1f\x8b"),
@@ -125,7 +125,7 @@ const FOREIGN: [Foreign; 24] = [
     Foreign { is: is_sql_dump, name: "a pg_dump SQL script", way: Way::Run },
 ];
 
-/// Refuses an input that begins like a foreign file.
+/// Rejects an input that begins like a foreign file.
 pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
     let is = |what: &str| {
         Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
@@ -149,7 +149,7 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
 fn is_bzip2(start: &[u8]) -> bool {
     match start {
         [b'B', b'Z', b'h', b'1'..=b'9', block @ ..] => {
-            // The digits of pi, or of its square root where nothing is compressed.
+            // The block begins with the digits of pi; an empty file, with those of its square root.
             block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90")
         }
         _ => false,
@@ -160,12 +160,12 @@ fn is_zip(start: &[u8]) -> bool {
     [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"].iter().any(|magic| start.starts_with(*magic))
 }
 
-/// Whether it begins with a member of a POSIX or GNU archive, whose name is padded with zeros.
+/// Whether the bytes begin with a member of a POSIX or GNU archive, whose name is padded with zeros.
 fn is_tar(start: &[u8]) -> bool {
     start.get(257..262) == Some(b"ustar") && start[..257].contains(&0)
 }
 
-/// A checksum, a word, and the version in eight bytes.
+/// Whether the bytes begin with a checksum, the word DUCK and a version of eight bytes.
 fn is_duckdb(start: &[u8]) -> bool {
     start.get(8..12) == Some(b"DUCK") && start.get(14..20) == Some(&[0; 6])
 }
@@ -178,14 +178,14 @@ fn is_sql_dump(start: &[u8]) -> bool {
     })
 }
 
-/// Whether it begins with the tag of an HTML document.
+/// Whether the bytes begin with the tag of an HTML document.
 fn is_web_page(start: &[u8]) -> bool {
     let text = start.trim_ascii_start();
     let begins = |tag: &[u8]| text.get(..tag.len()).is_some_and(|it| it.eq_ignore_ascii_case(tag));
     begins(b"<!doctype html") || begins(b"<html>") || begins(b"<html ")
 }
 
-/// Whether there are control characters other than white space.
+/// Whether the bytes contain control characters other than white space.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| byte.is_ascii_control() && !(b'\t'..=b'\r').contains(byte))
 }

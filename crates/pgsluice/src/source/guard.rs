@@ -1,4 +1,4 @@
-//! Guard: some decoders panic where what they read is damaged, and that is an error of the input.
+//! Guard against decoders that panic on damaged data, which is an error of the input.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -7,11 +7,11 @@ use std::sync::Once;
 use crate::error::{Error, Result};
 
 thread_local! {
-    /// Whether a panic of this thread is caught, and said in other words.
+    /// Whether this thread catches panics and reports them as errors.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what decodes; a panic is `lost`, and nothing is printed of it.
+/// Runs a decoder. A panic is not printed, but returned as the error `lost`.
 pub(super) fn guarded<T>(
     decode: impl FnOnce() -> Result<T>,
     lost: impl FnOnce() -> Error,
@@ -26,7 +26,7 @@ pub(super) fn guarded<T>(
         }));
     });
     let before = IS_GUARDED.replace(true);
-    // Nothing that it has begun to change is used after it.
+    // Nothing that the decoder may have half changed is used after a panic.
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     IS_GUARDED.set(before);
     decoded.unwrap_or_else(|_| Err(lost()))

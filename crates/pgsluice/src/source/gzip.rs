@@ -1,5 +1,5 @@
-//! gzip: the text of all members of an input, RFC 1952. Zeros behind a member are padding, as of tapes. Any other bytes
-//! may be rows, so they are an error; gzip itself warns, and leaves them out.
+//! gzip: the text of all members of an input, RFC 1952. Zeros after a member are padding, as on tapes. Any
+//! other bytes may be rows, so they are an error; gzip itself warns and ignores them.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
@@ -8,11 +8,11 @@ use flate2::bufread::GzDecoder;
 /// The first byte of a member.
 const MEMBER: u8 = 0x1f;
 
-/// Reads the members one after the other.
+/// Reads the members one after another.
 pub(super) struct Members<R> {
-    /// The member that is read; None behind the last one.
+    /// The current member; `None` after the last one.
     member: Option<GzDecoder<Placed<R>>>,
-    /// The place of a member that has given no text yet, unless it is the first.
+    /// The place of a member that has not produced any text yet, unless it is the first.
     begun: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ impl<R: BufRead> Members<R> {
         Self { member: Some(GzDecoder::new(Placed { inner: compressed, at: 0 })), begun: None }
     }
 
-    /// Begins to read the next member, unless the input is at its end.
+    /// Begins the next member, unless the input is at its end.
     fn begin_next(&mut self) -> io::Result<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let mut rest = member.into_inner();
@@ -42,7 +42,7 @@ impl<R: BufRead> Read for Members<R> {
         while let Some(member) = &mut self.member {
             let count = match (member.read(into), self.begun) {
                 (Err(error), Some(at)) if error.kind() == ErrorKind::InvalidInput => {
-                    // The header of a member is read with its first byte.
+                    // The header of a member is read together with its first byte.
                     return Err(if member.header().is_none() { not_gzip(at) } else { error });
                 }
                 (read, _) => read?,
@@ -65,7 +65,7 @@ fn not_gzip(at: u64) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// Passes over zeros, and returns the byte behind them without passing over it.
+/// Skips zeros, and returns the next byte without consuming it.
 fn first_other_than_zero(bytes: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let buffer = bytes.fill_buf()?;
@@ -120,7 +120,7 @@ mod tests {
         encoder.finish().expect("memory")
     }
 
-    /// The text of all members, read through a buffer of this size.
+    /// Returns the text of all members, read through a buffer of this size.
     fn read(bytes: &[u8], buffer: usize) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         Members::new(BufReader::with_capacity(buffer, bytes)).read_to_end(&mut text)?;

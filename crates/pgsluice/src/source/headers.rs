@@ -23,7 +23,7 @@ pub(crate) struct FirstHeader {
 }
 
 impl Shape {
-    /// Refuses the first row of an input that is not the header it must be.
+    /// Rejects the first row of an input if it is not the required header.
     pub(super) fn check_header(&self, row: &[u8], input: &Input, number: u32) -> Result<()> {
         let fields = Parser::new(&self.format, Vec::new()).all(row);
         let checked = match self.header {
@@ -35,12 +35,13 @@ impl Shape {
         checked.map_err(|error| error.at(input.locate(at)))
     }
 
-    /// Refuses an input that ends before its header, if the server compares the line that is not there.
+    /// Rejects an input that ends before its header, if the header is compared.
     pub(super) fn check_no_header(&self, input: &Input, number: u32) -> Result<()> {
         if self.header == Header::Match { self.check_header(b"", input, number) } else { Ok(()) }
     }
 
-    /// Refuses a header of columns in another order, and one that is not that of the first input.
+    /// Rejects a header that lists the columns in another order, or that differs from that of the first
+    /// input.
     fn check_present(&self, fields: Fields, source: &str) -> Result<()> {
         let first = self
             .first
@@ -65,8 +66,8 @@ impl Shape {
         Err(error.with_remedy(Remedy::options(by_name, options)))
     }
 
-    /// The first field whose name is that of a column that another field is read into, and the column that it would
-    /// be read into itself.
+    /// Returns the index of the first field whose name belongs to the column of another field, and the column
+    /// that this field is read into.
     fn misplaced(&self, fields: &Fields) -> Option<(usize, &String)> {
         let texts: Vec<Option<&str>> =
             fields.iter().map(|field| str::from_utf8(field.as_ref()?).ok()).collect();
@@ -88,7 +89,8 @@ impl Shape {
         })
     }
 
-    /// `HEADER MATCH`, in the words of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL 18).
+    /// Checks `HEADER MATCH`, with the messages of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL
+    /// 18).
     fn check_names(&self, fields: &Fields) -> Result<()> {
         let columns = &self.names;
         let refuse = |message: String| {
@@ -122,7 +124,7 @@ impl Shape {
     }
 }
 
-/// Whether a field has no name, or one that matches no column.
+/// Whether a field has an empty name or one that matches no column.
 fn has_extra(fields: &Fields, known: &[String]) -> bool {
     let leads = Leads::new(known, HashMap::new());
     let is_led = |field: &Option<Vec<u8>>| {
@@ -132,7 +134,7 @@ fn has_extra(fields: &Fields, known: &[String]) -> bool {
     !fields.iter().all(is_led)
 }
 
-/// The error for a first row that is not the header of the first input.
+/// Returns the error for a first row that differs from the header of the first input.
 fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
     let message = format!("the first row of {source} is not the header of {}", first.source);
     let [expected, got] = [&first.fields, fields].map(|fields| {
@@ -168,7 +170,7 @@ mod tests {
         names.split(',').map(str::to_owned).collect()
     }
 
-    /// Whether a header is taken for `columns` of a table that has `known`.
+    /// Whether a header is accepted for `columns` of a table whose columns are `known`.
     fn is_taken(header: &str, columns: &str, known: &str) -> bool {
         let shape = Shape::new(Format::csv(), Header::Present, list(columns));
         let shape = Shape { known: list(known), ..shape };

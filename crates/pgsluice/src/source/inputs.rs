@@ -26,51 +26,51 @@ use super::{FileFormat, typed};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result, Unit, plain_io};
 
-/// How many bytes of text one of a compressed input likely stands for.
+/// The likely number of bytes of text per byte of a compressed input.
 const LIKELY_RATIO: u64 = 8;
 
-/// Bytes that are kept of what an input begins with.
+/// The number of bytes that are kept of the beginning of an input.
 pub(crate) const OPENING: usize = 64 << 10;
 
 /// One input, found but not yet opened.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its name as the user knows it: the path, or `<stdin>`.
+    /// Its name for the user: the path, or `<stdin>`.
     pub name: String,
-    /// Bytes as they stand there, where that is known beforehand.
+    /// Its size in bytes before decompression, if known in advance.
     pub size: Option<u64>,
     place: Place,
-    /// What it is compressed by. Of what can be read only once that is seen when it is read.
+    /// Compression, if known. For a pipe it is detected while reading.
     compression: Option<Compression>,
     encoding: Encoding,
     reread: Reread,
-    /// What it is read as.
+    /// The format in which it is read.
     pub(super) format: FileFormat,
     /// Whether the user gave the format.
     pub(super) is_format_given: bool,
-    /// What the first bytes of a file say that it is, if they say anything.
+    /// The format that the first bytes of a file show, if they show any.
     pub(super) known: Option<FileFormat>,
-    /// The hash of all bytes, of one that was kept.
+    /// The hash of all bytes of a copied input.
     pub(super) content: Option<Arc<str>>,
-    /// The text that it begins with, of one that can be read only once and was.
+    /// The beginning of the text of an input that can be read only once, after it was read.
     opening: Arc<OnceLock<Vec<u8>>>,
 }
 
-/// Where an input is.
+/// The place of an input.
 #[derive(Clone, Debug)]
 enum Place {
-    /// A file, or what can be opened like one.
+    /// A file, or anything that can be opened like one.
     File(PathBuf),
     Stdin,
-    /// What can be read only once: as it comes, or the text of what was begun.
+    /// Bytes that can be read only once: raw, or (`Begun`) decoded text of an input that was already begun.
     Once(Arc<Mutex<Option<Bytes>>>),
     Begun(Arc<Mutex<Option<Bytes>>>),
-    /// Batches that the program hands over.
+    /// Batches from the calling program.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code))]
     Batches(Handed),
-    /// What could be read only once, in a file that is removed when nobody has it any more.
+    /// An input that could be read only once, copied into a file that is removed with its last user.
     Kept(Arc<TempPath>),
-    /// Text that the program hands over.
+    /// Text from the calling program.
     Memory(Arc<[u8]>),
     /// A table that is not open yet.
     Table(Relation, Snapshots),
@@ -78,7 +78,7 @@ enum Place {
     OpenTable(Arc<OpenRelation>),
 }
 
-/// What is read.
+/// A reader of bytes.
 struct Bytes(Box<dyn Read + Send>);
 
 impl fmt::Debug for Bytes {
@@ -90,22 +90,22 @@ impl fmt::Debug for Bytes {
 /// Whether an input can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reread {
-    /// It can be read only once, as a pipe.
+    /// It can be read only once, like a pipe.
     Never,
-    /// It can be read again from its beginning, as a file that is compressed.
+    /// It can be read again from the beginning, like a compressed file.
     FromStart,
     /// It can be read again from any place.
     Seek,
 }
 
 impl Input {
-    /// What is read from `bytes`, by a name for people: once, as from a pipe.
+    /// Creates an input that reads from `bytes`, once, like a pipe. The name is shown to the user.
     pub fn of_reader(name: impl Into<String>, bytes: impl Read + Send + 'static) -> Self {
         let bytes = Arc::new(Mutex::new(Some(Bytes(Box::new(bytes)))));
         resolve::pipe(name.into(), Place::Once(bytes))
     }
 
-    /// Text in memory, by a name for people. It can be read again.
+    /// Creates an input from text in memory, which can be read again. The name is shown to the user.
     pub fn of_bytes(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
         let size = Some(bytes.len() as u64);
         let reread = Reread::FromStart;
@@ -118,8 +118,8 @@ impl Input {
         Self { known: Some(format), ..self }
     }
 
-    /// Opens the input for reading its text from the beginning. Of what can be read only once, the first bytes
-    /// are waited for.
+    /// Opens the input for reading its text from the beginning. Waits for the first bytes of an input that
+    /// can be read only once.
     pub fn open(&self) -> Result<Stream> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
@@ -145,7 +145,7 @@ impl Input {
         stream.map_err(|error| self.cannot_read(&error))
     }
 
-    /// The same input, whose bytes were copied into a file.
+    /// Returns this input with its bytes copied into a file.
     pub(super) fn kept_in(&self, path: TempPath, bytes: u64, content: &str) -> Self {
         Self {
             name: self.name.clone(),
@@ -162,20 +162,21 @@ impl Input {
         }
     }
 
-    /// The same input, which can be read only once and was begun; `text` is all of it.
+    /// Returns this input, which can be read only once and was already begun; `text` is all of its text.
     pub(super) fn begun(&self, text: Box<dyn Read + Send>) -> Self {
         Self { place: Place::Begun(Arc::new(Mutex::new(Some(Bytes(text))))), ..self.clone() }
     }
 
-    /// Keeps the text that it begins with for [`Self::opening`], if it cannot be read again.
+    /// Keeps the beginning of the text for [`Self::opening`], if the input cannot be read again.
     pub(super) fn keep_opening(&self, text: &[u8]) {
         if !self.is_rereadable() {
             self.opening.get_or_init(|| text[..text.len().min(OPENING)].to_vec());
         }
     }
 
-    /// Returns the text that it begins with: `most` bytes of an input that can be read again, otherwise at most
-    /// [`OPENING`]. Fewer bytes than that are all of it. `None` if it cannot be read.
+    /// Returns the beginning of the text: `most` bytes of an input that can be read again, otherwise at most
+    /// [`OPENING`]. If there are fewer bytes, they are the whole text. Returns `None` if the input cannot be
+    /// read.
     pub(crate) fn opening(&self, most: u64) -> Option<Vec<u8>> {
         if !self.is_rereadable() {
             return self.opening.get().cloned();
@@ -185,7 +186,7 @@ impl Input {
         Some(text)
     }
 
-    /// Batches that the program hands over, and their bytes where these are known.
+    /// Creates an input from batches of the calling program; `size` is their size in bytes, if known.
     #[cfg(feature = "arrow")]
     pub(super) fn handed_over(name: String, handed: Handed, size: Option<u64>) -> Self {
         let reread = if handed.is_rereadable() { Reread::FromStart } else { Reread::Never };
@@ -193,12 +194,12 @@ impl Input {
         Self { size, reread, known, ..resolve::pipe(name, Place::Batches(handed)) }
     }
 
-    /// Returns what prints its text for a shell, where `{}` stands for its name.
+    /// Returns the shell command that prints its text; `{}` stands for its name.
     pub(crate) fn printed_by(&self) -> &'static str {
         self.compression.map_or("cat {}", Compression::printed_by)
     }
 
-    /// The batches that the program hands over, if it does.
+    /// Returns the batches from the calling program, if it is such an input.
     pub(super) fn handed(&self) -> Option<&Handed> {
         match &self.place {
             Place::Batches(handed) => Some(handed),
@@ -206,14 +207,14 @@ impl Input {
         }
     }
 
-    /// The error for bytes that cannot be read.
+    /// Returns the error for bytes that cannot be read.
     pub(super) fn cannot_read(&self, error: &io::Error) -> Error {
         let reason = plain_io(error);
         let message = format!("could not read from file \"{}\": {reason}", self.name);
         Error::new(Kind::Input, message)
     }
 
-    /// What users are told of where a row begins. Of a Parquet file the end is read for that.
+    /// Returns the location of a row for the user. For a Parquet file, this reads the footer.
     pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
         if let Place::OpenTable(relation) = &self.place {
             return relation.locate(Position { origin, line });
@@ -226,22 +227,22 @@ impl Input {
         Location { source, line, offset: origin.at, input: origin.input, unit }
     }
 
-    /// The name of what it is compressed by as a whole, if it is.
+    /// Returns the name of its compression, if it is known to be compressed.
     pub(super) fn compressed_by(&self) -> Option<&'static str> {
         self.compression.map(Compression::name)
     }
 
-    /// Whether it can be read again: a file can, a pipe cannot.
+    /// Whether it can be read again, like a file, unlike a pipe.
     pub fn is_rereadable(&self) -> bool {
         self.reread != Reread::Never
     }
 
-    /// Whether a row of it can be read again without those before it.
+    /// Whether a row can be read again without the rows before it.
     pub(crate) fn is_seekable(&self) -> bool {
         self.reread == Reread::Seek
     }
 
-    /// How many bytes more than all of it a reader may ask for, if it is text in memory.
+    /// Returns how many bytes a reader may ask for to get all of it and see its end, if it is text in memory.
     pub(super) fn bytes_in_memory(&self) -> Option<usize> {
         match &self.place {
             Place::Memory(bytes) => Some(bytes.len() + 1),
@@ -249,7 +250,7 @@ impl Input {
         }
     }
 
-    /// Where it is in the file system, if it has a name there.
+    /// Returns its path in the file system, if it has one.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(path) => Some(path),
@@ -257,17 +258,17 @@ impl Input {
         }
     }
 
-    /// Whether it is a file, of which something is known before all of it is read.
+    /// Whether it is a file, which can be examined before it is read.
     pub(crate) fn is_file(&self) -> bool {
         self.file().is_some()
     }
 
-    /// What its place is counted by, in words.
+    /// Returns the unit in which its positions are counted.
     pub(crate) fn counted_by(&self) -> &'static str {
         if self.format.is_typed() { "row" } else { "byte" }
     }
 
-    /// The file, of one that can be read again.
+    /// Returns its file, if it can be read again.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.place {
             Place::Kept(path) => Some(path),
@@ -276,14 +277,14 @@ impl Input {
     }
 }
 
-/// The inputs of a job in their order; cheap to copy.
+/// The inputs of a job in order. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     list: Arc<[Input]>,
     remarks: Arc<Remarks>,
 }
 
-/// Sentences about the names that the inputs were found by.
+/// Sentences about the names by which the inputs were found.
 #[derive(Debug, Default)]
 struct Remarks {
     /// Entries of directories that are not read.
@@ -307,22 +308,22 @@ impl From<Input> for Inputs {
 }
 
 impl Inputs {
-    /// These inputs.
+    /// Creates inputs from a list.
     pub(super) fn of(inputs: Vec<Input>) -> Self {
         Self { list: inputs.into(), remarks: Arc::default() }
     }
 
-    /// Returns `inputs`, which stand for the same names as these.
+    /// Returns `inputs`, which stand for the same names as `self`.
     pub(super) fn replaced(&self, inputs: Vec<Input>) -> Self {
         Self { list: inputs.into(), remarks: Arc::clone(&self.remarks) }
     }
 
-    /// Sentences about entries of directories that are not read.
+    /// Returns sentences about entries of directories that are not read.
     pub(crate) fn notes(&self) -> &[String] {
         &self.remarks.notes
     }
 
-    /// Sentences about files that were given more than once.
+    /// Returns sentences about files that were given more than once.
     pub fn warnings(&self) -> &[String] {
         &self.remarks.warnings
     }
@@ -344,17 +345,17 @@ impl Inputs {
         self.replaced(self.iter().map(read_as).collect())
     }
 
-    /// Whether all of them can be read again.
+    /// Whether all inputs can be read again.
     pub fn are_rereadable(&self) -> bool {
         self.iter().all(Input::is_rereadable)
     }
 
-    /// Whether all of them are files, of which something is known before they are read.
+    /// Whether all inputs are files, which can be examined before they are read.
     pub fn are_files(&self) -> bool {
         self.iter().all(Input::is_file)
     }
 
-    /// Why single rows cannot be read again, in words, if they cannot.
+    /// Returns the reason why single rows cannot be read again, if they cannot.
     pub(crate) fn unseekable(&self) -> Option<&'static str> {
         let input = self.iter().find(|input| !input.is_seekable())?;
         Some(match (input.reread, input.compression) {
@@ -366,7 +367,7 @@ impl Inputs {
         })
     }
 
-    /// By what they are compressed, as far as that is known beforehand, and how many of them.
+    /// Returns the known compressions and the number of inputs with each.
     pub(crate) fn compressions(&self) -> BTreeMap<&'static str, usize> {
         let mut found = BTreeMap::new();
         for compression in self.iter().filter_map(|input| input.compression) {
@@ -375,18 +376,18 @@ impl Inputs {
         found
     }
 
-    /// What users are told of where a row begins.
+    /// Returns the location of a row for the user.
     pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
         let input = self.get(origin.input as usize)?;
         Some(input.locate(Position { origin, line }))
     }
 
-    /// The bytes of all of them as they stand there, where that is known beforehand.
+    /// Returns the size of all inputs in bytes before decompression, if known in advance.
     pub fn size(&self) -> Option<u64> {
         self.iter().map(|input| input.size).sum()
     }
 
-    /// About the bytes of text in all of them, where that is known beforehand.
+    /// Returns the approximate size of the text of all inputs in bytes, if known in advance.
     pub(crate) fn text_size(&self) -> Option<u64> {
         let text = |input: &Input| {
             let factor = if input.compression.is_some() { LIKELY_RATIO } else { 1 };

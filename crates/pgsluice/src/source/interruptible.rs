@@ -1,4 +1,4 @@
-//! Work that may wait for its input, in a thread that can be left.
+//! Work that may wait for its input, in a thread that can be abandoned.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -7,17 +7,18 @@ use std::time::Duration;
 use crate::control::Control;
 use crate::error::{Error, Result};
 
-/// How long a thread without input may overlook that the load was stopped.
+/// The interval at which a thread that waits for input checks whether the load was stopped.
 pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Does work that may wait for its input, in a thread of its own. Returns its outcome, or the failure that stopped the load.
+/// Runs work that may wait for its input in a separate thread. Returns its outcome, or the failure that
+/// stopped the load.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     control: &Control,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let (ended, end) = sync_channel(1);
     thread::spawn(move || {
-        // Whoever waited may be gone.
+        // The receiver may be gone.
         let _ = ended.send(work());
     });
     loop {

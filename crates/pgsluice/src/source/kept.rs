@@ -1,4 +1,4 @@
-//! Kept: inputs that can be read only once, copied into temporary files for loads that must read them again.
+//! Inputs that can be read only once, copied into temporary files for loads that must read them again.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
-/// Bytes that are read, and hashed, together.
+/// The number of bytes that are read and hashed together.
 const BLOCK: u64 = 1 << 20;
 
 impl Inputs {
-    /// The same inputs, all of which can be read again.
+    /// Returns these inputs with every input that cannot be read again copied into a file.
     pub(crate) fn kept(&self, control: &Arc<Control>) -> Result<Self> {
         self.keep(|input| !input.is_rereadable(), control)
     }
 
-    /// The same inputs: those that are neither files nor batches are files now.
+    /// Returns these inputs with every input that is neither a file nor batches copied into a file.
     ///
     /// # Errors
     ///
-    /// Those of reading them, or no room for them.
+    /// Fails if an input cannot be read, or if its copy does not fit on the disk.
     pub fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
         self.keep(|input| !input.is_rereadable() && input.handed().is_none(), control)
     }
@@ -45,7 +45,7 @@ impl Inputs {
     }
 }
 
-/// The file, its bytes, and their hash in base 16.
+/// The file, its size in bytes, and its hash in base 16.
 pub(super) type Kept = (TempPath, u64, String);
 
 /// Copies an input.

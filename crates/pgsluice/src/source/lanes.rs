@@ -1,4 +1,4 @@
-//! Reading one input ahead: threads of its own make batches of its parts, which come in order.
+//! Reads one input ahead: separate threads make batches from its parts, which are returned in order.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -1,4 +1,5 @@
-//! Where bytes come from: files, directories, glob patterns and standard input; compressed, or in another encoding.
+//! Sources of bytes: files, directories, glob patterns and standard input, possibly compressed or in another
+//! encoding.
 
 pub(crate) mod interruptible;
 pub(crate) mod key_form;

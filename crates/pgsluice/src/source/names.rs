@@ -1,5 +1,4 @@
-//! Headers of inputs, or the keys of their first objects. They are read before all else, because they name the
-//! columns.
+//! Headers of inputs, or the keys of their first objects. They are read first, because they name the columns.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -19,35 +18,35 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 
-/// Bytes that are read of the first input.
+/// The number of bytes read from the first input.
 const FIRST_BYTES: usize = 256 << 10;
 
-/// Bytes that are read of each other one.
+/// The number of bytes read from each other input.
 const LATER_BYTES: usize = 64 << 10;
 
-/// The longest header that is read.
+/// The maximum length of a header in bytes.
 const LONGEST_HEADER: usize = 16 << 20;
 
-/// Keys that are collected; of others it is found out when they come where they lead.
+/// The number of keys that are collected. Any other key is matched to a column when it occurs.
 const MOST_KEYS: usize = 100_000;
 
 /// The names in the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InputNames {
-    /// The different lists of names, in the order in which inputs have them. Inputs without rows have none.
+    /// The different lists of names, in the order of the inputs. An input without rows has no list.
     pub(crate) lists: Vec<List>,
-    /// Whether no row has others.
+    /// Whether no row has any other name.
     pub(crate) are_all: bool,
-    /// Whether they are in rows of text, which can be named by their order as well.
+    /// Whether the names are in header rows, so that the columns can be named by position instead.
     pub(crate) are_in_headers: bool,
 }
 
 /// The names in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
-    /// The first input that has them.
+    /// The first input with these names.
     pub(crate) source: String,
-    /// The names in their order.
+    /// The names in order.
     pub(crate) names: Vec<String>,
 }
 
@@ -59,7 +58,7 @@ struct Beginning {
 }
 
 impl InputNames {
-    /// The names in a header.
+    /// Creates the names of a header.
     pub(crate) fn of(source: &str, names: Vec<String>) -> Self {
         let lists = vec![List { source: source.to_owned(), names }];
         Self { lists, are_all: true, are_in_headers: true }
@@ -74,8 +73,8 @@ impl InputNames {
 }
 
 impl Inputs {
-    /// Returns the names in the header of the first input that has one, and the same inputs: what was read of an input
-    /// that can be read only once is put back.
+    /// Returns the names in the header of the first input that has one, and the inputs. The bytes read from
+    /// an input that can be read only once are put back.
     pub(crate) fn header(
         &self,
         format: &Format,
@@ -100,8 +99,8 @@ impl Inputs {
         Ok((self.replaced(inputs), InputNames { are_in_headers: true, ..InputNames::default() }))
     }
 
-    /// Returns the keys of the objects that each input begins with, and the same inputs. The `wanted` keys are looked
-    /// for in all objects.
+    /// Returns the keys of the objects at the beginning of each input, and the inputs. The `wanted` keys are
+    /// looked for in all objects.
     pub(crate) fn keys(
         &self,
         wanted: HashSet<String>,
@@ -112,7 +111,7 @@ impl Inputs {
     }
 }
 
-/// Reads the keys of first objects. It waits for a pipe only if that is the first input.
+/// Reads the keys of the first objects. Waits for a pipe only if it is the first input.
 fn look_at_keys(
     inputs: &Inputs,
     wanted: HashSet<String>,
@@ -134,7 +133,7 @@ fn look_at_keys(
         let Beginning { text, rows, is_whole } = beginning;
         check_ndjson(&text, input)?;
         are_all &= is_whole;
-        // What is wrong with an object is said when it is read.
+        // Errors in an object are reported when it is read.
         for row in &rows {
             if keys.names().len() < MOST_KEYS {
                 has_objects |= keys.add(row.of(&text)).is_ok();
@@ -158,7 +157,7 @@ fn look_at_keys(
     Ok((inputs.replaced(begun), names))
 }
 
-/// Looks through all objects for keys, and returns those that some object has.
+/// Searches all objects for keys, and returns the keys that occur.
 fn look_for(inputs: &Inputs, wanted: HashSet<String>, control: &Control) -> Result<Vec<String>> {
     let mut keys = Keys::among(wanted);
     for input in inputs.iter() {
@@ -173,14 +172,14 @@ fn look_for(inputs: &Inputs, wanted: HashSet<String>, control: &Control) -> Resu
             if read.map_err(|error| input.cannot_read(&error))? == 0 {
                 break;
             }
-            // What is wrong with an object is said when it is read.
+            // Errors in an object are reported when it is read.
             _ = keys.add(&line);
         }
     }
     Ok(keys.names().to_vec())
 }
 
-/// Reads the first `least` bytes of an input, or more until there is a whole row.
+/// Reads the first `least` bytes of an input, or more if they do not contain a whole row.
 fn begin(input: &Input, format: Option<&Format>, least: usize) -> Result<(Input, Beginning)> {
     let mut stream = input.open()?;
     let (mut bytes, mut want) = (Vec::new(), least);
@@ -192,14 +191,14 @@ fn begin(input: &Input, format: Option<&Format>, least: usize) -> Result<(Input,
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
         let mut splitter = format.map_or_else(Splitter::by_line, Splitter::new);
         let mut rows = Vec::new();
-        // What is malformed further on is said when it is read.
+        // Malformed rows further on are reported when they are read.
         let _ = splitter.scan(text, is_last, &mut rows);
         if !rows.is_empty() || is_last && text.is_empty() || is_last && format.is_none() {
             break (rows, bytes.len() - text.len(), is_last);
         }
         match format {
             Some(_) if is_last || want >= LONGEST_HEADER => return Err(no_header(input)),
-            // The reader refuses an object that is longer than a row may be.
+            // The reader rejects an object that is longer than a row may be.
             None if want > LONGEST_ROW => break (rows, 0, false),
             _ => {}
         }
@@ -225,7 +224,7 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
     names.filter(has_one).ok_or_else(|| no_header(input))
 }
 
-/// The error for Excel's line in front of the names.
+/// Returns the error for Excel's line before the names.
 fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let Input { name, .. } = input;
     let line = String::from_utf8_lossy(row);

@@ -1,4 +1,4 @@
-//! One input of text while it is read: what was read of it, and where its next split begins.
+//! An input of text that is being read: the bytes read so far, and the start of the next split.
 
 use std::io::Read;
 
@@ -12,34 +12,34 @@ use super::{Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
 
-/// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` refuses
-/// a line, without the byte that ends it in memory.
+/// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` rejects a
+/// line, minus the byte that ends the line in memory.
 pub(super) const LONGEST_ROW: usize = 0x3fff_ffff - 1;
 
-/// PostgreSQL 18's words for a string buffer that is too long.
+/// PostgreSQL 18's message for a string buffer that is too long.
 const TOO_LONG: &str = "row exceeds maximum allowed length (1073741823 bytes)";
 
-/// The longest row that is held before it is known that it can end.
+/// The longest row that is held in memory before a look ahead shows that it can end.
 const LONG_ROW: usize = 32 << 20;
 
 /// An input of text that is being read.
 pub(super) struct Open {
     stream: Stream,
-    /// Bytes that were read of it and counted.
+    /// Bytes of the input that were read and counted.
     taken: u64,
     pub(super) splitter: Splitter,
-    /// Where the next split begins.
+    /// The start of the next split.
     pub(super) start: Position,
     rest: Vec<u8>,
-    /// Header rows that are still to come, and the text of those that were read.
+    /// Header rows that are still to come, and the text of the header rows so far.
     pub(super) header_left: usize,
     header_text: Vec<u8>,
-    /// Whether it is known that the row in `rest` may end.
+    /// Whether a look ahead has shown that the row in `rest` can end.
     looked: bool,
 }
 
 impl Open {
-    /// Opens an input, the one at `source` of all.
+    /// Opens the input with index `source`.
     pub(super) fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
         Ok(Self {
             stream: input.open()?,
@@ -53,21 +53,21 @@ impl Open {
         })
     }
 
-    /// Fills `bytes` with the rest of the split before and what follows it; true at the end of the
-    /// input.
+    /// Fills `bytes` with the rest of the previous split and the bytes that follow; returns true at the end
+    /// of the input.
     pub(super) fn fill(
         &mut self,
         bytes: &mut Vec<u8>,
         length: usize,
         input: &Input,
     ) -> Result<bool> {
-        // What is left is less than one row: a long one is neither copied nor held twice.
+        // The rest is less than one row. A long rest is neither copied nor held twice.
         match self.rest.len() > length {
             true => std::mem::swap(bytes, &mut self.rest),
             false => bytes.append(&mut self.rest),
         }
         self.check_row(bytes, input)?;
-        // When it is long, look much further at once.
+        // For a long row, read much more at once.
         let room = length.max(2 * bytes.len()).min(LONGEST_ROW + length);
         let want = room - bytes.len();
         bytes.reserve_exact(want);
@@ -75,7 +75,7 @@ impl Open {
         match got {
             Ok(got) => Ok(got < want),
             Err(error) if input.is_seekable() => Err(input.cannot_read(&error)),
-            // The place is not to be seen from outside.
+            // The user cannot find the place otherwise.
             Err(error) => Err(input.cannot_read(&error).at(self.place(self.start, input))),
         }
     }
@@ -103,7 +103,7 @@ impl Open {
         }
     }
 
-    /// Drops a byte order mark at the beginning of the input; false if the input has no such mark.
+    /// Removes a byte order mark at the beginning of the input; returns false if there is none.
     pub(super) fn skip_byte_order_mark(&mut self, bytes: &mut Vec<u8>) -> bool {
         let is_there = bytes.starts_with(BYTE_ORDER_MARK);
         if is_there {
@@ -113,7 +113,7 @@ impl Open {
         is_there
     }
 
-    /// Keeps what a scan has not consumed.
+    /// Keeps the bytes that a scan has not consumed.
     pub(super) fn keep(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
         match consumed {
             0 => std::mem::swap(bytes, &mut self.rest),
@@ -124,8 +124,7 @@ impl Open {
         }
     }
 
-    /// Refuses a row that is too long, or that will be, or whose quote is not closed, if it is known by
-    /// now.
+    /// Rejects a row that is known to be too long, now or later, or to have an unclosed quote.
     fn check_row(&mut self, row: &[u8], input: &Input) -> Result<()> {
         if row.len() < LONG_ROW || self.looked && row.len() <= LONGEST_ROW {
             return Ok(());
@@ -145,14 +144,14 @@ impl Open {
         Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
     }
 
-    /// Reads what follows an end-of-data marker, up to the end; its length.
+    /// Reads the bytes after an end-of-data marker up to the end, and returns their number.
     pub(super) fn drain(&mut self, input: &Input) -> Result<u64> {
         let left = self.rest.len() as u64;
         let read = std::io::copy(&mut self.stream, &mut std::io::sink());
         Ok(left + read.map_err(|error| input.cannot_read(&error))?)
     }
 
-    /// Returns the error for a row that is not well formed.
+    /// Returns the error for a malformed row.
     pub(super) fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
         let Malformed { message, hint, start, line, quote } = malformed;
         let mut at = self.start;
@@ -160,7 +159,7 @@ impl Open {
         at.line += u64::from(line);
         let error =
             Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
-        // Where the next row begins is not known, so none can be left out.
+        // The start of the next row is unknown, so the row cannot be skipped.
         let error = error.permanent();
         let error = self.with_quote(error, at, quote, input);
         match hint {
@@ -169,7 +168,7 @@ impl Open {
         }
     }
 
-    /// Adds to `error` where a quote of the row at `at` was opened.
+    /// Adds to `error` the place where a quote of the row at `at` was opened.
     fn with_quote(
         &self,
         error: Error,
@@ -187,7 +186,7 @@ impl Open {
         )
     }
 
-    /// Returns a position in words for people.
+    /// Returns the location of a position for the user.
     pub(super) fn place(&self, at: Position, input: &Input) -> Location {
         input.locate(at)
     }

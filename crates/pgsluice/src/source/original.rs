@@ -1,4 +1,4 @@
-//! Reads a row of an input again, as it stands there.
+//! Reads a row of an input again, in its original form.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -6,12 +6,12 @@ use super::{Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// Bytes that are looked at first for the end of the row.
+/// The number of bytes that are searched first for the end of the row.
 const FIRST_BYTES: u64 = 4 << 10;
 
 impl Input {
-    /// The row that begins at `offset` of the text, without its line end; the input must be one that can be read
-    /// again.
+    /// Returns the row that begins at `offset` of the text, without its line end. It must be possible to read
+    /// the input again.
     pub(crate) fn row_at(&self, offset: u64, shape: &Shape) -> Result<Vec<u8>> {
         let mut want = FIRST_BYTES;
         loop {
@@ -27,13 +27,13 @@ impl Input {
         }
     }
 
-    /// The error for an input that is not what it was when it was read first.
+    /// Returns the error for an input that has changed since it was first read.
     pub(crate) fn has_changed(&self) -> Error {
         Error::new(Kind::Input, format!("file \"{}\" has changed during the load", self.name))
     }
 
     fn bytes_at(&self, offset: u64, most: u64) -> Result<Vec<u8>> {
-        // Most rows are short: that is one read, and not one for each time that the room grows.
+        // Most rows are short, so they take one read instead of one each time the buffer grows.
         let mut bytes = Vec::with_capacity(FIRST_BYTES as usize);
         let read = match self.file().filter(|_| self.is_seekable()) {
             Some(path) => std::fs::File::open(path).and_then(|mut file| {

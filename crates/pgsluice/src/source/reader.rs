@@ -1,4 +1,4 @@
-//! Read and split: the bytes of all inputs, one after the other, cut into splits at row ends.
+//! Reading and splitting: the bytes of all inputs, one after another, cut into splits at row ends.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,40 +15,40 @@ use super::{Inputs, Shape, Split};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// Bytes of a split, unless one row is longer.
+/// The number of bytes in a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
 
-/// Reads inputs one after the other and hands out their splits.
+/// Reads inputs one after another and returns their splits.
 pub struct Reader {
     inputs: Inputs,
     shape: Shape,
     next: usize,
     open: Option<Open>,
-    /// What the input is that is read, if it is a file.
+    /// The state of the current input when it was opened, if it is a file.
     stamp: Option<Stamp>,
-    /// What comes of an input whose rows are in batches, and the number of its next row.
+    /// The batches of an input whose rows come in batches, and the number of its next row.
     batches: Option<(Batches, u64)>,
     splits: u32,
     rows: u64,
-    /// Bytes that were read and belong to no split yet.
+    /// Bytes that were read but do not belong to a split yet.
     taken_before: u64,
     /// The first header that was read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
-    /// Bytes of an input that are not data: its name, and what they were.
+    /// Bytes that are not data, as pairs of the input's name and a description.
     pub ignored: Vec<(String, String)>,
-    /// Leaves out what can be read only once.
+    /// Whether inputs that can be read only once are skipped.
     pub(crate) skips_streams: bool,
-    /// About the length of a split.
+    /// The approximate length of a split in bytes.
     pub(crate) split_bytes: usize,
 }
 
 impl Reader {
-    /// What becomes of the rows that it cuts.
+    /// Returns how the rows of the splits are rewritten.
     pub(super) fn rewriting(&self) -> Option<Rewrite> {
         self.shape.rewrite.clone()
     }
 
-    /// A reader of `inputs`, whose rows are of this shape.
+    /// Creates a reader of `inputs`, whose rows have this shape.
     pub fn new(inputs: Inputs, shape: &Shape) -> Self {
         Self {
             inputs,
@@ -67,14 +67,14 @@ impl Reader {
         }
     }
 
-    /// The next split, in order; None at the end of the last input. `used` is a split that is no
-    /// longer needed, so that its memory is used again.
+    /// Returns the next split, in order; `None` at the end of the last input. The memory of `used`, a split
+    /// that is no longer needed, is reused.
     pub fn next(&mut self, used: Option<Split>) -> Result<Option<Split>> {
         let split = self.cut(used)?;
         Ok(split.map(|split| split.rewrite(self.shape.rewrite.as_ref())))
     }
 
-    /// The same, its rows as they stand in the input.
+    /// Returns the next split like [`Self::next`], but with its rows not yet rewritten.
     pub(super) fn cut(&mut self, mut used: Option<Split>) -> Result<Option<Split>> {
         loop {
             if let Some(split) = self.batch(&mut used)? {
@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    /// Takes the rows of a header that is not read yet out of `rows`, which begin at `start`.
+    /// Removes the rows of an incomplete header from `rows`, which begin at `start`.
     fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8], start: Position) -> Result<()> {
         let Some(open) = self.open.as_mut().filter(|open| open.header_left > 0) else {
             return Ok(());
@@ -152,7 +152,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Closes an input at its end, or at the marker of COPY for the end of the data.
+    /// Closes an input at its end, or at COPY's end-of-data marker.
     fn end_input(&mut self, at_marker: bool) -> Result<()> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let input = &self.inputs[self.next - 1];
@@ -173,7 +173,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// Opens the next input; false if there is none.
+    /// Opens the next input; returns false if there is none.
     fn begin(&mut self) -> Result<bool> {
         loop {
             let Some(input) = self.inputs.get(self.next) else { return Ok(false) };
@@ -190,7 +190,7 @@ impl Reader {
         }
     }
 
-    /// Refuses an input that is not what it was when it was opened.
+    /// Rejects an input that has changed since it was opened.
     fn check_stamp(&mut self) -> Result<()> {
         let input = &self.inputs[self.next - 1];
         if let Some(stamp) = self.stamp.take()
@@ -202,7 +202,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The next split of an input whose rows are in batches; None if there is none, or no more of it.
+    /// Returns the next split of an input whose rows come in batches; `None` if it does not, or at its end.
     fn batch(&mut self, used: &mut Option<Split>) -> Result<Option<Split>> {
         let Some((batches, row)) = &mut self.batches else { return Ok(None) };
         let Some((batch, taken)) = batches.next()? else {
@@ -234,7 +234,8 @@ impl Reader {
     }
 }
 
-/// Refuses a header that is not text, as the server does. A binary file may have no line end, and be all header.
+/// Returns the error for a header that is not text, like the server's. A binary file may have no line end,
+/// and then consists of the header alone.
 fn not_text() -> Error {
     let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
     Error::new(Kind::Data, message)

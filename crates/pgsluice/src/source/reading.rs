@@ -1,7 +1,7 @@
-//! Source and split, on a thread of their own: it reads the inputs and finds the rows, for the threads
-//! that take whole splits.
+//! Source and splitting on a separate thread, which reads the inputs and finds the rows for the threads that
+//! receive whole splits.
 //!
-//! It must be one thread, because where a row ends depends on everything before it.
+//! It must be one thread, because the end of a row depends on everything before it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::source::interruptible::STOP_POLL;
 use crate::source::rewrite::Rewrite;
 use crate::source::{Reader, Split};
 
-/// A thread that reads.
+/// A thread that reads the inputs.
 pub(crate) struct Reading {
     splits: Mutex<Receiver<Split>>,
     used: Sender<Split>,
@@ -23,8 +23,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Begins to read for `takers` threads, until `takes` returns false for a split. It is in no scope:
-    /// it may wait for its input when all else has ended.
+    /// Begins to read for `takers` threads, until `takes` returns false for a split. The thread is not
+    /// scoped, because it may still wait for its input when all other threads have ended.
     pub(crate) fn begin(
         reader: Reader,
         control: &Arc<Control>,
@@ -39,7 +39,7 @@ impl Reading {
         Self { splits: Mutex::new(splits), used, thread, rewrite }
     }
 
-    /// The next split; None when there will be none or the load was stopped.
+    /// Returns the next split; `None` at the end or if the load was stopped.
     pub(crate) fn next(&self, control: &Control) -> Option<Split> {
         while !control.stop.is_stopped() {
             let splits = self.splits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,14 +54,14 @@ impl Reading {
         None
     }
 
-    /// Gives back a split that is done with, so that its memory is used again.
+    /// Returns a split that is no longer needed, so that its memory can be reused.
     pub(crate) fn give_back(&self, split: Split) {
-        // At the end of the input it is not needed.
+        // This fails at the end of the input, when no more splits are needed.
         let _ = self.used.send(split);
     }
 
-    /// Has so many threads look at the splits, and returns what each has found. Nothing is known if not all was
-    /// read: the first failure stops all.
+    /// Runs `look` in this number of threads and returns the results. The first failure stops all threads and
+    /// is returned, since the results are incomplete without the rest of the input.
     pub(crate) fn look_through<T: Send>(
         self,
         threads: usize,
@@ -90,8 +90,8 @@ impl Reading {
         ended.map(|_| found).map_err(|_| lost())
     }
 
-    /// Stops the thread and waits for it. Returns the bytes that were not data, as pairs of input and
-    /// bytes.
+    /// Stops the thread and waits for it. Returns the bytes that were not data, as pairs of the input's name
+    /// and a description.
     pub(crate) fn end(self) -> thread::Result<Vec<(String, String)>> {
         drop((self.splits, self.used));
         self.thread.join()

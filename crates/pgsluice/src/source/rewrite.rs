@@ -1,5 +1,5 @@
-//! Rewrite: rows that cannot be taken as they stand become rows of COPY's formats. Whoever takes a split does so,
-//! and not the thread that reads: the rows of a split are independent of all others.
+//! Conversion of rows that COPY does not accept in their original form. The threads that take splits do this,
+//! not the thread that reads, because the rows of a split are independent of all others.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use super::relation::Copied;
 use super::rewritten::{Rewritten, RowRefusal};
 use super::typed::Typed;
 
-/// What becomes of the rows of all inputs.
+/// The conversion of the rows of all inputs.
 #[derive(Clone, Debug)]
 pub(crate) enum Rewrite {
-    /// Some of their fields are kept.
+    /// Only some of the fields are kept.
     Fields(Projection),
-    /// JSON objects, which become rows of COPY text; keys that are left out are collected.
+    /// JSON objects become rows of COPY text. The keys that are left out are collected.
     Objects(Objects, Arc<Extra>),
-    /// They are in batches of typed columns.
+    /// The rows are in batches of typed columns.
     Typed(Typed),
-    /// They are rows of a table.
+    /// The rows are read from a table.
     Copied(Copied),
 }
 
 impl Rewrite {
-    /// Appends what becomes of one row that stands in an input as text.
+    /// Appends the converted form of one row of text.
     pub(super) fn one(&self, row: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Typed(_) | Self::Copied(_) => out.extend_from_slice(row),
@@ -41,7 +41,7 @@ impl Rewrite {
         }
     }
 
-    /// Writes `rows`, which are ranges of `bytes`, or the rows of a batch.
+    /// Converts `rows`, which are ranges of `bytes`, or the rows of a batch.
     pub(super) fn write(
         &self,
         rows: &[Row],

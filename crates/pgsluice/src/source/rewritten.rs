@@ -1,7 +1,8 @@
 //! Rows converted to COPY's formats, and the input rows that could not be converted.
 //!
-//! An input row that cannot be converted is replaced by one with too many fields, which the server refuses as well. Its
-//! fields are the reason, the original row and a hint. So it is found, counted and rejected like any other bad row.
+//! An input row that cannot be converted is replaced by a row with too many fields, which the server rejects
+//! as well. Its fields are the reason, the original row and a hint. It is therefore found, counted and
+//! rejected like any other bad row.
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::format::Format;
@@ -13,23 +14,23 @@ use twox_hash::XxHash3_64;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Words};
 
-/// Rows that were rewritten.
+/// Converted rows.
 #[derive(Debug, Default)]
 pub(super) struct Rewritten {
     pub(super) text: Vec<u8>,
-    /// Where each row ends in `text`.
+    /// The end of each row in `text`.
     pub(super) ends: Vec<usize>,
-    /// The rows that could not be converted, by their places, and why.
+    /// The rows that could not be converted: their indexes and the reasons.
     pub(super) refused: Vec<(usize, RowRefusal)>,
-    /// The places of rows with a field that stands for a default.
+    /// The indexes of rows with a field that stands for a default.
     pub(super) with_default: Vec<usize>,
-    /// Rows in COPY BINARY, one behind the other; then `text` has their keys at most.
+    /// The rows in COPY BINARY, concatenated. In this case `text` contains at most their keys.
     pub(super) encoded: Vec<u8>,
-    /// Whether it has not even those.
+    /// Whether the keys are read from `encoded`, and `text` contains no keys.
     pub(super) has_binary_keys: bool,
     /// The end of each row in `encoded`, or the reason that it is missing.
     pub(super) encoded_ends: Vec<Result<usize, NotEncodable>>,
-    /// Remembers the keys of the previous row.
+    /// The converter, which remembers the keys of the previous row.
     pub(super) objects: Option<Objects>,
 }
 
@@ -38,33 +39,34 @@ pub(super) struct Rewritten {
 pub(crate) struct RowRefusal {
     /// The reason.
     pub(crate) message: String,
-    /// The next step.
+    /// A hint for the user.
     pub(crate) hint: Option<Words>,
-    /// Whether the row would be taken if values were rounded.
+    /// Whether the row would be accepted if its values were rounded.
     pub(crate) can_round: bool,
-    /// The row, as the input has it or as JSON.
+    /// The row in its original form, or as JSON.
     pub(crate) row: Vec<u8>,
 }
 
-/// The fields of a row that stands for one that is refused: more than the table has columns.
+/// The minimum number of fields in a row that replaces a rejected one; it is always more than the table has
+/// columns.
 const FIELDS: usize = 4;
 
 impl Rewritten {
-    /// Returns the row at the place `index`.
+    /// Returns the row at `index`.
     #[inline]
     pub(super) fn row(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[index]]
     }
 
-    /// Returns why the row at the place `index` could not be converted, if it could not.
+    /// Returns the reason why the row at `index` could not be converted, if it could not.
     pub(super) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
         let at = self.refused.binary_search_by_key(&index, |(at, _)| *at).ok()?;
         Some(&self.refused[at].1)
     }
 
-    /// Why the row at the place `index` has no keys: it has a field that stands for a default, whose value only the
-    /// server has, or no row can be made of it.
+    /// Returns the reason why the row at `index` has no keys, if it has none: a field stands for a default,
+    /// whose value only the server knows, or the row could not be converted.
     #[inline]
     pub(super) fn keyless(&self, index: usize) -> Option<Cause> {
         if self.with_default.is_empty() && self.refused.is_empty() {
@@ -76,7 +78,8 @@ impl Rewritten {
         }
     }
 
-    /// The row at the place `index` in COPY BINARY, or why it is not; None if rows are text.
+    /// Returns the row at `index` in COPY BINARY, or the reason why it is not encoded; `None` if rows are
+    /// text.
     #[inline]
     pub(super) fn encoded(&self, index: usize) -> Option<Result<&[u8], NotEncodable>> {
         let end = match self.encoded_ends.get(index)? {
@@ -87,20 +90,21 @@ impl Rewritten {
         Some(Ok(&self.encoded[start..end]))
     }
 
-    /// The row at the place `index` in COPY BINARY, if its keys are to be read from there.
+    /// Returns the row at `index` in COPY BINARY, if its keys are read from there.
     #[inline]
     pub(super) fn binary(&self, index: usize) -> Option<&[u8]> {
         if self.has_binary_keys { self.encoded(index)?.ok() } else { None }
     }
 
-    /// The bytes of all rows.
+    /// Returns the size of all rows in bytes.
     pub(super) fn size(&self) -> usize {
         self.text.len() + self.encoded.len()
     }
 
-    /// The hash of all rows. Of rows that are encoded the text does not count: which keys it has depends on the tree.
+    /// Returns a hash of all rows. The text of encoded rows is not hashed, because the partition tree
+    /// determines which keys it contains.
     ///
-    /// It is taken of every row of a table, so it is one that costs next to nothing. The ledger keeps it.
+    /// Every row of a table is hashed, so the hash function must be very fast. The ledger stores the hash.
     pub(super) fn hash(&self) -> u64 {
         if self.encoded_ends.is_empty() {
             return XxHash3_64::oneshot(&self.text);
@@ -111,7 +115,7 @@ impl Rewritten {
         others.fold(encoded, and)
     }
 
-    /// The memory, emptied; no more than `most` bytes of it are kept.
+    /// Clears the memory, and keeps at most `most` bytes of each buffer for reuse.
     pub(super) fn clear(&mut self, most: usize) {
         self.text.clear();
         self.text.shrink_to(most);
@@ -146,10 +150,10 @@ impl RowRefusal {
         Self { message, hint, can_round, row }
     }
 
-    /// Appends a row that a table with `columns` columns refuses in place of this one.
+    /// Appends the row that replaces this one. A table with `columns` columns rejects it.
     pub(super) fn put(&self, columns: usize, out: &mut Vec<u8>) {
         let hint = self.hint.as_ref().map(Words::to_line).unwrap_or_default();
-        // What is no text could not be sent.
+        // The server does not accept bytes that are not text.
         let shown = String::from_utf8_lossy(&self.row).replace('\0', "\u{fffd}");
         let round = if self.can_round { "round" } else { "" };
         let fields = [&*self.message, &shown, &hint, round].map(str::as_bytes);
@@ -160,7 +164,7 @@ impl RowRefusal {
         out.append(&mut row);
     }
 
-    /// Reads a row that was written in place of one that is refused; None if it is any other.
+    /// Reads a row that replaces a rejected one; returns `None` for any other row.
     pub(crate) fn read(row: &[u8], columns: usize) -> Option<Self> {
         let mut fields = Parser::new(&Format::text(), Vec::new()).all(row).into_iter();
         if fields.len() != (columns + 1).max(FIELDS) {
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!(all(b"ab"), all(b"cd"), "the text is of keys only");
         assert_eq!(some(b"ab"), some(b"cb"), "the text of the second row is sent");
         assert_ne!(some(b"ab"), some(b"ac"));
-        // A ledger may have these.
+        // These hashes may be in a ledger.
         assert_eq!(all(b"ab"), 0x7ecd_2e57_2c94_9f74);
         assert_eq!(some(b"ab"), 0x5dc9_eaf1_3fd0_b3c0);
         assert_eq!(rewritten(b"", b"ab", Vec::new()).hash(), 0xa873_719c_24d5_735c);

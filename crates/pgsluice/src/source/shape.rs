@@ -1,4 +1,4 @@
-//! Shape: how the rows of all inputs of a load are read.
+//! Shape: how to read the rows of all inputs of a load.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,33 +16,33 @@ use super::written::Written;
 use super::{Header, Input, Split};
 use crate::error::Result;
 
-/// How the rows of all inputs of a load are read.
+/// How to read the rows of all inputs of a load.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// How they are written: in the inputs, or once they are rewritten.
+    /// The format of the rows, in the inputs or after conversion.
     pub format: Format,
-    /// What the first ones are.
+    /// The meaning of the first rows.
     pub header: Header,
-    /// What a header that is compared must say, and so the names of all fields.
+    /// The names of all fields, which a header that is compared must contain.
     pub names: Vec<String>,
     /// All columns of the table.
     pub(crate) known: Vec<String>,
     /// The header of the first input that has one, once it was read.
     pub(crate) first: Arc<OnceLock<FirstHeader>>,
-    /// Names that are left out.
+    /// The names that are left out.
     pub(crate) extra: Arc<Extra>,
-    /// What becomes of rows that cannot be taken as they stand.
+    /// The conversion of rows, if they need one.
     pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl Shape {
-    /// Rows that are taken as they stand.
+    /// Creates a shape for rows that need no conversion.
     pub fn new(format: Format, header: Header, names: Vec<String>) -> Self {
         let (known, first, extra) = (names.clone(), Arc::default(), Arc::default());
         Self { format, header, names, known, first, extra, rewrite: None }
     }
 
-    /// Finds the rows of one input.
+    /// Creates a splitter for one input.
     pub(crate) fn splitter(&self) -> Splitter {
         match self.is_of_objects() {
             true => Splitter::by_line(),
@@ -50,7 +50,8 @@ impl Shape {
         }
     }
 
-    /// How a field is spelled that stands for the default of its column, if any may.
+    /// Returns the spelling of a field that stands for the default of its column, if rows may have such
+    /// fields.
     pub(crate) fn default(&self) -> Option<Vec<u8>> {
         match &self.rewrite {
             Some(Rewrite::Objects(objects, _)) if objects.has_defaults() => {
@@ -70,7 +71,7 @@ impl Shape {
         matches!(&self.rewrite, Some(Rewrite::Objects(objects, _)) if objects.are_rows())
     }
 
-    /// A line of an input, as a file of rejected rows has it.
+    /// Returns a line of an input in the form for a file of rejected rows.
     pub(crate) fn shown(&self, line: Vec<u8>) -> Vec<u8> {
         match &self.rewrite {
             Some(Rewrite::Objects(objects, _)) => objects.shown(&line),
@@ -78,7 +79,7 @@ impl Shape {
         }
     }
 
-    /// Finds the rows in a file of rejected ones, which are written so that they can be loaded.
+    /// Creates a splitter for a file of rejected rows, which are written in a form that can be loaded.
     pub(crate) fn splitter_of_rejects(&self) -> Splitter {
         match self.rewrite {
             None | Some(Rewrite::Fields(_)) => Splitter::new(&self.format),
@@ -86,7 +87,7 @@ impl Shape {
         }
     }
 
-    /// A row that was sent, as a file of rejected rows has it.
+    /// Returns a row that was sent, in the form for a file of rejected rows.
     pub(crate) fn rejected(&self, sent: &[u8]) -> Vec<u8> {
         let Some(objects) = self.objects() else { return sent.to_vec() };
         if let Some(refusal) = self.refusal(sent) {
@@ -97,12 +98,12 @@ impl Shape {
         object
     }
 
-    /// What is wrong with a row of the input, if `sent` was sent in its place because no row can be made of it.
+    /// Returns the reason why a row of the input could not be converted, if `sent` was sent in its place.
     pub(crate) fn refusal(&self, sent: &[u8]) -> Option<RowRefusal> {
         RowRefusal::read(sent, self.objects()?.columns())
     }
 
-    /// What writes rows as objects, if that is how rejected ones are kept.
+    /// Returns the writer of rows as objects, if rejected rows are written so.
     fn objects(&self) -> Option<&Objects> {
         match self.rewrite.as_ref()? {
             Rewrite::Fields(_) => None,
@@ -159,19 +160,20 @@ impl Shape {
         matches!(self.rewrite, Some(Rewrite::Typed(_) | Rewrite::Copied(_)))
     }
 
-    /// The least and the greatest values of a column in an input, as text, if it says them of all its rows.
+    /// Returns the least and the greatest value of a column in an input, as text, if the input states them
+    /// for all of its rows.
     #[cfg(feature = "parquet")]
     pub(crate) fn extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
         self.typed()?.extremes(input, column)
     }
 
-    /// Nothing is known of them.
+    /// Returns `None`: without Parquet, they are not known.
     #[cfg(not(feature = "parquet"))]
     pub(crate) fn extremes(&self, _: &Input, _: usize) -> Option<Vec<Vec<u8>>> {
         None
     }
 
-    /// What reads the files, if their columns have types.
+    /// Returns the reader of typed columns, if the inputs have them.
     pub(super) fn typed(&self) -> Option<&Typed> {
         match &self.rewrite {
             Some(Rewrite::Typed(typed)) => Some(typed),
@@ -179,7 +181,7 @@ impl Shape {
         }
     }
 
-    /// What a row of an input becomes.
+    /// Converts a row of an input.
     pub(crate) fn rewritten(&self, row: Vec<u8>) -> Vec<u8> {
         let Some(rewrite) = &self.rewrite else { return row };
         let mut rewritten = Vec::new();

@@ -1,6 +1,6 @@
-//! Names of the input in messages, which may be very many and very long.
+//! Names from the input in messages. There may be very many, and they may be very long.
 
-/// Names that a message lists.
+/// The number of names that a message lists.
 pub(super) const LISTED: usize = 20;
 
 /// The length of a name in a message, in characters.
@@ -14,7 +14,7 @@ pub(crate) fn shown(name: &str) -> String {
     }
 }
 
-/// Returns names for a message, the first of them if they are very many.
+/// Lists names for a message, only the first ones if there are very many.
 pub(crate) fn shown_list(names: &[String]) -> String {
     let first: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
     match names.len().saturating_sub(LISTED) {

@@ -1,4 +1,4 @@
-//! Split: a range of an input, and the rows in it.
+//! Split: a range of an input and the rows in it.
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::hash::bytes_extended;
@@ -11,26 +11,26 @@ use super::batches::Batch;
 use super::rewrite::Rewrite;
 use super::rewritten::{Rewritten, RowRefusal};
 
-/// A range of one input that begins and ends at row ends, and its rows.
+/// A range of one input that begins and ends at row boundaries, and its rows.
 #[derive(Debug)]
 pub struct Split {
-    /// Its number in the order of the inputs.
+    /// Its number, counted over all inputs.
     pub number: u32,
-    /// The number of its first row, of all rows of the inputs.
+    /// The number of its first row, counted over all inputs.
     pub first_row: u64,
-    /// The place of the first byte.
+    /// The position of the first byte.
     pub start: Position,
-    /// The bytes; those after the last row belong to the next split.
+    /// The bytes. Bytes after the last row belong to the next split.
     pub bytes: Vec<u8>,
     /// The rows within `bytes`.
     pub rows: Vec<Row>,
-    /// Bytes of the input's text that this split stands for.
+    /// Number of bytes of the input's text that it covers.
     pub length: usize,
-    /// Bytes of the input as it stands that were read for it.
+    /// Number of bytes of the input, before decompression, that were read for it.
     pub taken: u64,
-    /// The rows, where they do not stand in `bytes`.
+    /// The rows, if they are not in `bytes`.
     pub(super) batch: Option<Batch>,
-    /// What became of the rows, if they are not taken as they stand.
+    /// The converted rows, if they need conversion.
     pub(super) rewritten: Option<Rewritten>,
 }
 
@@ -43,14 +43,14 @@ pub(super) struct Buffers {
 }
 
 impl Split {
-    /// Where the row at the place `index` begins.
+    /// Returns the position of the row at `index`.
     pub(crate) fn position(&self, index: usize) -> Option<Position> {
         let row = self.rows.get(index)?;
         let origin = self.start.origin.plus(row.start.into());
         Some(Position { origin, line: self.start.line + u64::from(row.line) })
     }
 
-    /// The text of the row at the place `index`, as COPY takes it.
+    /// Returns the text of the row at `index`, as COPY accepts it.
     #[inline]
     pub fn text(&self, index: usize) -> &[u8] {
         match &self.rewritten {
@@ -59,37 +59,37 @@ impl Split {
         }
     }
 
-    /// The row at the place `index` in COPY BINARY, or why it is not; None if the rows are to be encoded.
+    /// Returns the row at `index` in COPY BINARY, or the reason why it is not encoded; `None` if rows are
+    /// text.
     #[inline]
     pub(crate) fn encoded(&self, index: usize) -> Option<Result<&[u8], NotEncodable>> {
         self.rewritten.as_ref()?.encoded(index)
     }
 
-    /// The row at the place `index` in COPY BINARY, if its keys are to be read from there and not from its
-    /// text.
+    /// Returns the row at `index` in COPY BINARY, if its keys are read from there instead of from its text.
     #[inline]
     pub(crate) fn binary(&self, index: usize) -> Option<&[u8]> {
         self.rewritten.as_ref()?.binary(index)
     }
 
-    /// The row at the place `index` in the form that has its keys.
+    /// Returns the row at `index` in the form that contains its keys.
     #[inline]
     pub(crate) fn keyed(&self, index: usize) -> &[u8] {
         self.binary(index).unwrap_or_else(|| self.text(index))
     }
 
-    /// What is wrong with the row at the place `index`, if no row can be made of it.
+    /// Returns the reason why the row at `index` could not be converted, if it could not.
     pub(crate) fn refusal(&self, index: usize) -> Option<&RowRefusal> {
         self.rewritten.as_ref()?.refusal(index)
     }
 
-    /// Why the row at the place `index` has no keys to route it by, if it has none.
+    /// Returns the reason why the row at `index` has no keys for routing, if it has none.
     #[inline]
     pub(crate) fn keyless(&self, index: usize) -> Option<Cause> {
         self.rewritten.as_ref()?.keyless(index)
     }
 
-    /// Its bytes: those of the input's text, or of the rows of a batch as they are sent.
+    /// Returns its size in bytes: of the input's text, or of the converted rows of a batch.
     pub(crate) fn size(&self) -> usize {
         match (&self.batch, &self.rewritten) {
             (Some(_), Some(rewritten)) => rewritten.size(),
@@ -97,7 +97,7 @@ impl Split {
         }
     }
 
-    /// The hash of what it has: of its bytes, or of its rows as they are sent.
+    /// Returns a hash of its contents: of its bytes, or of the converted rows of a batch.
     pub(crate) fn hash(&self) -> u64 {
         match (&self.batch, &self.rewritten) {
             (Some(_), Some(rewritten)) => rewritten.hash(),
@@ -105,8 +105,8 @@ impl Split {
         }
     }
 
-    /// Returns the sum of the hashes of the bytes that are sent for each row. It depends neither on the order of the rows
-    /// nor on where splits begin.
+    /// Returns the sum of the hashes of the bytes that are sent for each row. It depends neither on the order
+    /// of the rows nor on the boundaries of splits.
     pub(crate) fn rows_hash(&self) -> u64 {
         let row = |index| match self.encoded(index) {
             Some(Ok(row)) => row,
@@ -116,7 +116,7 @@ impl Split {
         hashes.fold(0, u64::wrapping_add)
     }
 
-    /// Makes rows of COPY's formats of what stands in the input.
+    /// Converts the rows to COPY's formats.
     pub(super) fn rewrite(mut self, rewrite: Option<&Rewrite>) -> Self {
         if let Some(rewrite) = rewrite {
             let rewritten = self.rewritten.get_or_insert_default();
@@ -125,7 +125,8 @@ impl Split {
         self
     }
 
-    /// The memory, emptied; a buffer that a very long row has grown is not kept.
+    /// Returns the memory, emptied. At most `most` bytes of each buffer are kept, so that one very long row
+    /// does not occupy memory forever.
     pub(super) fn into_buffers(self, most: usize) -> Buffers {
         let Self { mut bytes, mut rows, mut rewritten, .. } = self;
         bytes.clear();

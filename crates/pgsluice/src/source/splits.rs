@@ -1,4 +1,4 @@
-//! Where the splits lie in the inputs, and so their rows.
+//! The positions of splits in the inputs, from which the positions of rows follow.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -13,24 +13,24 @@ use crate::source::Split;
 /// The longest time for which a split that has failed waits for the splits before it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A pause between two looks whether they are routed.
+/// The pause between two checks whether they are routed.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// All splits that were handed out, by their numbers.
+/// All splits that the reader returned, by number.
 #[derive(Default)]
 pub(crate) struct Splits {
     extents: Mutex<Vec<Extent>>,
     routed: Mutex<RoutedSplits>,
 }
 
-/// The splits that are routed: all before a number, and some behind it.
+/// The numbers of routed splits: all before `frontier`, and some after it.
 #[derive(Default)]
 struct RoutedSplits {
     frontier: u32,
     beyond: BTreeSet<u32>,
 }
 
-/// Where a split begins, and its bytes.
+/// The start of a split and its length in bytes.
 #[derive(Clone, Copy)]
 struct Extent {
     start: Position,
@@ -38,7 +38,7 @@ struct Extent {
 }
 
 impl Splits {
-    /// Records where a split lies.
+    /// Records the position of a split.
     pub(crate) fn begin(&self, split: &Split) {
         let extent = Extent { start: split.start, length: split.length as u64 };
         let mut splits = self.extents.lock();
@@ -57,8 +57,9 @@ impl Splits {
         }
     }
 
-    /// Blocks until all splits before `number` are routed, or `is_over`. A split that has failed waits here, so that the
-    /// error of the earliest row is reported, whichever thread is the fastest.
+    /// Blocks until all splits before `number` are routed, or until `is_over` returns true. A split that has
+    /// failed waits here, so that the error of the earliest row is reported, regardless of which thread is
+    /// the fastest.
     pub(crate) fn wait_for_earlier(&self, number: u32, is_over: impl Fn() -> bool) {
         let began = Instant::now();
         while self.routed.lock().frontier < number && !is_over() && began.elapsed() < PATIENCE {
@@ -66,12 +67,13 @@ impl Splits {
         }
     }
 
-    /// Where a row begins.
+    /// Returns the place where a row begins.
     pub(crate) fn row_at(&self, mark: Mark) -> Origin {
         self.extents.lock()[mark.split as usize].start.origin.plus(mark.offset.into())
     }
 
-    /// A place behind all rows before `mark`, and not behind it. Its split may not have begun.
+    /// Returns a place after all rows before `mark`, but not after `mark` itself. Its split may not have
+    /// begun.
     pub(crate) fn behind(&self, mark: Mark) -> Origin {
         match (mark.offset, mark.split.checked_sub(1)) {
             (0, None) => Origin::default(),
@@ -83,7 +85,7 @@ impl Splits {
         }
     }
 
-    /// The end of all splits.
+    /// Returns the end of all splits.
     pub(crate) fn end(&self) -> Origin {
         let splits = self.extents.lock().len();
         self.behind(Mark::start(splits as u32))

@@ -1,4 +1,4 @@
-//! Stamp: whether a file is at its end what it was when it was opened.
+//! Stamp: whether a file is still the same at its end as when it was opened.
 
 use std::time::SystemTime;
 
@@ -6,7 +6,7 @@ use super::Input;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// A file at one moment.
+/// The state of a file at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
@@ -14,14 +14,14 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The file of an input; None of one that is no file, or is gone.
+    /// Reads the state of an input's file; `None` if the input is not a file, or the file is gone.
     pub(super) fn of(input: &Input) -> Option<Self> {
         let metadata = input.file()?.metadata().ok()?;
         Some(Self { size: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// Refuses an input that has changed since. One that has only grown, and whose bytes are read one after the other,
-    /// was read as far as it went: by how much it has grown is returned.
+    /// Rejects an input that has changed since. A file that was only extended and is read in order was read
+    /// completely up to its old end; returns the number of bytes that were added.
     pub(super) fn check(self, input: &Input) -> Result<Option<u64>> {
         let Some(now) = Self::of(input).filter(|now| *now != self) else { return Ok(None) };
         match now.size.checked_sub(self.size) {

@@ -1,4 +1,4 @@
-//! Starts: what can be said of an input by its first bytes, before a row of any is committed.
+//! Checks of the first bytes of all inputs, before any row is committed.
 
 use std::io::Read;
 
@@ -11,16 +11,16 @@ use super::{Input, Shape, foreign};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// What some programs write in front of UTF-8.
+/// The byte order mark that some programs write before UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What is read of an input; a first row that is longer is not looked at.
+/// The number of bytes that are read of an input. A longer first row is not checked.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// Inputs that are looked at: more would take longer than their mistakes cost.
+/// The maximum number of inputs that are checked: more would take longer than their mistakes cost.
 const MOST_INPUTS: usize = 1000;
 
-/// Refuses an input that does not begin as rows of this shape do.
+/// Rejects an input whose beginning does not fit this shape.
 pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
     foreign::check(start, input)?;
     match shape.is_of_objects() && !shape.is_of_rows() {
@@ -29,8 +29,9 @@ pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<
     }
 }
 
-/// Refuses inputs that begin with a mistake in how they are read. With `counts` the first row of each later one
-/// must have as many fields as there are names; the reader checks the first one before anything is committed.
+/// Rejects inputs whose beginning shows a mistake in how they are read. With `counts`, the first row of each
+/// later input must have as many fields as there are names; the reader checks the first input before anything
+/// is committed.
 pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result<()> {
     let Shape { header, names, .. } = shape;
     if shape.is_of_batches() {
@@ -48,7 +49,7 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
         let is_whole = (start.len() as u64) < LOOKED_AT;
         let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
         let mut rows = Vec::new();
-        // What is malformed is said when it is read.
+        // A malformed row is reported when it is read.
         if shape.splitter().scan(text, is_whole, &mut rows).is_err() {
             return Ok(());
         }
@@ -71,7 +72,8 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
     })
 }
 
-/// Adds to the error of a file the pattern of most files, if their names end differently: the file may be a stray one.
+/// Adds a hint to the error of a file if the names of the files end differently: the pattern of most files,
+/// because this file may not belong to the input.
 fn among(inputs: &[Input], error: Error) -> Error {
     let pattern = pattern_of(inputs.iter().map(|input| &input.name));
     let is_other = |input: &Input| pattern_of([&input.name]) != pattern;
@@ -83,7 +85,7 @@ fn among(inputs: &[Input], error: Error) -> Error {
     }
 }
 
-/// `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).
+/// Checks the number of fields like `NextCopyFrom` in `copyfromparse.c` (PostgreSQL 18).
 fn check_fields(shape: &Shape, row: &[u8]) -> Result<()> {
     let Shape { format, names: columns, .. } = shape;
     if shape.is_of_objects() {

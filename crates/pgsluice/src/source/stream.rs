@@ -1,4 +1,4 @@
-//! Stream: the text of an input. What is compressed or in another encoding is read by a thread of its own, some
+//! Stream: the text of an input. If it is compressed or in another encoding, a separate thread reads some
 //! blocks ahead.
 
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -10,19 +10,19 @@ use std::thread;
 use super::compression::{Compression, MAGIC};
 use super::encoding::{Decoder, Encoding};
 
-/// Bytes that are read, and decompressed, together.
+/// The number of bytes that are read and decompressed together.
 const BLOCK: usize = 256 << 10;
 
-/// Blocks of text that may wait for their reader.
+/// The number of blocks of text that may wait for their reader.
 const BLOCKS: usize = 4;
 
-/// The text of an input, in UTF-8 as far as it is text at all.
+/// The text of an input, converted to UTF-8.
 pub struct Stream(Text);
 
 enum Text {
-    /// As it stands.
+    /// Bytes that need no conversion.
     Plain(Box<dyn Read + Send>),
-    /// Read ahead; and how many bytes of the input were.
+    /// Text that a thread reads ahead, and the number of bytes read from the input.
     Ahead(Ahead, Arc<AtomicU64>),
 }
 
@@ -31,13 +31,13 @@ struct Ahead {
     full: Receiver<io::Result<Option<Vec<u8>>>>,
     empty: Sender<Vec<u8>>,
     block: Vec<u8>,
-    /// What was handed out of it.
+    /// The number of bytes of `block` that were read.
     at: usize,
     is_over: bool,
 }
 
 impl Stream {
-    /// The text of a file whose compression is known.
+    /// Returns the text of a file whose compression is known.
     pub(super) fn of_file(
         raw: Box<dyn Read + Send>,
         compression: Option<Compression>,
@@ -60,7 +60,8 @@ impl Stream {
         Ok(Self(Text::Ahead(ahead, taken)))
     }
 
-    /// The text of what can be read only once: its first bytes say whether it is compressed.
+    /// Returns the text of an input that can be read only once. Its first bytes show whether it is
+    /// compressed.
     pub(super) fn of_pipe(mut raw: Box<dyn Read + Send>, encoding: Encoding) -> io::Result<Self> {
         let mut start = Vec::with_capacity(MAGIC);
         raw.by_ref().take(MAGIC as u64).read_to_end(&mut start)?;
@@ -68,7 +69,7 @@ impl Stream {
         Self::of_file(Box::new(Cursor::new(start).chain(raw)), compression, encoding)
     }
 
-    /// How many bytes of the input were read for it, where these are not those of the text.
+    /// Returns how many bytes of the input were read for the text, if they differ from the text.
     pub(super) fn taken(&self) -> Option<u64> {
         match &self.0 {
             Text::Plain(_) => None,
@@ -89,14 +90,14 @@ impl Read for Stream {
 impl Ahead {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.block.len() && !self.is_over {
-            // At its end the thread needs it no more.
+            // This fails when the thread has ended and needs no more blocks.
             let _ = self.empty.send(std::mem::take(&mut self.block));
             self.at = 0;
             match self.full.recv() {
                 Ok(Ok(Some(block))) => self.block = block,
                 Ok(Ok(None)) => self.is_over = true,
                 Ok(Err(error)) => return Err(error),
-                // What it has not said is not the end.
+                // If the thread did not report the end, it failed.
                 Err(_) => {
                     return Err(io::Error::other("the thread that reads it ended unexpectedly"));
                 }
@@ -110,14 +111,14 @@ impl Ahead {
     }
 }
 
-/// Counts the bytes that are read.
+/// A reader that counts its bytes.
 pub(super) struct Counted<R> {
     raw: R,
     taken: Arc<AtomicU64>,
 }
 
 impl<R> Counted<R> {
-    /// Reads `raw`; and where the count is.
+    /// Returns a reader of `raw` and its counter.
     pub(super) fn new(raw: R) -> (Self, Arc<AtomicU64>) {
         let taken = Arc::new(AtomicU64::new(0));
         (Self { raw, taken: Arc::clone(&taken) }, taken)
@@ -138,7 +139,7 @@ impl<R: Seek> Seek for Counted<R> {
     }
 }
 
-/// What the thread does.
+/// The reading thread's work.
 struct Reading {
     inner: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -146,7 +147,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads to the end, or until nobody takes the blocks any more. What was read before an error comes before it.
+    /// Reads to the end, or until the receiver is gone. Bytes that were read before an error are sent before
+    /// it.
     fn read(mut self, full: &SyncSender<io::Result<Option<Vec<u8>>>>, empty: &Receiver<Vec<u8>>) {
         let mut raw = Vec::new();
         loop {
@@ -170,7 +172,7 @@ impl Reading {
                     None => error,
                 }),
             };
-            // Whoever waited may be gone.
+            // The receiver may be gone.
             let _ = full.send(end);
             return;
         }
@@ -193,7 +195,7 @@ mod tests {
 
     fn zstd(text: &[u8]) -> Vec<u8> {
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
-        // As the program of its authors does.
+        // The zstd program does so too.
         encoder.include_checksum(true).expect("an option");
         encoder.write_all(text).expect("memory");
         encoder.finish().expect("memory")
@@ -247,7 +249,7 @@ mod tests {
             let error = read(damaged).map(|text| text.len()).expect_err("damaged").to_string();
             assert!(error.starts_with(&format!("its {name} data is damaged: ")), "{error}");
         }
-        // The checksum is that of another text.
+        // The checksum belongs to another text.
         let mut wrong = gzip(&text);
         let place = wrong.len() - 8;
         wrong[place] ^= 1;

@@ -1,4 +1,4 @@
-//! How names lead to columns.
+//! How names are matched to columns.
 
 use super::*;
 

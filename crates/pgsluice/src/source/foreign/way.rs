@@ -1,4 +1,4 @@
-//! Commands that load a foreign file, which can be copied.
+//! Commands that load a foreign file, for the user to copy.
 
 use std::path::Path;
 
@@ -26,11 +26,12 @@ pub(super) enum Way {
     Copy,
     /// A sentence says what to do.
     Say(&'static str),
-    /// A sentence says how to get the file that was meant, in whose place there is text. It lacks its full stop.
+    /// A sentence says how to get the intended file, because this one contains text. The sentence lacks its
+    /// full stop.
     Fetch(&'static str),
 }
 
-/// How a program gets what an input holds.
+/// How a program gets the contents of an input.
 enum Reads {
     /// From the file itself.
     File,
@@ -97,7 +98,7 @@ impl Input {
         }
     }
 
-    /// A program that reads standard input.
+    /// Returns the command that passes the input to a program on standard input.
     fn fed_to(&self, program: &str) -> String {
         let file = quoted(&self.name);
         match self.reads() {
@@ -107,7 +108,7 @@ impl Input {
         }
     }
 
-    /// A program that reads the file that is its argument, or `-`.
+    /// Returns the command that passes the input to a program as an argument: the file, or `-`.
     fn given_to(&self, program: &str) -> String {
         match self.reads() {
             Reads::File => format!("{program} {}", quoted(&self.name)),
@@ -117,7 +118,7 @@ impl Input {
 }
 
 fn restore(input: &Input) -> Remedy {
-    // A directory that pg_dump has made holds a table of contents of this name.
+    // In a directory that pg_dump wrote, the table of contents has this name.
     let folder = Path::new(&input.name).parent().filter(|_| input.name.ends_with("/toc.dat"));
     let program = match folder {
         Some(folder) => format!("pg_restore -f - {}", quoted(&folder.display().to_string())),
@@ -150,13 +151,13 @@ fn copy(input: &Input) -> Remedy {
     Remedy::psql("Load it with psql", String::new(), &["-c", &copy])
 }
 
-/// The name of the first member of a ZIP archive.
+/// Returns the name of the first member of a ZIP archive.
 fn zipped(start: &[u8]) -> &[u8] {
     let length = start.get(26).map_or(0, |length| usize::from(*length));
     start.get(30..30 + length).unwrap_or_default()
 }
 
-/// The format that the name of a member of an archive says, which a zero may end.
+/// Returns the format that the name of an archive member implies; a zero may end the name.
 fn format_of(name: &[u8]) -> Vec<Setting> {
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();

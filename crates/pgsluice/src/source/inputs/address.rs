@@ -1,9 +1,9 @@
-//! Addresses in place of files, and the programs that fetch them.
+//! Addresses given in place of files, and the programs that fetch them.
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, quoted};
 
-/// Programs that print the object at an address, by its scheme.
+/// Programs that print the object at an address, by scheme.
 const READERS: [(&str, &str); 9] = [
     ("http", "curl -fsSL {}"),
     ("https", "curl -fsSL {}"),

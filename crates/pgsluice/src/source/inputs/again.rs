@@ -1,6 +1,7 @@
-//! Files that several names stand for. A directory, a pattern and a name may overlap, and a link may lie beside its
-//! target: such a file is read once. Two names of one file that are neither, as hard links, may be two copies that
-//! some program has merged, or one file that was given twice. Nobody can tell, so they are refused.
+//! Files that several names stand for. A directory, a pattern and a name may overlap, and a link may lie
+//! beside its target. Such a file is read once. Two unrelated names of one file, such as hard links, may be
+//! two copies that some program has merged, or one file that was given twice. This cannot be told apart, so
+//! they are an error.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -15,16 +16,16 @@ use crate::error::{Error, Result};
 /// The files that were found so far.
 #[derive(Default)]
 pub(super) struct Files {
-    /// By device and inode, the path that each was found by.
+    /// The path that each file was found by, by device and inode.
     known: HashMap<(u64, u64), PathBuf>,
-    /// Paths of files that had been found before.
+    /// Paths of files that were already known.
     repeated: Vec<String>,
 }
 
 impl Files {
-    /// Whether no path that was found before leads to this file.
+    /// Whether this file is not yet known by another path.
     pub(super) fn is_new(&mut self, path: &Path, metadata: &Metadata) -> Result<bool> {
-        // A pipe has no rows that could be read twice.
+        // The rows of a pipe cannot be read twice.
         if !metadata.is_file() {
             return Ok(true);
         }
@@ -46,7 +47,7 @@ impl Files {
         Ok(false)
     }
 
-    /// The sentence about files that were given more than once.
+    /// Returns a sentence about files that were given more than once, if there are any.
     pub(super) fn warnings(self) -> Vec<String> {
         let mut repeated = self.repeated;
         repeated.sort();
@@ -58,14 +59,14 @@ impl Files {
     }
 }
 
-/// Whether two paths are the same entry of a directory, or one is a link to the other.
+/// Whether two paths are the same directory entry, or one is a link to the other.
 fn leads_to(one: &Path, other: &Path) -> io::Result<bool> {
     let (target, same) = (one.canonicalize()?, other.canonicalize()?);
     let (one, other) = (entry(one)?, entry(other)?);
     Ok(target == same && (one == other || one == target || other == target))
 }
 
-/// Resolves the links in the path of an entry's directory, but not the entry if it is a link.
+/// Resolves links in the path of the entry's directory, but not the entry itself.
 fn entry(path: &Path) -> io::Result<PathBuf> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;

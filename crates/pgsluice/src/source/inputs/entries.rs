@@ -1,5 +1,5 @@
-//! The files that a directory or a pattern stands for, and the entries that are not read. An entry that cannot be
-//! read is an error: its rows would be missing.
+//! The files that a directory or a pattern stands for, and the entries that are skipped. An entry that cannot
+//! be read is an error, because its rows would be missing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
-/// Names that one sentence lists.
+/// The number of names that one sentence lists.
 const LISTED: usize = 5;
 
-/// Files, and sentences about entries that are not read.
+/// Files, and sentences about entries that are skipped.
 type Entries = (Vec<PathBuf>, Vec<String>);
 
-/// Finds the files of a directory, sorted by name. Leaves out subdirectories, and names that begin with `_` or `.`, as
-/// Spark, Hive and pyarrow do.
+/// Finds the files of a directory, sorted by name. Skips subdirectories and names that begin with `_` or `.`,
+/// like Spark, Hive and pyarrow.
 pub(super) fn directory(path: &Path) -> Result<Entries> {
     let (mut files, mut left_out, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for entry in sorted(path)? {
@@ -54,7 +54,7 @@ fn sorted(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Finds the files that a pattern matches, sorted by name. Leaves out directories.
+/// Finds the files that a pattern matches, sorted by name. Skips directories.
 pub(super) fn pattern(pattern: &str) -> Result<Entries> {
     let invalid = |error: glob::PatternError| {
         Error::new(Kind::Usage, format!("invalid pattern \"{pattern}\": {error}"))
@@ -74,14 +74,14 @@ pub(super) fn pattern(pattern: &str) -> Result<Entries> {
             .with_hint("Relative names are looked up in the current directory."));
     }
     files.sort();
-    // Of a directory in which a file matches as well, the pattern says which files are meant.
+    // If the pattern also matches files in a directory, the directory need not be mentioned.
     folders.retain(|folder| !files.iter().any(|file| file.starts_with(folder)));
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let note = format!("directories that match \"{pattern}\" are not read: {}", listed(&names));
     Ok((files, (!names.is_empty()).then_some(note).into_iter().collect()))
 }
 
-/// The first of some names, and how many there are.
+/// Lists the first names and the number of the others.
 pub(super) fn listed(names: &[String]) -> String {
     let shown = names[..names.len().min(LISTED)].join(", ");
     match names.len().saturating_sub(LISTED) {
@@ -110,8 +110,8 @@ fn special(path: &Path, name: &str, files: &[PathBuf]) -> Error {
     }
 }
 
-/// Returns the pattern of most of some files in one directory, by the ends of their names: `days/*.csv`. Returns `None`
-/// if two patterns match as many.
+/// Returns the pattern that matches most of some files in one directory, by the ends of their names:
+/// `days/*.csv`. Returns `None` if two patterns match equally many.
 pub(in crate::source) fn pattern_of<N: AsRef<str>>(
     names: impl IntoIterator<Item = N>,
 ) -> Option<String> {
@@ -197,7 +197,7 @@ mod tests {
             let said = error.expect("a link to itself").to_string();
             assert!(said.contains("/loop\" for reading: "), "{said}");
         }
-        // Editors lock files by hidden links that lead nowhere.
+        // Editors lock files with hidden links that lead nowhere.
         std::fs::remove_file(path("loop")).expect("the link");
         std::os::unix::fs::symlink("nowhere", path(".#part")).expect("a link");
         assert!(directory(folder.path()).is_ok());

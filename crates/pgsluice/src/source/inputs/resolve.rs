@@ -1,4 +1,4 @@
-//! Names to inputs: files, directories, patterns and standard input, found once.
+//! Turns names into inputs: files, directories, patterns and standard input. Each name is looked up once.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use super::{Input, Inputs, Place, Remarks, Reread, address, entries};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
 
-/// Bytes by which files are known.
+/// The number of bytes that identify a file format.
 const MAGIC: usize = 8;
 
 /// The inputs that were found so far.
@@ -27,8 +27,8 @@ struct Found {
 }
 
 impl Inputs {
-    /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard
-    /// input. Each of them exists and can be read, and a file that several names stand for is one input.
+    /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard input. Each
+    /// input exists and can be read. A file that several names stand for is one input.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let mut found = Found::default();
         names.into_iter().try_for_each(|name| found.add(name.as_ref()))?;
@@ -104,7 +104,7 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     }
     let input = pipe(path.display().to_string(), Place::File(path.to_owned()));
     if !metadata.is_file() {
-        // A process that writes into a pipe would find it closed if it were opened only to look.
+        // Opening a pipe and closing it again would end the process that writes to it.
         return Ok(input);
     }
     let mut start = Vec::with_capacity(MAGIC);
@@ -115,7 +115,7 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     Ok(Input { size: Some(metadata.len()), compression, reread, known, ..input })
 }
 
-/// What a file is compressed by: its first bytes say it, and its name must not say another thing.
+/// Detects the compression of a file by its first bytes. Fails if its name says otherwise.
 fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
     match (Compression::of_bytes(start), Compression::of_name(name)) {
         (None, Some(named)) if start.is_empty() => Ok(Some(named)),
@@ -160,7 +160,7 @@ mod tests {
         Inputs::resolve(names.iter().map(in_folder))
     }
 
-    /// The names of the inputs within the folder.
+    /// Returns the names of the inputs within the folder.
     fn found(folder: &tempfile::TempDir, names: &[&str]) -> Vec<String> {
         let prefix = format!("{}/", folder.path().display());
         let inputs = resolve(folder, names).expect("inputs");

@@ -50,7 +50,7 @@ impl Input {
         self.table().is_some_and(|table| table.snapshots() == Snapshots::Each)
     }
 
-    /// Returns the input, opened if it is a table.
+    /// Returns the input, with its table opened if it is one.
     fn opened(
         &self,
         open: impl FnOnce(&Relation, Snapshots) -> Result<OpenRelation>,
@@ -86,7 +86,7 @@ impl Inputs {
         readers: usize,
     ) -> Result<(Self, InputNames)> {
         let (inputs, target, of_thread) = (self.clone(), target.clone(), Arc::clone(control));
-        // The caller may be inside a runtime, where another one cannot be entered.
+        // The caller may be inside a runtime, in which another one cannot be entered.
         let opened = unless_stopped(control, move || {
             let open = |relation: &Relation, snapshots| {
                 open((relation, snapshots), &target, &of_thread, readers)

@@ -14,7 +14,8 @@ pub(super) const MOST_HEAPS: usize = 1 << 15;
 /// Approximate number of bytes of a heap that one statement reads.
 const PART_BYTES: u64 = 4 << 20;
 
-/// The most bytes if each statement has a snapshot of its own: the condition of a move reads the log each time.
+/// Maximum of these bytes if each statement has a snapshot of its own: the condition of a move then reads the
+/// log each time.
 const LARGEST_PART: u64 = 256 << 20;
 
 /// The number of such statements that a large table is read by, unless they would read more than [`LARGEST_PART`].

@@ -4,8 +4,9 @@
 //! range of pages after another. All rows therefore come from the same snapshot, and every read returns them in the
 //! same order.
 //!
-//! If the caller knows which rows change, each range is read under a snapshot of its own ([`Snapshots::Each`]), and VACUUM
-//! can go on. One session only keeps the pages where they are, by ACCESS SHARE.
+//! If the caller knows which rows change, each range is read under a snapshot of its own
+//! ([`Snapshots::Each`]), so that VACUUM is not held back. One session only keeps the pages in place, by an
+//! ACCESS SHARE lock.
 //!
 //! The place of a row is its ctid, prefixed with the number of its heap. Receipts, rejects and messages refer to it.
 
@@ -55,8 +56,8 @@ pub struct Relation {
 pub(crate) enum Snapshots {
     /// One for all rows.
     One,
-    /// One for each range of pages. A load is resumed although rows were changed, and skips places whose rows it has. The
-    /// condition must not change the order of rows.
+    /// One for each range of pages. A load can be resumed although rows were changed; it skips the places
+    /// that it has loaded. The condition must not change the order of rows.
     Each,
 }
 

@@ -128,7 +128,7 @@ impl CopiedRows {
         Ok(())
     }
 
-    /// Records the place of a row, which is behind those before it.
+    /// Records the place of a row. Places must ascend.
     fn push_place(&mut self, place: u64) -> Result<(), MalformedRow> {
         if self.places.last().is_some_and(|last| *last >= place) {
             return Err(MalformedRow);
@@ -262,7 +262,7 @@ mod tests {
             (&rows.text[..], &rows.places[..]),
             (&b"a\\tb\t\\N"[..], &[1 << 48 | 7 << 16 | 9][..])
         );
-        // The last one is not behind the first row.
+        // The last line has a place that is not after that of the first row.
         for broken in [&b"(7,9)\ta"[..], b"7,9\ta\n", b"(7,9)\n", b"(x,9)\ta\n", b"(7,8)\ta\n"] {
             assert!(rows.put_text(broken, &layout(1, &[])).is_err());
         }

@@ -23,7 +23,7 @@ pub(super) struct SourceSession {
 /// The sessions that read one table.
 pub(super) struct Sessions {
     target: Target,
-    /// The snapshot that all of them have; `None` if each range is read under its own.
+    /// The snapshot that all sessions import; `None` if each range is read under its own.
     snapshot: Option<String>,
     /// The session that holds the snapshot, and the locks on the heaps.
     _holder: SourceSession,
@@ -40,7 +40,8 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Creates the sessions for `snapshot`, which `holder` has exported, or for one snapshot each time.
+    /// Creates the sessions for `snapshot`, which `holder` has exported, or for a new snapshot for each
+    /// statement.
     pub(super) fn new(
         target: Target,
         snapshot: Option<String>,

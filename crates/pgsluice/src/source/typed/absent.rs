@@ -1,4 +1,4 @@
-//! In place of what reads typed files, where the program is built without it.
+//! Replacements for the readers of typed files, for a program that is built without them.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Unit};
 
-/// What would lead to columns.
+/// The mapping of typed columns, which is never used.
 #[derive(Clone, Debug)]
 pub(crate) struct Typed {
     format: FileFormat,
@@ -24,11 +24,11 @@ pub(crate) struct Typed {
     written: Written,
 }
 
-/// There is none.
+/// A batch, which never exists.
 #[derive(Debug)]
 pub(crate) enum Batch {}
 
-/// The writer of a batch's keys, which is never made.
+/// The writer of a batch's keys, which never exists.
 pub(crate) struct KeyText<'b>(Infallible, PhantomData<&'b Batch>);
 
 impl KeyText<'_> {
@@ -37,7 +37,7 @@ impl KeyText<'_> {
     }
 }
 
-/// Nothing is handed over.
+/// Batches from the calling program, which never exist.
 #[derive(Clone, Debug)]
 pub(in crate::source) enum Handed {}
 
@@ -47,7 +47,7 @@ impl Handed {
     }
 }
 
-/// Refuses the inputs.
+/// Rejects the inputs.
 pub(crate) fn names(inputs: &Inputs, format: FileFormat, _: &Arc<Control>) -> Result<InputNames> {
     inputs.first().map_or(Ok(InputNames::default()), |first| Err(refused(first, format)))
 }
@@ -59,7 +59,7 @@ fn refused(input: &Input, format: FileFormat) -> Error {
     Error::new(Kind::Input, message)
 }
 
-/// Rows have numbers.
+/// Returns the row's number unchanged.
 pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
     (Unit::Rows, row)
 }

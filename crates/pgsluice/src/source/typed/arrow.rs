@@ -1,4 +1,4 @@
-//! Arrow IPC: files, and streams that were written into a file.
+//! Arrow IPC: files, and streams that were saved to a file.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -17,13 +17,13 @@ use super::frames::Frames;
 use super::unreadable;
 use crate::error::{Error, Result};
 
-/// How a file begins; a stream does not.
+/// The beginning of a file. A stream begins differently.
 const MAGIC: &[u8] = b"ARROW1";
 
-/// How a file begins as pandas and R once wrote it.
+/// The beginning of a file in the old format of pandas and R.
 const FEATHER_1: &[u8] = b"FEA1";
 
-/// The columns of an input.
+/// Returns the columns of an input.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
     guarded(|| Ok(Reader::open(input)?.batches.schema()), || lost(input))
 }
@@ -34,7 +34,7 @@ pub(super) fn open(
     mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
 ) -> Result<Lanes<Batch>> {
     let mapping = mapping(&schema(input)?)?;
-    // Fields that no column takes are not decoded.
+    // Fields without a column are not decoded.
     let places = mapping.places();
     let mapping = Arc::new(mapping.narrowed(&places));
     Ok(batches::begin(vec![Whole { input: input.clone(), places }], &mapping, lost(input)))
@@ -44,7 +44,7 @@ fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Arrow, "the file is damaged")
 }
 
-/// All batches of an input, with the columns at these places.
+/// All batches of an input, reduced to the columns at these indexes.
 struct Whole {
     input: Input,
     places: Vec<usize>,
@@ -73,7 +73,7 @@ impl TypedPart for Whole {
     }
 }
 
-/// The batches of an input, and how many bytes were read for them.
+/// The batches of an input, and the number of bytes that were read for them.
 struct Reader {
     batches: Frames<BufReader<Counted<File>>>,
     taken: Arc<AtomicU64>,

@@ -79,14 +79,14 @@ pub(super) fn in_pieces(
     mapping: &Mapping,
     give: GiveRows<'_>,
 ) -> bool {
-    // The writer refuses a batch that does not fit.
+    // The writer rejects a batch that does not fit.
     let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), taken) };
     let ranges = bound.ranges(BATCH_BYTES, MOST_ROWS);
     let pieces = ranges.len().max(1) as u64;
     ranges.into_iter().all(|rows| give(batch.slice(rows.start, rows.len()), taken / pieces))
 }
 
-/// How many of `rows` rows that take so many bytes are a batch.
+/// Returns how many rows make a batch, if `rows` rows take `bytes` bytes.
 #[cfg(feature = "parquet")]
 pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
     let each = (bytes / rows.max(1)).max(1);

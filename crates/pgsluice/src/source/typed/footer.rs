@@ -1,31 +1,34 @@
-//! The footer of a Parquet file, looked over before it is read. [`parquet`] takes memory for as many row groups and
-//! columns as a footer says it has, and goes down as deep: what is damaged may say anything.
+//! Checks the footer of a Parquet file before it is read. [`parquet`] allocates memory for as many row groups
+//! and columns as the footer claims, and recurses as deeply as it is nested, so a damaged footer could claim
+//! anything.
 //!
-//! It is in the compact protocol of Thrift. Each value takes a byte or more, so that no list is longer than what is
+//! The footer is in Thrift's compact protocol. Each value takes at least one byte, so no list can be longer
+//! than the rest of the footer.
 //! left of the footer.
 
-/// What a footer may not be, in words.
+/// A result whose error is the reason in words.
 type Result<T> = std::result::Result<T, &'static str>;
 
-/// Groups of columns in one another, and values of the footer.
+/// The maximum nesting of column groups, and of values in the footer.
 const DEEPEST: usize = 100;
 
-/// The field of a footer that is the schema, and the field of a part of it that is the number of those below it.
+/// The field of the footer that contains the schema, and the field of a schema element that contains the
+/// number of its children.
 const SCHEMA: i64 = 2;
 const CHILDREN: i64 = 5;
 
 const DAMAGED: &str = "its footer is damaged";
 
-/// Refuses a footer that cannot be one.
+/// Rejects a damaged footer.
 pub(crate) fn check(footer: &[u8]) -> Result<()> {
     let mut walk = Walk { rest: footer, children: Vec::new() };
     walk.fields(0, false, true)?;
     check_depth(&walk.children)
 }
 
-/// Refuses a schema that is too deep, or is not all there.
+/// Rejects a schema that is nested too deeply or incomplete.
 fn check_depth(children: &[i64]) -> Result<()> {
-    // Of each group that is open the parts that are still to come.
+    // The number of elements that are still to come in each open group.
     let mut open = Vec::new();
     for &count in children {
         let count = usize::try_from(count).map_err(|_| DAMAGED)?;
@@ -50,7 +53,8 @@ fn check_depth(children: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Takes a number of some bytes, seven bits in each, from the front of `bytes`; None if it has no end.
+/// Reads a number of several bytes with seven bits each from the front of `bytes`; returns `None` if it has
+/// no end.
 pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -66,12 +70,12 @@ pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
 
 struct Walk<'f> {
     rest: &'f [u8],
-    /// Of each part of the schema the number of those below it.
+    /// The number of children of each schema element.
     children: Vec<i64>,
 }
 
 impl Walk<'_> {
-    /// The fields of a struct: of a part of the schema, or of the footer itself.
+    /// Reads the fields of a struct: of a schema element, of the footer itself, or of another value.
     fn fields(&mut self, depth: usize, of_schema: bool, of_footer: bool) -> Result<()> {
         let (mut field, mut children) = (0_i64, 0);
         loop {
@@ -84,7 +88,7 @@ impl Walk<'_> {
                 more => field.wrapping_add(more.into()),
             };
             match head & 15 {
-                // The value of a boolean is its type.
+                // The type of a boolean is also its value.
                 1 | 2 => {}
                 5 if of_schema && field == CHILDREN => children = self.number()?,
                 9 if of_footer && field == SCHEMA => self.list(depth, true)?,
@@ -164,7 +168,7 @@ impl Walk<'_> {
         varint(&mut self.rest).ok_or(DAMAGED)
     }
 
-    /// A number with a sign.
+    /// Reads a signed number.
     fn number(&mut self) -> Result<i64> {
         let value = self.varint()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
@@ -175,7 +179,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// A list of many parts of a schema, each with the number of those below it.
+    /// Returns a schema with many elements, each with its number of children.
     fn schema(children: &[u8]) -> Vec<u8> {
         let parts = children.iter().flat_map(|count| [0x55, count << 1 | 0x80, count >> 6, 0]);
         let head = [0x29, 0xFC, children.len() as u8 | 0x80, (children.len() >> 7) as u8];
@@ -185,10 +189,10 @@ mod tests {
     #[test]
     fn lists_are_no_longer_than_the_footer() {
         assert_eq!(check(&[0]), Ok(()));
-        // Two row groups without fields, and as many as there can be.
+        // Two row groups without fields, and far too many.
         assert_eq!(check(&[0x49, 0x2C, 0, 0, 0]), Ok(()));
         assert_eq!(check(&[0x49, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0]), Err(DAMAGED));
-        // A string that is longer than the footer, and a value without an end.
+        // A string longer than the footer, and a value without an end.
         assert_eq!(check(&[0x68, 0x7F, b'x', 0]), Err(DAMAGED));
         assert_eq!(check(&[0x66, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), Err(DAMAGED));
         assert_eq!(check(&[0x6C; 300]), Err(DAMAGED));
@@ -202,7 +206,7 @@ mod tests {
         let deep = |groups| [[1].repeat(groups), vec![0]].concat();
         assert_eq!(check(&schema(&deep(DEEPEST))), Ok(()));
         assert!(check(&schema(&deep(DEEPEST + 1))).is_err());
-        // Groups that stand side by side are not deep.
+        // Groups side by side are not deep.
         assert_eq!(check(&schema(&[&[126][..], &[1, 0].repeat(126)].concat())), Ok(()));
     }
 }

@@ -1,5 +1,5 @@
-//! The messages of Arrow IPC, a frame each, as batches. Memory is taken only for what is there: the readers of
-//! [`arrow_ipc`] take as much as a frame says it has, and what is damaged may say anything.
+//! The messages of Arrow IPC as batches. Memory is allocated only for bytes that are present. The readers of
+//! [`arrow_ipc`] allocate as much as a message claims to have, so a damaged message could claim anything.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,27 +15,27 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 type Result<T> = std::result::Result<T, ArrowError>;
 
-/// The length of a footer, and how a file ends.
+/// The length of the trailer of a file: the length of the footer, and the magic bytes.
 const END: usize = 10;
 
-/// What stands before the length of a message since version 0.15 of the format.
+/// The marker before the length of a message since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 
-/// How many times its size compressed data can have: a byte of LZ4 stands for no more than 255, and four bytes of
-/// zstd for a block of 128 KiB.
+/// The maximum ratio of the decompressed to the compressed size: a byte of LZ4 stands for at most 255 bytes,
+/// and four bytes of zstd for a block of 128 KiB.
 const MOST_OF_LZ4: usize = 255;
 const MOST_OF_ZSTD: usize = 32 << 10;
 
 /// The batches of an input.
 pub(crate) struct Frames<R> {
     input: R,
-    /// The bytes of the input, and how many were read, or passed over.
+    /// The length of the input, and the position in it.
     length: u64,
     at: u64,
     schema: SchemaRef,
-    /// The places of the columns that batches have, if not all.
+    /// The indexes of the columns that are decoded; `None` for all.
     wanted: Option<Vec<usize>>,
-    /// Of a file the frames that are not read yet; a stream has them one behind the other.
+    /// The messages of a file that are not read yet; `None` for a stream, whose messages are consecutive.
     blocks: Option<IntoIter<Block>>,
     dictionaries: HashMap<i64, ArrayRef>,
 }
@@ -64,7 +64,7 @@ impl<R: Read + Seek> Frames<R> {
         Ok(this)
     }
 
-    /// Reads a stream, from its beginning.
+    /// Reads a stream from its beginning.
     pub(crate) fn of_stream(input: R) -> Result<Self> {
         let mut this = Self::new(input)?;
         let (head, _) = this.head()?.ok_or_else(|| damaged("it is empty"))?;
@@ -87,12 +87,12 @@ impl<R: Read + Seek> Frames<R> {
         Ok(Self { input, length, at: 0, schema, wanted: None, blocks: None, dictionaries })
     }
 
-    /// Has batches no columns but the ones at the places `wanted`. The others are not decoded.
+    /// Reduces batches to the columns at the indexes `wanted`. Other columns are not decoded.
     pub(crate) fn narrowed(self, wanted: Vec<usize>) -> Self {
         Self { wanted: Some(wanted), ..self }
     }
 
-    /// The columns of the input.
+    /// Returns the columns of the input.
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -122,7 +122,8 @@ impl<R: Read + Seek> Frames<R> {
         Ok(None)
     }
 
-    /// The head of the next message, and the length of its body if that is known without it; None at the end.
+    /// Returns the header of the next message, and the length of its body if that is known without the
+    /// header; `None` at the end.
     fn head(&mut self) -> Result<Option<(MutableBuffer, Option<u64>)>> {
         if let Some(blocks) = &mut self.blocks {
             let Some(block) = blocks.next() else { return Ok(None) };
@@ -135,7 +136,7 @@ impl<R: Read + Seek> Frames<R> {
             let head = self.bytes(padded.ok_or_else(|| damaged("a message is damaged"))?)?;
             return Ok(Some((head, Some(self::length(block.bodyLength())?))));
         }
-        // Some streams end without saying so.
+        // Some streams have no end marker.
         if self.at == self.length {
             return Ok(None);
         }
@@ -148,7 +149,7 @@ impl<R: Read + Seek> Frames<R> {
         }
     }
 
-    /// The length that stands before the head of a message.
+    /// Reads the length that precedes the header of a message.
     fn head_length(&mut self) -> Result<u64> {
         let mut word = [0; 4];
         word.copy_from_slice(&self.bytes(4)?);
@@ -165,7 +166,7 @@ impl<R: Read + Seek> Frames<R> {
         Ok(())
     }
 
-    /// The next bytes, if there are so many.
+    /// Reads the next bytes. Fails if fewer are left.
     fn bytes(&mut self, count: u64) -> Result<MutableBuffer> {
         if count > self.length.saturating_sub(self.at) {
             return Err(damaged("it is truncated or damaged"));
@@ -189,7 +190,8 @@ fn message(head: &[u8]) -> Result<Message<'_>> {
     root_as_message(head).map_err(|_| damaged("the header of a message is damaged"))
 }
 
-/// Refuses buffers that are not there, or say that they were larger than any that is compressed so can be.
+/// Rejects buffers that are missing, or that claim a decompressed size that their compressed size cannot
+/// have.
 fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
     let most = batch.compression().map(|compression| match compression.codec() {
         CompressionType::LZ4_FRAME => MOST_OF_LZ4,
@@ -200,7 +202,7 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
         let bytes = body.get(start as usize..).and_then(|rest| rest.get(..count as usize));
         let bytes = bytes.ok_or_else(|| damaged("a batch is truncated or damaged"))?;
         if let (Some(most), Some((size, rest))) = (most, bytes.split_first_chunk()) {
-            // It is -1 where nothing is compressed.
+            // The size is -1 for a buffer that is not compressed.
             let size = usize::try_from(i64::from_le_bytes(*size)).unwrap_or(0);
             if size > rest.len().saturating_mul(most) {
                 return Err(damaged("compressed data is damaged"));

@@ -1,4 +1,4 @@
-//! Memory: batches that the program hands over itself, as a table or as a stream, with no file in between.
+//! Batches that the calling program passes in memory, as a table or as a stream, without a file.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,19 +23,20 @@ use crate::error::{Error, Result};
 use crate::source::kept::{Kept, no_room};
 use crate::source::{FileFormat, Input, Inputs};
 
-/// A table of at most so many bytes is taken as it is: a thread costs more than it reads.
+/// The maximum size in bytes of a table that is read without a thread, which would cost more than the
+/// reading.
 const FEW_BYTES: u64 = 256 << 10;
 
-/// Batches that are handed over.
+/// Batches from the calling program.
 #[derive(Clone, Debug)]
 pub(in crate::source) enum Handed {
-    /// All of them, which can be read again.
+    /// A table, which can be read again.
     Table { schema: SchemaRef, batches: Arc<[RecordBatch]> },
-    /// They come one after the other, once.
+    /// A stream of batches, which can be read once.
     Stream(Arc<Mutex<Stream>>),
 }
 
-/// A stream, and what was looked at of it.
+/// A stream, and the part of it that was already examined.
 pub(in crate::source) struct Stream {
     schema: Option<SchemaRef>,
     first: Option<RecordBatch>,
@@ -51,13 +52,14 @@ impl fmt::Debug for Stream {
 }
 
 impl Input {
-    /// A table in memory, by a name for people. Its buffers are shared and not copied, and it can be read again.
+    /// Creates an input from a table in memory. The name is shown to the user. The buffers are shared, not
+    /// copied, and the table can be read again.
     ///
-    /// The first batch says what the columns are. One that has others fails the load when it is read.
+    /// The first batch defines the columns. A later batch with other columns fails the load when it is read.
     ///
     /// # Errors
     ///
-    /// The first error of `batches`, all of which are taken at once.
+    /// Fails with the first error of `batches`, which are all collected at once.
     pub fn of_table(
         name: impl Into<String>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -72,11 +74,12 @@ impl Input {
         guarded(collect, || lost(&table(Arc::default()))).map(table)
     }
 
-    /// Tables in memory, by a name for people: batches that follow one another with the same columns are one.
+    /// Creates inputs from tables in memory. Consecutive batches with the same columns form one table. The
+    /// name is shown to the user.
     ///
     /// # Errors
     ///
-    /// The first error of `batches`, all of which are taken at once.
+    /// Fails with the first error of `batches`, which are all collected at once.
     pub fn of_tables(
         name: impl Into<String>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -95,10 +98,11 @@ impl Input {
         Ok(Inputs::of(tables.map(table).collect::<Result<_>>()?))
     }
 
-    /// A stream of batches, by a name for people. One thread takes them, a few ahead of the rows that are sent.
+    /// Creates an input from a stream of batches. The name is shown to the user. One thread takes the
+    /// batches, a few ahead of the rows that are sent.
     ///
-    /// The first batch says what the columns are. An error ends the load with that error. A load of a stream that has
-    /// failed is resumed if the same stream, in the same batches, is given again under its id.
+    /// The first batch defines the columns. An error of the stream ends the load with that error. To resume a
+    /// failed load, pass the same stream, in the same batches, under the same load id.
     pub fn of_stream(
         name: impl Into<String>,
         batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
@@ -114,7 +118,7 @@ impl Handed {
         matches!(self, Self::Table { .. })
     }
 
-    /// The columns; for those of a stream its first batch is waited for.
+    /// Returns the columns. Waits for the first batch of a stream.
     pub(super) fn schema(&self, input: &Input) -> Result<SchemaRef> {
         match self {
             Self::Table { schema, .. } => Ok(Arc::clone(schema)),
@@ -122,7 +126,7 @@ impl Handed {
         }
     }
 
-    /// Begins to read them.
+    /// Begins to read the batches.
     pub(super) fn open(
         &self,
         input: &Input,
@@ -143,7 +147,7 @@ impl Handed {
         Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
     }
 
-    /// Hands all batches over, until `give` says that no more are wanted.
+    /// Passes all batches to `give`, until it returns false.
     fn read(&self, input: &Input, give: &mut dyn FnMut(RecordBatch) -> Result<bool>) -> Result<()> {
         let schema = self.schema(input)?;
         let mut number = 0;
@@ -172,7 +176,7 @@ impl Handed {
         Ok(())
     }
 
-    /// Writes a stream into a file of Arrow IPC.
+    /// Writes a stream to a file of Arrow IPC.
     pub(in crate::source) fn keep(&self, input: &Input, control: &Control) -> Result<Kept> {
         guarded(|| self.write(input, control), || lost(input))
     }
@@ -215,7 +219,7 @@ impl Stream {
     }
 }
 
-/// The columns of the first batch; of no batches there is nothing to say.
+/// Returns the columns of the first batch, or none if there is no batch.
 fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
     first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
 }
@@ -248,7 +252,7 @@ impl TypedPart for Whole {
     }
 }
 
-/// Refuses a batch that has different columns from the first.
+/// Rejects a batch whose columns differ from those of the first.
 fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) -> Result<()> {
     let this = batch.schema();
     if Arc::ptr_eq(schema, &this) {
@@ -275,7 +279,7 @@ fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) 
     }))
 }
 
-/// A file, and the hash of what is written into it.
+/// A file, and the hash of the bytes written to it.
 struct Hashing {
     file: NamedTempFile,
     bytes: u64,
@@ -311,7 +315,7 @@ mod tests {
         input.handed().expect("batches")
     }
 
-    /// The rows of all batches.
+    /// Counts the rows of all batches.
     fn rows(input: &Input) -> Result<usize> {
         let mut rows = 0;
         handed(input).read(input, &mut |batch| {

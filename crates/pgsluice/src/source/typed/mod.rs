@@ -1,5 +1,5 @@
-//! Typed: files whose columns have names and types of their own. They are read as batches of rows; whoever takes a
-//! split makes rows of COPY of its batch.
+//! Files whose columns have names and types. They are read as batches of rows. The thread that takes a split
+//! converts its batch to rows of COPY.
 
 mod arrow;
 mod batches;
@@ -36,19 +36,19 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, Unit};
 
-/// How the columns of files lead to those of a table.
+/// The mapping from the columns of files to the columns of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Typed {
-    /// What the files are.
+    /// The format of the files.
     format: FileFormat,
-    /// The columns of the table that are written, and what each is where a file lacks it.
+    /// The columns of the table that are written, each with the treatment of files that lack it.
     columns: Arc<[KeyTarget]>,
-    /// How the names in each file lead to columns of the table.
+    /// The mapping from names in each file to columns of the table.
     by_name: ByName,
     leads: Arc<Leads>,
     /// Treatment of values that their columns cannot hold exactly.
     inexact: Inexact,
-    /// Writes rows that are rejected.
+    /// The writer of rejected rows.
     objects: Objects,
     written: Written,
 }
@@ -94,7 +94,8 @@ fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
     }
 }
 
-/// What the place of row number `row` of an input, from 1, is counted by, and its number there.
+/// Returns the unit in which row number `row` of an input is counted, starting at 1, and its number in that
+/// unit.
 pub(super) fn unit(input: &Input, row: u64) -> (Unit, u64) {
     let mut row = row;
     for (number, rows) in (1..).zip(groups(input)) {
@@ -106,7 +107,7 @@ pub(super) fn unit(input: &Input, row: u64) -> (Unit, u64) {
     (Unit::Rows, row)
 }
 
-/// Of each row group of an input its rows; none of one that has no groups, or cannot be read.
+/// Returns the number of rows in each row group of an input; empty if it has no row groups or cannot be read.
 fn groups(input: &Input) -> Vec<u64> {
     match input.format {
         #[cfg(feature = "parquet")]
@@ -116,7 +117,7 @@ fn groups(input: &Input) -> Vec<u64> {
 }
 
 impl Typed {
-    /// Writes `columns`, to which the names in the files lead.
+    /// Creates a mapping to `columns`; `leads` and `by_name` match the names in the files to them.
     pub(crate) fn new(
         format: FileFormat,
         columns: Vec<KeyTarget>,
@@ -131,12 +132,12 @@ impl Typed {
         Self { format, columns, by_name, leads, inexact, objects, written }
     }
 
-    /// Rounds values that their columns cannot hold exactly, if it `rounds`.
+    /// Sets whether values that their columns cannot hold exactly are rounded.
     pub(crate) fn rounding(self, rounds: bool) -> Self {
         Self { inexact: Inexact::of(rounds), ..self }
     }
 
-    /// Writes rows that are rejected.
+    /// Returns the writer of rejected rows.
     pub(super) fn objects(&self) -> &Objects {
         &self.objects
     }
@@ -151,12 +152,12 @@ impl Typed {
         &mut self.written
     }
 
-    /// How many columns rows have.
+    /// Returns the number of columns of a row.
     pub(super) fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// Refuses an input whose columns do not fit into the table's.
+    /// Rejects an input whose columns do not fit those of the table.
     pub(super) fn check(&self, input: &Input) -> Result<()> {
         self.mapping(&schema(input, self.format)?, input).map(|_| ())
     }
@@ -173,7 +174,7 @@ impl Typed {
         }
     }
 
-    /// How the columns of an input are written.
+    /// Returns the mapping of an input's columns.
     fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Mapping> {
         let names = names_of(schema);
         let led = self.by_name.lead_fields(&names, &self.leads, &input.name)?;
@@ -207,7 +208,7 @@ impl Typed {
     }
 }
 
-/// The error for a file without a column that others have, which is not NULL then.
+/// Returns the error for a file that lacks a column of other files, if its rows would not get NULL there.
 fn lacks(input: &Input, target: &KeyTarget, missing: &MissingKey) -> Error {
     let (why, hint) = match missing {
         MissingKey::Refused(lacking) => (&*lacking.why, lacking.hint.clone()),
@@ -221,7 +222,7 @@ fn lacks(input: &Input, target: &KeyTarget, missing: &MissingKey) -> Error {
     error.with_detail("Another input of the load has it.").with_hint(hint)
 }
 
-/// The error for a column whose values do not fit.
+/// Returns the error for a column whose values do not fit.
 fn misfitting(misfit: &Misfit, input: &Input) -> Error {
     let Misfit { column, postgres, arrow, why } = misfit;
     let message = format!(
@@ -235,13 +236,13 @@ fn misfitting(misfit: &Misfit, input: &Input) -> Error {
     )
 }
 
-/// The error for a format that this program was built without.
+/// Returns the error for a format that this program was built without.
 #[cfg(not(feature = "parquet"))]
 fn missing(input: &Input, format: FileFormat) -> Error {
     unreadable(input, format, "this program was built without support for it")
 }
 
-/// The error for a file that is damaged, or no such file.
+/// Returns the error for a file that is damaged or in another format.
 fn unreadable(input: &Input, format: FileFormat, reason: impl std::fmt::Display) -> Error {
     let message = format!("could not read {} as {}: {reason}", input.name, format.name());
     Error::new(Kind::Input, message)

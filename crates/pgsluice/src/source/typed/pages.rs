@@ -1,5 +1,5 @@
-//! The pages of a row group, looked over before they are decoded: what is damaged may say anything, and decoders take
-//! memory for as many values of a dictionary, and lengths of strings, as a page says it has.
+//! Checks the pages of a row group before they are decoded. Decoders allocate memory for as many values of a
+//! dictionary, or lengths of strings, as a page claims to have, so a damaged page could claim anything.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::footer::varint;
 
-/// Numbers that a byte of a page may stand for. Writers put 128 or more into a block, and a block of equal ones takes
-/// some bytes: none comes near.
+/// The maximum number of numbers per byte of a page. Writers put 128 or more into a block, and a block of
+/// equal numbers takes several bytes, so no page comes near this.
 const NUMBERS_A_BYTE: usize = 1024;
 
 /// Reads the fields of `mask` from a row group of a file, in batches of `most` rows.
@@ -30,7 +30,7 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     group: usize,
     most: usize,
 ) -> Result<ParquetRecordBatchReader> {
-    // Of a string that a page names many times, a view has no copies.
+    // Views share a string that a page refers to many times, instead of copying it.
     let hint: Fields = metadata.schema().fields().iter().map(viewed).collect();
     let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(&hint))?;
     let file = Arc::new(Whole(file));
@@ -49,8 +49,8 @@ fn viewed(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
-/// A file that is whole: to read on behind its end is an error. The reader of page headers passes over any number of
-/// values there, one by one.
+/// A file whose end is checked: reading past the end is an error. Without it, the reader of page headers
+/// would skip any number of missing values there, one by one.
 struct Whole<R>(Arc<R>);
 
 impl<R: ChunkReader> Length for Whole<R> {
@@ -166,16 +166,16 @@ impl<R: ChunkReader> Iterator for CheckedPages<R> {
     }
 }
 
-/// None where a page claims to have more values than it can have.
+/// Returns `None` if a page claims to have more values than it can contain.
 fn check(page: &Page, column: &ColumnDescriptor) -> Option<()> {
     let count = page.num_values() as usize;
     if !page.is_data_page() {
-        // Of a dictionary each value takes a byte or more.
+        // Each value of a dictionary takes at least one byte.
         return (count <= page.buffer().len()).then_some(());
     }
     let sequences = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-        // What each has in common with the one before, and how long the rest is.
+        // The length of the prefix shared with the previous value, and the length of the rest.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Some(()),
     };
@@ -189,7 +189,7 @@ fn check(page: &Page, column: &ColumnDescriptor) -> Option<()> {
     Some(())
 }
 
-/// Where the values of a data page start.
+/// Returns the offset of the values in a data page.
 fn values_of(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
     match page {
         Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
@@ -216,13 +216,13 @@ fn values_of(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
     }
 }
 
-/// Bits that a level takes.
+/// Returns the number of bits of a level.
 fn bits_of(most: i16) -> u64 {
     (i16::BITS - most.leading_zeros()).into()
 }
 
-/// What is behind a sequence of numbers that are written as differences, in the encoding `DELTA_BINARY_PACKED`; None
-/// if they are more than `most`, or end too early.
+/// Returns the bytes after a sequence of numbers in the encoding `DELTA_BINARY_PACKED`; `None` if there are
+/// more than `most` numbers, or the sequence is truncated.
 fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
     let mut rest = bytes;
     let block = usize::try_from(varint(&mut rest)?).ok()?;
@@ -233,7 +233,7 @@ fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
         return None;
     }
     let of_part = block.checked_div(parts).filter(|&of_part| of_part > 0)?;
-    // The first stands before the blocks.
+    // The first number precedes the blocks.
     let mut left = numbers.saturating_sub(1);
     while left > 0 {
         varint(&mut rest)?;
@@ -254,7 +254,7 @@ fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
 mod tests {
     use super::skip_numbers;
 
-    /// Blocks of 128 in four parts.
+    /// The header of blocks of 128 numbers in four parts.
     const BLOCKS: [u8; 3] = [0x80, 1, 4];
 
     fn left(numbers: &[u8], most: usize) -> Option<usize> {
@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn numbers_are_passed_over() {
-        // None, one, and three with differences of no bits and of two: 32 of them in 8 bytes.
+        // No number, one, and three numbers with differences of zero bits and of two bits: 32 of them in 8
+        // bytes.
         assert_eq!(left(&[0, 0, b'x'], 0), Some(1));
         assert_eq!(left(&[1, 8, b'x'], 1), Some(1));
         assert_eq!(left(&[3, 8, 2, 0, 9, 9, 9, b'x'], 3), Some(1));
@@ -273,7 +274,8 @@ mod tests {
     #[test]
     fn there_are_no_more_than_there_can_be() {
         assert_eq!(left(&[2, 8, 2, 0, 0, 0, 0], 1), None);
-        // As many as the page has, with no bytes for them; with parts of nothing; with too few bytes of differences.
+        // As many numbers as the page has values but without any bytes, with empty parts, and with too few
+        // bytes of differences.
         let many = [0x80, 0x80, 0x80, 0x80, 8, 0];
         assert_eq!(left(&many, usize::MAX), None);
         assert_eq!(skip_numbers(&[0x80, 1, 0, 2, 0, 0, 0, 0, 0], 9), None);

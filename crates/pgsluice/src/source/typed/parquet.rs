@@ -1,4 +1,4 @@
-//! Parquet: row groups, each read by itself.
+//! Parquet: row groups, each of which is read independently.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -21,19 +21,19 @@ use super::{footer, unreadable};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// The bytes behind a footer: its length, and how a file ends.
+/// The number of bytes after the footer: its length, and the magic bytes.
 const END: u64 = 8;
 
-/// Bytes of a value in memory, or of the view of a string.
+/// The size of a value, or of the view of a string, in memory.
 const VALUE: u64 = 8;
 
-/// The columns of a file.
+/// Returns the columns of a file.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
     Ok(Arc::clone(metadata(input)?.schema()))
 }
 
-/// The names of columns that have values which cannot be read. Of an INTERVAL the library reads the days and the
-/// milliseconds only, unless the file says by a schema of Arrow's that it has no months.
+/// Returns the names of columns with values that cannot be read. The library reads only the days and
+/// milliseconds of an INTERVAL, unless an Arrow schema in the file shows that it has no months.
 fn unread(metadata: &ArrowReaderMetadata) -> Vec<String> {
     let file = metadata.metadata().file_metadata();
     let mut pairs = file.key_value_metadata().into_iter().flatten();
@@ -45,7 +45,7 @@ fn unread(metadata: &ArrowReaderMetadata) -> Vec<String> {
     intervals.filter_map(|leaf| leaf.path().parts().first().cloned()).collect()
 }
 
-/// Refuses a file with values in one of these columns that cannot be read.
+/// Rejects a file if one of these columns has values that cannot be read.
 pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n String>) -> Result<()> {
     let unread = unread(&metadata(input)?);
     let Some(name) = names.find(|name| unread.contains(name)) else { return Ok(()) };
@@ -63,7 +63,7 @@ pub(super) fn open(
 ) -> Result<Lanes<Batch>> {
     let metadata = metadata(input)?;
     let mapping = mapping(metadata.schema())?;
-    // Fields that no column takes are not decoded.
+    // Fields without a column are not decoded.
     let places = mapping.places();
     let mapping = Arc::new(mapping.narrowed(&places));
     let mask = ProjectionMask::roots(metadata.parquet_schema(), places);
@@ -79,8 +79,8 @@ pub(super) fn open(
     Ok(batches::begin(parts.collect(), &mapping, lost(input)))
 }
 
-/// Returns about the bytes in memory of the columns of a row group that are decoded. Values that come again take few
-/// bytes in a file.
+/// Returns the approximate size in memory of the decoded columns of a row group. Repeated values take few
+/// bytes in the file but not in memory.
 fn decoded_bytes(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
     let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
     let (values, packed) = columns.fold((0_u64, 0_u64), |(values, packed), (_, column)| {
@@ -92,14 +92,14 @@ fn decoded_bytes(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
     values.max(packed)
 }
 
-/// Of each row group of a file its rows.
+/// Returns the number of rows in each row group of a file.
 pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
     let metadata = metadata(input)?;
     let groups = metadata.metadata().row_groups().iter();
     Ok(groups.map(|group| group.num_rows().unsigned_abs()).collect())
 }
 
-/// What the file says of itself at its end.
+/// Reads the metadata of a file from its footer.
 pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
     let mut file = file(input)?;
     let footer = footer_of(&mut file).map_err(|error| input.cannot_read(&error))?;
@@ -109,7 +109,7 @@ pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
     guarded(|| load().map_err(|error| damaged(&error)), || lost(input))
 }
 
-/// The footer of a file, if it has one.
+/// Reads the footer of a file, if it has one.
 fn footer_of(file: &mut File) -> io::Result<Option<Vec<u8>>> {
     let length = file.seek(SeekFrom::End(0))?;
     let Some(end) = length.checked_sub(END) else { return Ok(None) };
@@ -145,7 +145,7 @@ struct RowGroup {
     /// The fields that are decoded.
     mask: ProjectionMask,
     group: usize,
-    /// Rows of a batch.
+    /// The number of rows in a batch.
     most: usize,
     bytes_a_row: f64,
 }

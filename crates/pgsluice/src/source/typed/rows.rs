@@ -1,4 +1,4 @@
-//! The rows of a batch, as COPY takes them.
+//! Conversion of the rows of a batch to the formats of COPY.
 
 use pgsluice_arrow::{BoundBatch, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
@@ -17,7 +17,7 @@ pub(crate) struct KeyText<'b> {
 }
 
 impl KeyText<'_> {
-    /// Returns the row with this number as COPY text has it, with nothing in columns that are not keys;
+    /// Returns the row with this number as COPY text, with empty columns in place of those that are not keys;
     /// `None` if a key has no text.
     pub(in crate::source) fn of(&mut self, row: usize) -> Option<&[u8]> {
         self.text.clear();
@@ -41,7 +41,7 @@ impl Typed {
         for row in 0..batch.count() {
             let written = match &bound {
                 Ok(bound) => self.write_row(bound, row, out),
-                // The columns of a file are those that it says it has.
+                // The file contradicts its own schema.
                 Err(misfit) => Err(RowRefusal::new(misfit.to_string(), Vec::new())),
             };
             if let Err(refusal) = written {
@@ -81,8 +81,8 @@ impl Typed {
         written.map_err(|unfit| self.refusal(bound, row, &unfit))
     }
 
-    /// What is wrong with a row, and the row as an object: what fits into its column as the column has it, and the
-    /// rest as it is.
+    /// Returns the reason why a row does not fit, and the row as an object: values that fit are written like
+    /// their columns' values, and the others in their original form.
     fn refusal(&self, bound: &BoundBatch<'_>, row: usize, unfit: &Unfit) -> RowRefusal {
         let mut text = Vec::new();
         let unfits = bound.put_fitting(row, &mut text);

@@ -1,11 +1,11 @@
-//! Size: the bytes of a batch. Arrow says those of the buffers that its columns are slices of, which may be those of a
-//! whole table.
+//! The size of a batch in bytes. Arrow reports the size of the underlying buffers, which may belong to a
+//! whole table of which the batch is a slice.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 
-/// About the bytes of the values in a batch.
+/// Returns the approximate size of the values in a batch.
 pub(super) fn bytes_of(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(of_array).sum()
 }
@@ -18,7 +18,7 @@ fn of_array(array: &ArrayRef) -> usize {
     };
     let rows = array.len();
     match array.data_type() {
-        // The values are those of all batches.
+        // All batches share the values.
         DataType::Dictionary(..) => rows * size_of::<u32>(),
         DataType::Utf8View => array.as_string_view().views().iter().map(of_view).sum(),
         DataType::BinaryView => array.as_binary_view().views().iter().map(of_view).sum(),
@@ -45,7 +45,7 @@ fn of_array(array: &ArrayRef) -> usize {
     }
 }
 
-/// A view, and what it is of: its lowest bits are the length.
+/// Returns the size of a view and its value: the lowest bits are the length.
 fn of_view(view: &u128) -> usize {
     size_of::<u128>() + (*view as u32) as usize
 }

@@ -1,4 +1,4 @@
-//! Statistics: what Parquet files say of the values in a column, without a look at them.
+//! Statistics: what Parquet files state about the values of a column.
 
 use ::parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -12,8 +12,8 @@ use super::{Typed, names_of, parquet, unreadable};
 use crate::source::{FileFormat, Input};
 
 impl Typed {
-    /// The least and the greatest values of a column in each row group of an input, as text. None if they are not known
-    /// of each.
+    /// Returns the least and the greatest value of a column in each row group of an input, as text; `None` if
+    /// they are not known for every row group.
     pub(crate) fn extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
         if self.format != FileFormat::Parquet {
             return None;
@@ -44,7 +44,7 @@ impl Typed {
     }
 }
 
-/// The values as text; None if one is NULL, which stands for what is not known.
+/// Returns the values as text; `None` if one is NULL, which means that it is unknown.
 fn spelled(mapping: &Mapping, schema: Schema, array: ArrayRef) -> Option<Vec<Vec<u8>>> {
     let batch = RecordBatch::try_new(schema.into(), vec![array]).ok()?;
     let bound = mapping.bind(&batch).ok()?;

@@ -1,4 +1,4 @@
-//! What becomes of files that are damaged: they are read, or refused, and nothing else comes to an end.
+//! Damaged files must be read or rejected, and must not end the program.
 
 use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, types::Int32Type};
 use arrow_ipc::CompressionType;
@@ -18,12 +18,12 @@ fn batch() -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("a batch")
 }
 
-/// Returns the number of rows in a file, or why it is refused.
+/// Returns the number of rows in a file, or why it is rejected.
 fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> {
     rows_without(&[], bytes, format)
 }
 
-/// Does the same for a table without some of the columns.
+/// Like [`rows`], for a table without some of the columns.
 fn rows_without(
     left_out: &[&str],
     bytes: &[u8],
@@ -62,7 +62,7 @@ fn rows_without(
     read().map_err(|error: Error| error.to_string())
 }
 
-/// Each byte is another, by turns, and the file ends behind it.
+/// Damages each byte in turn, and truncates the file at many places.
 fn damage(whole: &[u8], format: FileFormat) {
     assert_eq!(rows(whole, format), Ok(3));
     for place in 0..whole.len() {
@@ -72,14 +72,14 @@ fn damage(whole: &[u8], format: FileFormat) {
             assert!(why.contains("rows"), "{why}");
         }
     }
-    // What is a length there is one of 16 TiB.
+    // Lengths that are stored there become 16 TiB.
     for place in (5..whole.len()).step_by(8) {
         let mut bytes = whole.to_vec();
         bytes[place] = 0x10;
         let _ = rows(&bytes, format);
     }
     for length in (0..whole.len()).step_by(11) {
-        // A stream may end without saying so.
+        // A stream may end without an end marker.
         if let Ok(rows) = rows(&whole[..length], format) {
             assert!(format == FileFormat::Arrow && matches!(rows, 0 | 3), "{length}: {rows}");
         }
@@ -126,12 +126,12 @@ fn a_column_that_is_left_out_is_not_decoded() {
         assert_eq!(rows_without(&[name], &file, FileFormat::Parquet), Ok(3));
         file = whole;
     }
-    // Something of a file is always decoded.
+    // At least one column of a file is always decoded.
     let refused = rows_without(&["a", "b", "c"], &file, FileFormat::Parquet);
     assert!(refused.is_err_and(|why| why.contains("matches no column")));
 }
 
-/// Of strings a page says how many lengths it has: memory for billions of them ended the program.
+/// A page claims to have lengths of billions of strings; memory for them once ended the program.
 #[cfg(feature = "parquet")]
 #[test]
 fn strings_that_a_page_cannot_have_are_an_error() {
@@ -139,7 +139,7 @@ fn strings_that_a_page_cannot_have_are_an_error() {
     for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
         let file = parquet(Some(encoding));
         damage(&file, FileFormat::Parquet);
-        // Two lengths, in blocks of 128 of four parts.
+        // Two lengths, in blocks of 128 in four parts.
         let head = [0x80, 1, 4, 2];
         let places = (0..file.len()).filter(|&place| file[place..].starts_with(&head));
         let places: Vec<usize> = places.collect();
@@ -153,7 +153,7 @@ fn strings_that_a_page_cannot_have_are_an_error() {
     }
 }
 
-/// What a footer says takes neither all memory nor all of the stack: each of these ended the program.
+/// The claims of a footer must not exhaust memory or the stack; each of these once ended the program.
 #[cfg(feature = "parquet")]
 #[test]
 fn a_footer_that_says_too_much_is_an_error() {
@@ -161,7 +161,7 @@ fn a_footer_that_says_too_much_is_an_error() {
     let root = [0x48, 1, b'a', 0x15, 2, 0];
     let group = [0x35, 0, 0x18, 1, b'a', 0x15, 2, 0];
     let leaf = [0x15, 2, 0x25, 0, 0x18, 1, b'a', 0];
-    // A list of 100,001 parts of the schema, and no row group.
+    // A list of 100,001 schema elements, and no row group.
     let head = [0x15, 2, 0x19, 0xFC, 0xA1, 0x8D, 6];
     let groups_of_one = [&head[..], &root, &group.repeat(99_999), &leaf].concat();
     let deep = [groups_of_one, [0x16, 0, 0x19, 0x0C, 0].to_vec()].concat();
@@ -206,7 +206,7 @@ fn an_arrow_column_that_is_left_out_is_not_decoded() {
     writer.write(&batch()).expect("written");
     writer.finish().expect("written");
     let text = stream.windows(3).position(|bytes| bytes == b"xyz").expect("the text of a row");
-    // It is no longer UTF-8.
+    // The value is no longer UTF-8.
     stream[text..text + 3].fill(0xFF);
     assert!(rows(&stream, FileFormat::Arrow).is_err());
     assert_eq!(rows_without(&["b"], &stream, FileFormat::Arrow), Ok(3));
