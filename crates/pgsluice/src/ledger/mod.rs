@@ -1,5 +1,5 @@
-//! The ledger: which rows of a load are in the table, kept in the target by the transactions that store
-//! them. So a load that ended in any way is resumed where it was.
+//! The ledger: which rows of a load are in the table. The transactions that store the rows also record them
+//! here, in the target. A load can therefore be resumed where it stopped, however it ended.
 //!
 //! ```text
 //!     begin ---------> payload --------------------> payload ... ------> finish
@@ -12,35 +12,39 @@
 //!
 //! **Receipts.**
 //!
-//! 1. A claim speaks of one node. All its rows before a place of the input are in, and so are those in
-//!    some ranges behind it. It never counts rows, so the next run may cut its payloads differently.
+//! 1. A claim covers one node. It says that all rows of the node before a place of the input are committed,
+//!    and those in some ranges after it. It does not count rows, so the next run may cut its payloads
+//!    differently.
 //! 2. `pgsluice_core::bucket` computes the claim when a payload is closed.
-//! 3. The payload's transaction writes the claim as receipts and deletes the receipts that they cover, in
-//!    the round trip that ends COPY.
-//! 4. An exchange writes all of its receipts with the swap. A load of one statement, a small load and an
+//! 3. The payload's transaction writes the claim as receipts and deletes the receipts that they cover, in the
+//!    round trip that ends COPY.
+//! 4. An exchange writes all of its receipts with the swap. A load in one statement, a small load and an
+//!    atomic load write no receipts: the mark that they are finished is enough.
 //!    atomic load write none: the mark that they are finished says all.
 //!
-//! **What makes a claim mean the same rows later.** "The rows of a node" are those that the recorded tree
-//! leads there (`layout`). If the tree has changed, a resumed load keeps the old one as well and looks each
-//! row up in all of them (`past`). The way of a row depends only on its bytes, the tree and the recorded
-//! terms. With each key the layout keeps how it is read (`key`): types, defaults, collations, operator
-//! classes, digests of functions. A tree whose keys are read differently now is refused. Rows stop at a key
-//! that was opaque, whatever it is now. The version of the routing rules is kept by hand (`terms::RULES`).
+//! **Why a claim means the same rows later.** "The rows of a node" are the rows that the recorded tree routes
+//! there (`layout`). If the tree has changed, a resumed load keeps the old one as well and routes each row by
+//! all of them (`past`). The route of a row depends only on its bytes, the tree and the recorded terms. With
+//! each key, the layout records how it is read (`key`): types, defaults, collations, operator classes,
+//! digests of functions. A tree whose keys are read differently now is an error. At a key that was opaque,
+//! rows still stop, whatever the key is now. The version of the routing rules is raised by hand
+//! (`terms::RULES`).
 //!
 //! **Fencing.**
 //!
-//! 1. Each transaction takes the load's advisory lock, shared. A later statement checks that the load is
-//!    still at the same attempt.
-//! 2. A run that resumes takes the *alive lock* exclusively. The run before it holds that lock, shared,
-//!    as long as it lives. Then the new run waits for 10 s and is refused (`others`), unless the ledger
-//!    shows that the other run is itself.
+//! 1. Each transaction takes the load's advisory lock in shared mode. A later statement checks that the load
+//!    is still at the same attempt.
+//! 2. A run that resumes takes the *alive lock* exclusively. The previous run holds that lock in shared mode
+//!    as long as it lives. In that case the new run waits for 10 s and then fails (`others`), unless the
+//!    ledger shows that the other run is itself.
 //! 3. It takes the load's lock exclusively, which waits for all transactions, and begins the next attempt.
-//!    From then on nothing of an earlier attempt is committed, from whichever client or session.
-//! 4. Any role can take an advisory lock. A session that does not get one asks who holds it. A role
-//!    that may not write to the ledger is named, and the load ends.
+//!    From then on, no earlier attempt can commit anything, from any client or session.
+//! 4. Any role can take an advisory lock. A session that cannot get one asks which session holds it. If the
+//!    holder's role may not write to the ledger, the load ends with an error that names the role.
 //!
 //! **Tables.** `ledger::sql::tables` lists them. Before a session uses them, `ledger::sql::trust` checks that
-//! nothing on them would run with its rights. When a load is finished, only its row in `load` is kept.
+//! no code attached to them would run with its rights. When a load is finished, only its row in `load` is
+//! kept.
 
 mod begin;
 mod begin_share;
@@ -97,52 +101,53 @@ use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
 use pgsluice_core::position::Origin;
 
-/// Between two tries to take a lock that is held for a moment.
+/// The pause between two attempts to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The load `id` in the ledger, if one is kept.
+/// Returns the load `id` in the ledger, if the job keeps a ledger.
 pub(crate) fn named(job: &Job, id: &str) -> Option<Participant> {
     let schema = job.safety.ledger.as_deref().filter(|_| job.keeps_ledger())?;
     Some(Participant::new(&Schema::new(schema), id))
 }
 
-/// One attempt of a load, as the ledger knows it.
+/// One attempt of a load, as recorded in the ledger.
 pub(crate) struct Ledger {
     named: Participant,
-    /// The fingerprints of the inputs; if the load is finished, those that they had then.
+    /// The fingerprints of the inputs; for a finished load, from the run that finished it.
     sources: Vec<Fingerprint>,
     attempt: i32,
     /// The number of the tree by which rows are routed.
     tree: i32,
-    /// What earlier attempts have claimed by this tree, and by other trees.
+    /// The rows that earlier attempts have claimed, by this tree and by other trees.
     claimed: Claimed,
     past: Vec<Past>,
-    /// The rows that they have rejected.
+    /// The rows that earlier attempts have rejected.
     rejected: HashSet<Origin>,
     receipts: Receipts,
     blocks: Blocks,
-    /// What became of the rows that earlier attempts have committed.
+    /// The outcomes of the rows that earlier attempts have committed.
     counts_before: RowCounts,
-    /// The share of the load that this is, if it is not the whole load.
+    /// The share of the load, if this is not the whole load.
     share: Option<Share>,
 }
 
 impl Ledger {
-    /// Returns what a transaction begins with, besides what it needs for its rows. [`sql::is_held`]
-    /// tells from the answers whether it may go on, and [`Self::lost_attempt`] why not.
+    /// Returns the statement that begins a transaction's fence. [`sql::is_held`] reads from the answers
+    /// whether the transaction may go on, and [`Self::lost_attempt`] returns the reason if not.
     pub(crate) fn fence(&self) -> String {
         self.named.fence()
     }
 
-    /// Looks whether the session may use the ledger's tables, before it does for the first time.
+    /// Checks whether the session may use the ledger's tables. Must be called before it uses them for the
+    /// first time.
     pub(crate) async fn trust(&self, client: &Client) -> Result<()> {
         trust::check(&self.named.schema, client, Access::Write).await
     }
 
-    /// Marks the load as running, for the session.
+    /// Marks the load as running for as long as the session lasts.
     pub(crate) async fn hold_alive_lock(&self, client: &Client) -> Result<()> {
         while !sql::is_held(&client.simple_query(&self.named.hold_alive_lock()).await?) {
-            // Another run may hold it alone, for a moment.
+            // Another run may hold it exclusively for a moment.
             if let Some(stranger) = self.named.stranger(client).await? {
                 return Err(self.named.held_up(&stranger));
             }
@@ -151,7 +156,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Marks the load as running, for the session, which has kept all others away until now if it `is_exclusive`.
+    /// Marks the load as running for as long as the session lasts. If `is_exclusive`, the session has kept
+    /// all others out until now.
     async fn let_in(&self, client: &Client, is_exclusive: bool) -> Result<()> {
         self.hold_alive_lock(client).await?;
         match is_exclusive {
@@ -160,8 +166,8 @@ impl Ledger {
         }
     }
 
-    /// Returns why a transaction may not go on whose fence was not held, and rolls it back. A COPY must
-    /// have ended.
+    /// Returns the reason why a transaction whose fence was not held may not go on, and rolls it back. A COPY
+    /// must have ended.
     pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
@@ -179,17 +185,17 @@ impl Ledger {
         )
     }
 
-    /// What became of the rows that earlier attempts have committed.
+    /// Returns the outcomes of the rows that earlier attempts have committed.
     pub(crate) fn counts_before(&self) -> RowCounts {
         self.counts_before
     }
 
-    /// The share of the load that this is, if it is not the whole load.
+    /// Returns the share of the load, if this is not the whole load.
     pub(crate) fn share(&self) -> Option<&Share> {
         self.share.as_ref()
     }
 
-    /// Whether no run of the load was before this one.
+    /// Whether this is the first run of the load.
     pub(crate) fn is_first(&self) -> bool {
         self.attempt == 1
     }
@@ -199,8 +205,8 @@ impl Ledger {
         &self.named.id
     }
 
-    /// Opens, in a later statement than [`Self::fence`], the transaction of a load that is all or nothing: it must be of
-    /// the current attempt, or the first to claim its share.
+    /// Opens the transaction of an atomic load, in a later statement than [`Self::fence`]. Fails unless it
+    /// belongs to the current attempt, or is the first to claim its share.
     pub(crate) async fn open(
         &self,
         client: &Client,
@@ -213,7 +219,7 @@ impl Ledger {
         }
     }
 
-    /// Refuses a transaction of an attempt that is over.
+    /// Rejects a transaction of an attempt that is over.
     async fn check_current(&self, client: &Client) -> Result<()> {
         match client
             .query_one(&self.named.sql(sql::IS_CURRENT), &[&self.named.id, &self.attempt])
@@ -230,7 +236,7 @@ impl Ledger {
         !self.claimed.is_empty() || !self.past.is_empty()
     }
 
-    /// The rows that earlier attempts have rejected.
+    /// Returns the rows that earlier attempts have rejected.
     pub(crate) fn rejected(&self) -> &HashSet<Origin> {
         &self.rejected
     }
@@ -244,7 +250,7 @@ impl Ledger {
         self.blocks.verify_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// Refuses a split of a stream that differs from what earlier runs read. Records nothing.
+    /// Rejects a split of a stream that differs from the one that earlier runs read. Records nothing.
     pub(crate) fn check_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
         self.blocks.check_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
@@ -258,17 +264,17 @@ impl Ledger {
         Fingerprint::check_streams(&self.sources, &self.blocks.whole(&self.sources), inputs)
     }
 
-    /// Refuses streams that have ended before what earlier attempts have read of them.
+    /// Rejects streams that ended before blocks that earlier attempts had read.
     pub(crate) fn check_end(&self, inputs: &[Input]) -> Result<()> {
         self.blocks.check_end(inputs)
     }
 
-    /// Checks the same as [`Self::check_end`]; its error has the way out.
+    /// Checks streams like [`Self::check_end`], and adds hints to the error.
     pub(crate) fn check_whole(&self, inputs: &[Input]) -> Result<()> {
         self.check_end(inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// Returns the error for a load that must be all or nothing now, but was begun otherwise.
+    /// Returns the error for a load that must be atomic now, but was begun otherwise.
     pub(crate) fn begun_otherwise(&self) -> Error {
         let message = Words::from(format!("load {} was begun without ", self.id()))
             + option("atomic")
@@ -276,8 +282,7 @@ impl Ledger {
         Error::new(Kind::Usage, message).with_hint("Resume it without " + option("atomic") + ".")
     }
 
-    /// Marks the load as finished, in the transaction that `client` is in: all rows are in when that is
-    /// committed.
+    /// Marks the load as finished in the transaction that `client` is in, whose commit makes it complete.
     pub(crate) async fn close(&self, client: &Client, counts: RowCounts) -> Result<()> {
         if let Some(share) = &self.share {
             return share.settle(client, counts).await;
@@ -291,8 +296,8 @@ impl Ledger {
         if closing.await?.0 { Ok(()) } else { Err(self.overtaken()) }
     }
 
-    /// The rows that receipts speak of, by node; and those of other trees than that of now, if there are
-    /// any.
+    /// Returns the number of rows that receipts cover: for each node of the present tree, and in total for
+    /// other trees, if there are any.
     async fn sums(&self, client: &Client) -> Result<(BTreeMap<NodeId, u64>, Option<u64>)> {
         let (mut by_node, mut others) = (BTreeMap::new(), None);
         for row in client.query(&self.named.sql(sql::SUMS), &[&self.named.id, &self.tree]).await? {
@@ -305,8 +310,9 @@ impl Ledger {
         Ok((by_node, others))
     }
 
-    /// Marks the load as finished, with `counts` of its rows, by a synchronous commit that makes all
-    /// before it durable. It does not if `check` refuses the sums of [`Self::sums`]. `session` may be lost.
+    /// Marks the load as finished, with `counts` of its rows, by a synchronous commit that makes all earlier
+    /// commits durable. Fails if `check` rejects the result of [`Self::sums`]. The connection of `session`
+    /// may be lost.
     pub(crate) async fn finish(
         &self,
         inputs: &[Input],

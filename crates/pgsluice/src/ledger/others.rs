@@ -1,5 +1,4 @@
-//! Another run of the same load. It is left alone as long as it lives; a user who knows that it does
-//! not may end it.
+//! Another run of the same load. It is not disturbed while it lives, unless the user asks to end it.
 
 use std::time::{Duration, Instant};
 
@@ -20,11 +19,12 @@ use crate::pg::sql::PID;
 /// How long a run waits for earlier ones before it reports that and looks at their sessions.
 const QUIET_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a run waits for the sessions of another one, which the server may not know to be dead yet.
+/// How long a run waits for the sessions of another run, because the server may not know yet that they are
+/// dead.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes sure that no other run works at the load. True if `client` keeps others from it by now, for
-/// the session; false if sessions of this very run are left, whose connections were lost.
+/// Makes sure that no other run works at the load. Returns true if `client` now keeps others out for as long
+/// as the session lasts, and false if sessions of this same run are left whose connections were lost.
 pub(super) async fn keep_out(
     LoadRun { named, run }: LoadRun<'_>,
     client: &Client,
@@ -36,7 +36,7 @@ pub(super) async fn keep_out(
         if !named.is_running(&lives(&named.schema, client).await?)
             && let Some(stranger) = named.stranger(client).await?
         {
-            // A shared lock keeps no other session out.
+            // A shared lock does not keep another session out.
             return match is_held(&client.simple_query(&named.hold_alive_lock()).await?) {
                 true => Ok(false),
                 false => Err(named.held_up(&stranger)),
@@ -61,7 +61,7 @@ pub(super) async fn keep_out(
     Ok(true)
 }
 
-/// Begins a transaction in which no other run of the load has one.
+/// Begins a transaction once no other run of the load has one.
 pub(super) async fn wait_for(
     named: &Participant,
     end_other: bool,
@@ -99,7 +99,7 @@ pub(super) async fn wait_for(
     }
 }
 
-/// Says what the load waits for.
+/// Returns a message about the sessions that the load waits for.
 pub(super) fn waiting(named: &Participant, holders: &[Holder]) -> String {
     let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
     format!("waiting for another run of load {} to end: {}", named.id, sessions.join("; "))

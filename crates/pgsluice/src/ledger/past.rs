@@ -1,4 +1,4 @@
-//! Past: a partition tree that an earlier attempt has routed rows by, and the rows that are in by it.
+//! Past: a partition tree by which an earlier attempt routed rows, and the rows that it committed.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::plan::Plan;
 use crate::route::row::Routed;
 use pgsluice_core::position::Origin;
 
-/// A tree of before, and the rows that are in by it.
+/// An earlier tree, and the rows that were committed by it.
 pub(crate) struct Past {
     layout: Layout,
     router: Router,
     pub(super) claimed: Claimed,
-    /// Whether the server is asked to spell the same fields as now.
+    /// Whether the server is asked to convert the same fields to text as now.
     is_spelled_alike: bool,
 }
 
 impl Past {
-    /// Builds the router again; an error if that cannot be done exactly.
+    /// Builds the router again. Fails if it could not route exactly as before.
     pub(super) async fn build(
         layout: Layout,
         claimed: Claimed,
@@ -44,12 +44,12 @@ impl Past {
         Ok(Self { layout, router, claimed, is_spelled_alike })
     }
 
-    /// The name of a node, for people.
+    /// Returns the name of a node for the user.
     pub(crate) fn label(&self, node: NodeId) -> String {
         self.layout.label(node)
     }
 
-    /// The node whose receipts say that a row is in, if any do. `at` is where it begins.
+    /// Returns the node whose receipts cover a row, if there is one. `at` is the place where the row begins.
     pub(crate) fn claimant(
         &self,
         routed: &Routed<'_>,
@@ -59,8 +59,8 @@ impl Past {
         let node = match self.router.route(routed.row, routed.keys, scratch) {
             _ if routed.is_keyless => ROOT,
             Route::Leaf(node) => node,
-            // The server was asked how it spells the value. Unless it refused to say, it must be asked
-            // again; but that it is for the tree of now.
+            // The server was asked to convert the value to text, but for the present tree. For this tree, it
+            // must be asked again, unless it refused to answer.
             Route::Node(node, Cause::Spelling(_)) if self.is_to_be_spelled(routed) => {
                 return Err(self
                     .layout
@@ -71,7 +71,7 @@ impl Past {
         Ok(self.claimed.has(node, at).then_some(node))
     }
 
-    /// Whether the answer that is there says nothing of this tree.
+    /// Whether the existing answer is of no use for this tree.
     fn is_to_be_spelled(&self, routed: &Routed<'_>) -> bool {
         let is_settled = matches!(routed.at, Err((_, Cause::Spelling(_) | Cause::Clock(_))));
         let same = self.is_spelled_alike && is_settled;

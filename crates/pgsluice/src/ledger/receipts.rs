@@ -1,5 +1,5 @@
-//! Receipts: the claims of a payload as rows of the ledger. A receipt that a new one covers is deleted
-//! by the same transaction, so there are never many.
+//! Receipts: the claims of a payload as rows of the ledger. A receipt that is covered by a new one is deleted
+//! in the same transaction, so there are never many.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ pub(super) struct Receipts(Mutex<ReceiptState>);
 
 #[derive(Debug, Default)]
 struct ReceiptState {
-    /// The number of the next one.
+    /// The number of the next receipt.
     next: i64,
     by_node: HashMap<usize, Vec<HeldReceipt>>,
 }
 
-/// What of a receipt decides whether another covers it.
+/// The part of a receipt that decides whether another one covers it.
 #[derive(Clone, Copy, Debug)]
 struct HeldReceipt {
     number: i64,
@@ -35,21 +35,20 @@ struct HeldReceipt {
 #[derive(Debug, Default)]
 pub(crate) struct ReceiptEntries {
     pub(super) receipts: Vec<StoredReceipt>,
-    /// The numbers of those that they cover.
+    /// The numbers of the receipts that they cover.
     pub(super) gone: Vec<i64>,
 }
 
 impl Receipts {
-    /// Makes receipts that begin with those of earlier runs for the same tree; new ones are numbered
-    /// from `next` on.
+    /// Begins with the receipts of earlier runs for the same tree. New receipts are numbered from `next` on.
     pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r StoredReceipt>) -> Self {
         let mut state = ReceiptState { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))
     }
 
-    /// Returns what must be written for `claims`. From now on only their payloads may delete the receipts
-    /// that it covers.
+    /// Returns the entries to write for `claims`. From now on, only the payloads of these claims may delete
+    /// the receipts that the entries cover.
     pub(super) fn entries<'c>(
         &self,
         splits: &Splits,
@@ -70,7 +69,7 @@ impl Receipts {
         entries
     }
 
-    /// Numbers new receipts, and adds to them what they cover.
+    /// Numbers new receipts, and adds the receipts that they cover to them.
     pub(super) fn number(&self, entries: &mut ReceiptEntries) {
         let mut state = self.0.lock();
         for receipt in &mut entries.receipts {
@@ -100,7 +99,7 @@ impl ReceiptState {
     }
 }
 
-/// The bytes from a row to another; one range for each source that they lie in.
+/// Returns the bytes from the first row to the last, as one range for each source.
 fn ranges(splits: &Splits, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
     let (begin, end) = (splits.row_at(first), splits.row_at(last));
     (begin.input..=end.input).map(move |source| {

@@ -1,4 +1,4 @@
-//! Who works at a load: this run of the program.
+//! The run of the program that works at a load.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::sql::Participant;
 
-/// One run, however often it tries again. The server adds the role and the time.
+/// One run of the program, including its retries. The server adds the role and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Different for every run.
+    /// A token that differs for every run.
     pub token: String,
-    /// The computer that it runs on.
+    /// The name of the computer.
     pub host: String,
-    /// Its process there.
+    /// The process on that computer.
     pub pid: u32,
     /// The program and its version.
     pub program: String,
     /// The role, in the ledger only.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub user: String,
-    /// When it began or resumed the load, in the server's words; in the ledger only.
+    /// The time when it began or resumed the load, as the server spells it; in the ledger only.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub since: String,
 }
@@ -33,7 +33,7 @@ pub(crate) struct LoadRun<'a> {
 }
 
 impl Run {
-    /// This process.
+    /// Describes this process.
     pub(crate) fn new() -> Self {
         let host = nix::unistd::gethostname().unwrap_or_default();
         Self {

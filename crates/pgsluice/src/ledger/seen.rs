@@ -1,4 +1,4 @@
-//! Seen: finds the receipts of earlier attempts that claim a row that is read again.
+//! Finds the receipts of earlier attempts that claim a row that is read again.
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::Scratch;
@@ -10,12 +10,12 @@ use crate::route::row::Routed;
 use crate::source::Split;
 use pgsluice_core::position::Origin;
 
-/// A table whose rows are in by receipts: the tree, 0 for that of now and then those of before, and its
+/// A node that claims rows: the number of its tree (0 for the present one, then the earlier ones), and the
 /// node.
 pub(crate) type Claimant = (usize, NodeId);
 
 impl Ledger {
-    /// Whether a row that has reached `node` of the tree of now was loaded by an earlier attempt.
+    /// Whether a row that was routed to `node` of the present tree was loaded by an earlier attempt.
     #[inline]
     pub(crate) fn is_in(
         &self,
@@ -36,8 +36,8 @@ impl Ledger {
         Ok(false)
     }
 
-    /// Hands over all whose receipts say that a row is in. What an earlier tree claims, a later one may
-    /// claim as well: its receipts speak of all rows of a node, however they came in.
+    /// Passes every node whose receipts cover a row to `found`. A row that an earlier tree claims may also be
+    /// claimed by a later one, because its receipts cover all rows of a node, however they were stored.
     pub(crate) fn claimants(
         &self,
         node: NodeId,
@@ -58,7 +58,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The rows that receipts speak of, by whose they are.
+    /// Returns the number of rows that receipts cover, by claimant.
     pub(crate) fn claimed_rows(&self) -> impl Iterator<Item = (Claimant, u64)> {
         let all = std::iter::once(&self.claimed).chain(self.past.iter().map(|past| &past.claimed));
         all.zip(0..).flat_map(|(claimed, tree)| {
@@ -66,13 +66,13 @@ impl Ledger {
         })
     }
 
-    /// The place from which on no receipt says anything.
+    /// Returns the place from which on no receipt covers any rows.
     pub(crate) fn reach(&self) -> Origin {
         let past = self.past.iter().map(|past| past.claimed.reach());
         past.fold(self.claimed.reach(), Origin::max)
     }
 
-    /// The name of a table whose rows are in, for people.
+    /// Returns the name of a claimant for the user.
     pub(crate) fn label_of(&self, (tree, node): Claimant, plan: &Plan) -> String {
         match tree.checked_sub(1).and_then(|past| self.past.get(past)) {
             Some(past) => past.label(node),
@@ -80,13 +80,13 @@ impl Ledger {
         }
     }
 
-    /// Whether a row that is in was rejected.
+    /// Whether a row that was loaded before was rejected.
     pub(crate) fn was_rejected(&self, routed: &Routed<'_>, split: &Split) -> bool {
         !self.rejected.is_empty() && self.rejected.contains(&origin(split, routed))
     }
 }
 
-/// Where a row begins.
+/// Returns the place where a row begins.
 fn origin(split: &Split, routed: &Routed<'_>) -> Origin {
     split.start.origin.plus(split.rows[routed.index].start.into())
 }

@@ -1,4 +1,4 @@
-//! A share: what one participant of a load stores, in one transaction.
+//! A share: the rows that one participant of a load stores in one transaction.
 //!
 //! ```text
 //!     BEGIN, fence, claim ------> COPY ... ------> settle, COMMIT
@@ -6,12 +6,13 @@
 //!     waits here
 //! ```
 //!
-//! The tasks of a cluster are retried, and run twice at the same time. All attempts at a task have one participant, so that
-//! the key of the ledger lets one of them in. A twin waits before it has sent anything. It ends an attempt that has been
-//! silent for long, whose client may be dead. If the other attempt commits, the twin reads its input to the end and
-//! compares it: a task that has other rows than before must not pass for the same.
+//! The tasks of a cluster are retried, and sometimes run twice at the same time. All attempts at a task have
+//! the same participant, so the key of the ledger admits only one of them. A twin waits before it has sent
+//! anything. It ends an attempt that has been silent for a long time, because its client may be dead. If the
+//! other attempt commits, the twin reads its input to the end and compares it: a task with other rows than
+//! before must not be taken for the same.
 //!
-//! The load has no receipts. `finish` marks it as finished once all shares are in.
+//! The load has no receipts. `finish` marks it as finished once all shares are complete.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -41,21 +42,21 @@ use crate::testing::silence::silence;
 /// How long a claim waits for another attempt before it reports that and looks at its session.
 const QUIET_WAIT: Duration = Duration::from_secs(1);
 
-/// A share, as `--json` has it.
+/// A share, as `--json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShareSummary {
     /// Its participant.
     pub participant: String,
     /// The sum of the hashes of its rows, in base 16. It does not depend on their order.
     pub rows_hash: String,
-    /// Whether the load as a whole was finished before.
+    /// Whether the whole load was already finished.
     pub load_finished: bool,
     /// The number of its rows.
     #[serde(skip)]
     pub(crate) rows: u64,
 }
 
-/// The share of a participant, as one attempt at it sees it.
+/// The share of a participant, from the point of view of one attempt.
 pub(crate) struct Share {
     load: Participant,
     own: Participant,
@@ -65,7 +66,7 @@ pub(crate) struct Share {
     terms: String,
     relation: u32,
     version: u32,
-    /// The sum over the rows that this attempt has read until now.
+    /// The sum over the rows that this attempt has read so far.
     rows: Mutex<RowSet>,
     before: Before,
 }
@@ -74,14 +75,14 @@ pub(crate) struct Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
-    /// Another attempt had stored it, with these outcomes of its rows.
+    /// Another attempt had stored it, with these row counts.
     Share(RowSet, RowCounts),
-    /// The load as a whole.
+    /// The whole load was finished.
     Load,
 }
 
 impl Share {
-    /// The share `options` of a load that the ledger has as `found`.
+    /// Creates the share `options` of a load that the ledger has as `found`.
     ///
     /// # Errors
     ///
@@ -118,7 +119,8 @@ impl Share {
         })
     }
 
-    /// The outcomes of its rows if it is stored already. They are not known if the load is finished.
+    /// Returns the row counts if the share is already stored. If the load is finished, they are not known, so
+    /// they are 0.
     pub(super) fn stored(&self) -> Option<RowCounts> {
         match self.before {
             Before::Nothing => None,
@@ -137,7 +139,8 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// Fails if another attempt has committed it, or if the load is finished or forgotten: the next attempt finds out.
+    /// Fails if another attempt has committed it, or if the load is finished or removed. The next attempt
+    /// reports the reason.
     pub(super) async fn claim(
         &self,
         client: &Client,
@@ -163,7 +166,7 @@ impl Share {
         if is_claimed { Ok(()) } else { Err(self.lost()) }
     }
 
-    /// Looks at the attempt that the session `own` waits for, and ends it if it has been silent for too long.
+    /// Examines the attempt that the session `own` waits for, and ends it if it has been silent for too long.
     async fn end_silent(
         &self,
         other: &Client,
@@ -177,7 +180,7 @@ impl Share {
             .filter(|it| watch.is_silent(it.pid, it.waits_for_client.then_some(&it.activity)))
             .map(|it| it.pid)
             .collect();
-        // Only sessions that work at this load are ended.
+        // Only sessions that work at this load may be ended.
         let mut holders = self.load.holders(other).await?;
         holders.retain(|holder| watch.seen(holder.pid));
         control.progress.wait_for(Some(self.waiting(&holders)));
@@ -201,7 +204,7 @@ impl Share {
         }
     }
 
-    /// Compares the rows with those that another attempt has stored. All of them must have been added.
+    /// Compares the rows with the rows that another attempt has stored. All of them must have been added.
     pub(super) fn compare(&self) -> Result<()> {
         let now = *self.rows();
         let stored = match self.before {
@@ -236,15 +239,15 @@ impl Share {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error of an attempt that finds its load locked: another session marks it as finished, or removes it because a
-    /// share has failed before any was stored. The next attempt finds out.
+    /// Returns the error of an attempt whose load is locked: another session marks the load as finished, or
+    /// removes it because a share has failed before any was stored. The next attempt reports the reason.
     pub(super) fn kept_out(&self) -> Error {
         let message =
             format!("load {} is being finished or removed by another session", self.own.id);
         Error::new(Kind::Server, message).with_sqlstate("40001")
     }
 
-    /// The error of an attempt that stores nothing because another one has.
+    /// Returns the error of an attempt that stores nothing because another attempt has stored the share.
     fn lost(&self) -> Error {
         let Participant { participant, id, .. } = &self.own;
         let message =
@@ -253,12 +256,12 @@ impl Share {
     }
 }
 
-/// Since when each session has done nothing, as far as that was seen.
+/// The time since when each session has been idle, as far as observed.
 #[derive(Default)]
 struct Watch(HashMap<i32, (Option<String>, Instant)>);
 
 impl Watch {
-    /// Whether a session has been silent for too long. `activity` is None if the server works for it.
+    /// Whether a session has been silent for too long. `activity` is `None` while the server works for it.
     fn is_silent(&mut self, pid: i32, activity: Option<&String>) -> bool {
         let (last, since) = self.0.entry(pid).or_insert_with(|| (None, Instant::now()));
         if activity.is_none() || last.as_ref() != activity {
@@ -272,7 +275,7 @@ impl Watch {
     }
 }
 
-/// The error for a share that a finished load does not have.
+/// Returns the error for a share that a finished load does not have.
 fn too_late(Participant { id, participant, .. }: &Participant) -> Error {
     let message = format!("load {id} is finished, and does not have participant {participant}");
     Error::new(Kind::Server, message)

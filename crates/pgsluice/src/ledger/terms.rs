@@ -1,6 +1,7 @@
 //! The terms of a load that its options set: every option that decides how rows are read, routed or changed.
 //!
-//! A job is taken apart field by field. So an option that is neither a term nor known to be harmless does not compile.
+//! A job is destructured field by field, so an option that is neither a term nor known to be harmless does
+//! not compile.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +17,16 @@ use crate::ledger::sql::json::json;
 use crate::ledger::sql::terms;
 use crate::source::{FileFormat, Header, OpenRelation};
 
-/// The number of the rules by which rows are routed and read. A load that was begun under another number is not
-/// resumed. Raise it by hand with each change to the routing of any row, or to the spelling of a layout.
+/// The number of the rules by which rows are read and routed. A load that was begun under another number
+/// cannot be resumed. Raise it by hand with each change to the routing of any row, or to the spelling of a
+/// layout.
 const RULES: u32 = 1;
 
-/// Returns the terms of a load, as JSON; the server adds its own. `format` is as the server of this version reads it.
+/// Returns the terms of a load, as JSON, to which the server adds its own. `format` is the format as the
+/// server of this version reads it.
 pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Job { input, target, changes, speed, safety } = job;
-    // Which partitions are made, and where the rows end in the table, is no property of a row.
+    // Neither the partitions that are created nor the final table of the rows is a property of a row.
     let TargetOptions {
         table: _,
         create_partitions: _,
@@ -33,8 +36,8 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         is_scratch: _,
     } = target;
     let SpeedOptions { jobs: _, threads: _, memory: _, few_rows: _, binary, native } = speed;
-    // How carefully rows are stored does not change them. The ledger knows the rows that were rejected. Only
-    // a replacing load removes rows: if it went on where another had stopped, it would remove the rows of that one.
+    // The care with which rows are stored does not change them. The ledger knows the rejected rows. Only a
+    // replacing load removes rows: if it resumed another load, it would remove the rows of that load.
     let SafetyOptions {
         self_test: _,
         exchange,
@@ -60,7 +63,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
     if let Some(ShareOptions { participant: _, of }) = share {
         terms.insert("participant", "true".to_owned());
         terms.extend(of.map(|of| ("participants", of.to_string())));
-        // The hash of a share is that of its rows as they are sent: as text if typed rows may be rejected.
+        // The hash of a share covers its rows as they are sent: as text if typed rows may be rejected.
         terms.extend((!binary).then(|| ("wire", "text".to_owned())));
         let as_text = rejects.is_some() && input.file_format.is_typed();
         terms.extend(as_text.then(|| ("max_rejects", "true".to_owned())));
@@ -70,7 +73,7 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
     json(&terms)
 }
 
-/// Returns the terms of a writer, as JSON. Each of its batches is read by the options that came with it.
+/// Returns the terms of a writer, as JSON. Each of its batches is read with its own options.
 pub(crate) fn of_writer(changes: &ChangeOptions, is_shared: bool) -> Result<String> {
     let writer = ("writer", "true".to_owned());
     let shared = is_shared.then(|| ("shared", "true".to_owned()));
@@ -96,14 +99,14 @@ fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'st
     let Format { delimiter, null, syntax } = format;
     let header = match header {
         Header::Absent => None,
-        // Each of them leaves out one row: a header that is refused may be skipped by its number on resume.
+        // Each of these skips one row. After an error about a header, the user may resume with `--header 1`.
         Header::Present | Header::Match | Header::Skip(1) => Some("true".to_owned()),
         Header::Skip(lines) => Some(lines.to_string()),
         Header::Map => Some("map".to_owned()),
     };
     let (name, quotes) = match *syntax {
         Syntax::Text => ("text", None),
-        // The version decides whether there is an end marker.
+        // The end marker depends on the version.
         Syntax::Csv { quote, escape, end_marker: _ } => ("csv", Some((quote, escape))),
     };
     let name = match file_format {

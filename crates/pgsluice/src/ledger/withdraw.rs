@@ -1,4 +1,4 @@
-//! A load that has failed without a row leaves nothing in the ledger.
+//! Removes a load from the ledger that has failed without storing a row.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK};
 
-/// How long it may take; then the load stays in the ledger, as one that was killed.
+/// The maximum duration. After it, the load stays in the ledger, like a killed one.
 const WITHDRAW_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long it may take after Ctrl-C, when a person waits.
+/// The maximum duration after Ctrl-C, when a user waits.
 const BRIEFLY: Duration = Duration::from_millis(300);
 
-/// Between two looks whether the load's transactions have ended.
+/// The pause between two checks whether the load's transactions have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Takes the load of this run, which has failed by `error`, out of the ledger. It stays if any row is
-/// in the table or may still get there. If the run loads a share, other runs may have begun the load.
+/// Removes the load of this run, which has failed with `error`, from the ledger. It stays if any row is in
+/// the table or may still get there. If the run loads a share, the load may have been begun by another run.
 pub(crate) async fn withdraw(
     LoadRun { named, run }: LoadRun<'_>,
     is_share: bool,
@@ -44,7 +44,7 @@ pub(crate) async fn withdraw(
         let client = connect::connect_for_own(target).await?;
         take_out(named, (!is_share).then_some(run), &client).await
     };
-    // What is left is as if the program had been killed.
+    // After a timeout or an error, the ledger is left as if the program had been killed.
     let _ = tokio::time::timeout(patience, withdrawing).await;
 }
 
@@ -52,12 +52,12 @@ async fn take_out(named: &Participant, run: Option<&Run>, client: &Client) -> Re
     if !named.schema.open(client, Access::Write).await? {
         return Ok(());
     }
-    // Another run is left alone.
+    // A load of another run is not removed.
     let by: Option<Run> = named.run(client).await?.as_deref().map(parse).transpose()?;
     if run.is_some_and(|run| by.is_none_or(|by| by.token != run.token)) {
         return Ok(());
     }
-    // Rows of a transaction that is still under way must not outlive their receipts.
+    // Rows of a transaction that is still running must not outlive their receipts.
     let begin = format!("{BEGIN}; {}", named.is_over());
     while !sql::is_held(&client.simple_query(&begin).await?) {
         client.batch_execute(ROLLBACK).await?;

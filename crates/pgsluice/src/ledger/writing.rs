@@ -1,4 +1,4 @@
-//! What the transactions of a load's rows write to the ledger: receipts, blocks and rejects.
+//! Entries that the transactions of a load's rows write to the ledger: receipts, blocks and rejects.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
 use pgsluice_core::position::Origin;
 
-/// The statements that write it, planned.
+/// The prepared statements that write the entries.
 pub(crate) struct ReceiptStatements {
     receipts: Statement,
     gone: Statement,
     blocks: Statement,
 }
 
-/// What one transaction writes.
+/// The entries that one transaction writes.
 pub(crate) struct Writing {
     entries: ReceiptEntries,
     blocks: Vec<StreamBlock>,
 }
 
 impl Writing {
-    /// The same with what became of the rows of each node, where they were not only inserted.
+    /// Adds the row counts of each node, if rows were not simply inserted.
     pub(crate) fn with_counts(
         mut self,
         row_counts: impl Iterator<Item = (NodeId, RowCounts)>,
@@ -55,7 +55,7 @@ impl Writing {
 }
 
 impl Ledger {
-    /// Has the statement planned that [`Self::reject`] runs.
+    /// Prepares the statement for [`Self::reject`].
     pub(crate) async fn prepare_rejecting(
         &self,
         client: &Client,
@@ -76,7 +76,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns what must be written with the rows of payloads.
+    /// Returns the entries to write with the rows of payloads.
     pub(crate) fn writing(&self, splits: &Splits, payloads: &[Arc<Payload>]) -> Writing {
         let claims = || payloads.iter().flat_map(|payload| payload.claims());
         let entries = self.receipts.entries(splits, self.tree, claims());
@@ -84,7 +84,7 @@ impl Ledger {
         Writing { entries, blocks: self.blocks.unwritten(last) }
     }
 
-    /// Returns what must be written when all rows of `nodes` become visible.
+    /// Returns the entries to write when all rows of `nodes` become visible.
     pub(crate) fn writing_all(
         &self,
         splits: &Splits,
@@ -105,7 +105,7 @@ impl Ledger {
         Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
     }
 
-    /// Has the statements planned that [`Self::write`] runs.
+    /// Prepares the statements for [`Self::write`].
     pub(crate) async fn prepare(
         &self,
         client: &Client,
@@ -118,7 +118,7 @@ impl Ledger {
         Ok(ReceiptStatements { receipts, gone, blocks })
     }
 
-    /// Writes, in the transaction that `client` is in. All is sent when this is first polled.
+    /// Writes the entries in the transaction that `client` is in. The first poll sends everything.
     pub(crate) async fn write(
         &self,
         client: &Client,
@@ -131,7 +131,7 @@ impl Ledger {
             }
             self.write_receipts(client, &statements.receipts, &entries.receipts).await
         };
-        // Most transactions have none of these, and a statement with nothing to do costs as much.
+        // Most transactions have no such entries, and an empty statement costs as much as any other.
         let gone = async {
             if entries.gone.is_empty() {
                 return Ok(0);
@@ -200,10 +200,10 @@ impl Ledger {
         client.execute(statement, &[&self.named.id, &sources, &starts, &stops, &hashes]).await
     }
 
-    /// The error for what [`Self::write`] has failed with.
+    /// Returns the error for a failure of [`Self::write`].
     pub(crate) fn failed(&self, error: &tokio_postgres::Error) -> Error {
         match error.as_db_error() {
-            // There is no load of this attempt any more.
+            // The load is no longer at this attempt.
             Some(error) if *error.code() == SqlState::NOT_NULL_VIOLATION => self.overtaken(),
             Some(error) => {
                 Error::from(error).with_detail("The server rejected a row of the ledger.")
@@ -219,7 +219,7 @@ impl Ledger {
     }
 }
 
-/// The last split that a claim speaks of.
+/// Returns the last split that a claim covers.
 fn last_split(claim: &Claim) -> u32 {
     claim.ranges.iter().map(|range| range.last.split).chain([claim.upto.split]).max().unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! Partition bounds: the server's deparsed text to structure, without reading any value.
+//! Partition bounds: parses the text that the server deparses, without interpreting any value.
 //!
-//! `pg_get_expr(relpartbound)` is SQL, so sqlparser parses it. The literals stay text; the server
-//! itself turns them to datums, in [`super::introspect`]. Only the bound of a hash partition, which
-//! has no literal but two numbers, is read without sqlparser: there may be thousands of them.
+//! `pg_get_expr(relpartbound)` is SQL, so sqlparser parses it. Literals stay text; the server itself converts
+//! them to datums, in [`super::introspect`]. Only the bound of a hash partition, which has two numbers
+//! instead of literals, is parsed without sqlparser, because there may be thousands of them.
 
 use sqlparser::ast::{Expr, ForValues, PartitionBoundValue, Statement, Value};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -26,7 +26,7 @@ pub(crate) enum Literal {
 }
 
 impl Literals {
-    /// The values in it that are not NULL, each with its place in the key.
+    /// Returns its values other than NULL, each with its index in the key.
     pub(crate) fn values(&self) -> impl Iterator<Item = (usize, &str)> {
         let (list, edges): (&[_], [&[_]; 2]) = match self {
             Self::Default | Self::Hash { .. } => (&[], [&[], &[]]),
@@ -42,12 +42,12 @@ impl Literals {
     }
 }
 
-/// The structure of `FOR VALUES ...` or `DEFAULT`; None if it is not understood.
+/// Parses `FOR VALUES ...` or `DEFAULT`; returns `None` if the text is not understood.
 pub(crate) fn parse(bound: &str) -> Option<Literals> {
     if let Some(numbers) = bound.strip_prefix("FOR VALUES WITH ") {
         return hash(numbers);
     }
-    // sqlparser knows bounds only as a part of the statement that they come from.
+    // sqlparser can parse bounds only within this statement.
     let sql = format!("CREATE TABLE leaf PARTITION OF root {bound}");
     let statement = Parser::parse_sql(&PostgreSqlDialect {}, &sql).ok()?.pop()?;
     let Statement::CreateTable(create) = statement else { return None };
@@ -61,7 +61,7 @@ pub(crate) fn parse(bound: &str) -> Option<Literals> {
     })
 }
 
-/// `(modulus %d, remainder %d)`, as `get_rule_expr` in `ruleutils.c` writes it (PostgreSQL 13 to 18).
+/// Parses `(modulus %d, remainder %d)`, as written by `get_rule_expr` in `ruleutils.c` (PostgreSQL 13 to 18).
 fn hash(numbers: &str) -> Option<Literals> {
     let numbers = numbers.strip_prefix("(modulus ")?.strip_suffix(')')?;
     let (modulus, remainder) = numbers.split_once(", remainder ")?;
@@ -80,7 +80,7 @@ fn edges(values: &[PartitionBoundValue]) -> Option<Vec<Literal>> {
     values.iter().map(edge).collect()
 }
 
-/// The text of a literal; the inner None is NULL, the outer one says that it is none.
+/// Returns the text of a literal. The inner `None` is NULL; the outer one means that it is not a literal.
 fn literal(expr: &Expr) -> Option<Option<String>> {
     let Expr::Value(value) = expr else { return None };
     Some(match &value.value {

@@ -1,26 +1,26 @@
-//! Caution: which values the server is not asked about, because it would not say the same tomorrow.
+//! Caution: values that pgsluice does not ask the server about, because the answer may differ later.
 //!
-//! A resumed load computes the node of every row again. So what leads a row there must depend on its
-//! bytes, the tree and the recorded terms alone, and never on the clock.
+//! A resumed load computes the node of every row again. The route of a row must therefore depend only on its
+//! bytes, the tree and the recorded terms, never on the clock.
 
 use pgsluice_core::types::KeyType;
 
-/// How far a field's values may go into a question.
+/// The restriction on asking the server about a field's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Caution {
-    /// The server reads them the same whenever it is asked.
+    /// The server always reads them the same way.
     #[default]
     Free,
     /// They may contain a word for the time of the question, such as `now`.
     Words,
-    /// Times of day with a zone. A named zone, or none, takes its offset from the current date; the
-    /// session's own is given if its offset never changes.
+    /// Times of day with a zone. A named or missing zone takes its offset from the current date. The offset
+    /// of the session's zone is given if it never changes.
     Zoned(Option<i32>),
-    /// What they mean depends on more than the row, such as the catalogue.
+    /// Their meaning depends on more than the row, such as the catalogue.
     Never,
 }
 
-/// The words of `datetime.c` (PostgreSQL 13 to 18) for the time of the question.
+/// The words in `datetime.c` (PostgreSQL 13 to 18) that stand for the time of the question.
 const CLOCK_WORDS: [&[u8]; 4] = [b"now", b"today", b"tomorrow", b"yesterday"];
 
 impl Caution {
@@ -37,8 +37,8 @@ impl Caution {
     }
 }
 
-/// Whether `text` contains a clock word as a token: `ParseDateTime` takes letters in a row for one.
-/// In a composite, a range or an array, quotes and backslashes may stand within the word.
+/// Whether `text` contains such a word as a token: `ParseDateTime` takes consecutive letters for a token. In
+/// a composite, a range or an array, quotes and backslashes may stand within the word.
 fn names_the_clock(text: &[u8]) -> bool {
     let is_quoting = |byte: u8| matches!(byte, b'"' | b'\\');
     has_clock_word(text.iter().copied())
@@ -106,7 +106,7 @@ mod tests {
         assert!(!admits(None, "12:00") && !admits(Some(0), "2024-01-01 12:00 Europe/Berlin"));
     }
 
-    /// Or a row would be in one leaf today, and in another tomorrow, without any question.
+    /// Otherwise a row could be routed to a different leaf on another day, without any question.
     #[test]
     fn no_native_type_reads_a_clock_word() {
         let scalars = [

@@ -1,9 +1,9 @@
-//! The columns of a key with the collation and the operator class of its index: the one place from which statements
-//! take how keys are compared.
+//! The columns of a key with the collation and the operator class of its index. All statements take from here
+//! how to compare keys.
 //!
-//! An index may compare a column otherwise than the column's own `=` does. So `ON CONFLICT` names the collation and the
-//! operator class of each column, because it would take every index on the columns, and whatever looks for a key
-//! states the collation of the index.
+//! An index may compare a column differently from the column's own `=`. `ON CONFLICT` therefore names the
+//! collation and the operator class of each column, because it would otherwise use every index on the
+//! columns. Any statement that looks for a key states the collation of the index.
 
 use crate::pg::template::eq;
 use pgsluice_core::catalog::quoted;
@@ -16,12 +16,12 @@ pub(crate) struct ComparedColumn {
     pub(crate) collation: Option<String>,
     /// The operator class as SQL.
     pub(crate) class: String,
-    /// Whether the column by itself is compared so.
+    /// Whether the column's own comparison is the same.
     pub(crate) is_default: bool,
 }
 
 impl ComparedColumn {
-    /// Returns SQL for the column of the row `of`, which equals others as in the index.
+    /// Returns SQL for the column of the row `of`, with a collation that makes `=` compare like the index.
     pub(crate) fn of(&self, of: &str) -> String {
         let name = quoted(&self.name);
         match self.collation.as_ref().filter(|_| !self.is_default) {
@@ -36,7 +36,7 @@ impl ComparedColumn {
         format!("t.{name} {eq} {}", self.of(&format!("{new}.")))
     }
 
-    /// Returns the column as `ON CONFLICT` names it to find indexes like this one only.
+    /// Returns the column for `ON CONFLICT`, which then uses only indexes with the same comparison.
     pub(crate) fn arbiter(&self) -> String {
         let collation = self.collation.as_ref();
         let collation = collation.map_or_else(String::new, |name| format!(" COLLATE {name}"));

@@ -1,12 +1,12 @@
-//! Reads what the server itself says of a partition: which rows it takes, in SQL.
+//! Partition constraints: reads from the server, as SQL, which rows a partition accepts.
 //!
-//! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is sent
-//! to a partition by name. It includes the bounds of all levels above. Evaluated over the values of a
-//! row, it says whether the row belongs there. Nothing is inserted, any user can ask, and there is no
-//! second opinion of ours on bounds or hashes.
+//! `pg_get_partition_constraintdef` deparses the check that the server makes of every row that is sent to a
+//! partition by name. It includes the bounds of all levels above. Evaluated with the values of a row, it
+//! shows whether the row belongs there. Nothing is inserted, any user can do this, and pgsluice needs no
+//! logic of its own for bounds or hashes.
 //!
-//! It must be read under [`super::sql::DEPARSE_SETTINGS`], and evaluated as COPY would, under the
-//! user's search_path. So every name in it is qualified.
+//! The constraint must be read under [`super::sql::DEPARSE_SETTINGS`]. It is evaluated like COPY would, under
+//! the user's search_path, so every name in it is qualified.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::qualified::{qualified, qualified_type};
 use super::sql::portable;
 use crate::error::Result;
 
-/// The partition constraints of the tables `oids`; a table without an entry takes every row.
+/// Returns the partition constraints of the tables `oids`. A table without an entry accepts every row.
 pub(crate) async fn constraints(
     client: &impl GenericClient,
     oids: &[Oid],
@@ -29,24 +29,26 @@ pub(crate) async fn constraints(
     Ok(rows.iter().filter_map(|row| Some((row.get(0), row.get::<_, Option<_>>(1)?))).collect())
 }
 
-/// A column as its values are read: with its modifier, and with its collation.
+/// A column, with its modifier and collation, for reading values from text.
 #[derive(Debug)]
 pub(crate) struct ReadColumn {
     /// Its name, unquoted.
     pub(crate) name: String,
-    /// Its type, qualified; None if the server writes it in a way that is not understood.
+    /// Its type, qualified; `None` if the server's spelling is not understood.
     ty: Option<String>,
     collation: Option<String>,
-    /// A record reads its text as COPY does, and a cast does not.
+    /// Whether its text must be read through a record, because a cast would read it differently from COPY.
     is_recorded: bool,
-    /// No query reads its text as COPY does: a domain over JSON, or a type of the system that a function casts text to.
+    /// Whether no query reads its text like COPY: a domain over JSON, or a system type with a cast function
+    /// from text.
     pub(crate) is_unread: bool,
-    /// DateStyle decides how its values are written.
+    /// Whether DateStyle determines how its values are written.
     pub(crate) is_date: bool,
 }
 
-/// A cast from text reads an interval without its modifier, which decides what a bare number means. To a type of users it
-/// can be a function of the type's owner, which COPY would never run. Casts to domains are ignored.
+/// Query for the columns. A cast from text reads an interval without its modifier, which determines the
+/// meaning of a bare number. A cast to a user's type may be a function of the type's owner, which COPY would
+/// never run. Casts to domains are ignored.
 const COLUMNS: &str = "
 WITH RECURSIVE base (attnum, type, modifier) AS (
     SELECT attnum, atttypid, atttypmod FROM pg_catalog.pg_attribute
@@ -87,7 +89,7 @@ WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum";
 
 impl ReadColumn {
-    /// The columns of the table `oid`.
+    /// Reads the columns of the table `oid`.
     pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
         let rows = client.query_typed(COLUMNS, &[(&oid, Type::OID)]).await?;
         let column = |row: &tokio_postgres::Row| Self {
@@ -101,12 +103,13 @@ impl ReadColumn {
         Ok(rows.iter().map(column).collect())
     }
 
-    /// Whether its type or collation is not the system's, so that this user may lack the right to name it.
+    /// Whether its type or collation belongs to a user, so that the current user may lack the right to name
+    /// it.
     pub(crate) fn is_own(&self) -> bool {
         self.ty.as_deref().is_none_or(is_own) || self.collation.as_deref().is_some_and(is_own)
     }
 
-    /// `value`, an expression of type text, read by the column's own input function.
+    /// Returns SQL that reads `value`, an expression of type text, with the column's input function.
     pub(crate) fn read(&self, value: &str) -> Option<String> {
         let ty = self.ty.as_ref()?;
         let read = if self.is_recorded {
@@ -117,7 +120,7 @@ impl ReadColumn {
         Some(format!("{read} AS {}", quoted(&self.name)))
     }
 
-    /// `value`, an expression of the column's type, written by its output function.
+    /// Returns SQL that writes `value`, an expression of the column's type, with its output function.
     pub(crate) fn written(&self, value: &str) -> String {
         if self.is_recorded {
             format!(
@@ -129,8 +132,8 @@ impl ReadColumn {
     }
 }
 
-/// `value`, an expression of type text, read by the input function of the type `ty`, with its modifier: as
-/// `populate_scalar` in `jsonfuncs.c` reads a JSON string. No cast takes part in that.
+/// Returns SQL that reads `value`, an expression of type text, with the input function and the modifier of
+/// the type `ty`, like `populate_scalar` in `jsonfuncs.c` reads a JSON string. No cast is involved.
 fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
     format!(
         "(SELECT value FROM pg_catalog.json_to_record(pg_catalog.json_build_object('value', {value})) \
@@ -139,7 +142,8 @@ fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
     )
 }
 
-/// `value`, an expression of type text, as the type `ty`, which must have no modifier and must not be a domain.
+/// Returns SQL that reads `value`, an expression of type text, as the type `ty`, which must not have a
+/// modifier or be a domain.
 pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
     if is_own(ty) {
         recorded(value, ty, collation)
@@ -148,7 +152,7 @@ pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
     }
 }
 
-/// Whether a qualified name is not the system's.
+/// Whether a qualified name belongs to a user instead of the system.
 fn is_own(name: &str) -> bool {
     name.contains('.') && !name.starts_with("pg_catalog.")
 }
@@ -157,9 +161,9 @@ pub(super) fn collate(collation: Option<&str>) -> String {
     collation.map_or_else(String::new, |name| format!(" COLLATE {name}"))
 }
 
-/// Returns a query, for any session, whose parameters are the texts of the columns `given` of one row;
-/// the others are NULL. It says whether the row meets `constraint`, as `ExecPartitionCheck` in
-/// `execMain.c` counts it. None if a name in it cannot be qualified.
+/// Returns a query for any session, whose parameters are the texts of the columns `given` of one row; all
+/// other columns are NULL. It returns whether the row meets `constraint`, with the semantics of
+/// `ExecPartitionCheck` in `execMain.c`. Returns `None` if a name in it cannot be qualified.
 pub(crate) fn meets(constraint: &str, columns: &[ReadColumn], given: &[&str]) -> Option<String> {
     let column = |column: &ReadColumn| match given.iter().position(|name| *name == column.name) {
         Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),
@@ -170,8 +174,8 @@ pub(crate) fn meets(constraint: &str, columns: &[ReadColumn], given: &[&str]) ->
     Some(format!("SELECT ({constraint}) IS NOT FALSE FROM (SELECT {columns}) AS key"))
 }
 
-/// `deparsed` as it reads the same in every session, whatever its settings and its search_path; None if
-/// a name in it cannot be qualified.
+/// Rewrites `deparsed` so that it means the same in every session, regardless of settings and search_path;
+/// returns `None` if a name in it cannot be qualified.
 pub(crate) fn everywhere(deparsed: &str) -> Option<String> {
     qualified(deparsed).map(|qualified| portable(&qualified))
 }

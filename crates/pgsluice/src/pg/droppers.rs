@@ -1,13 +1,12 @@
-//! Droppers: what on the server can keep a row out of a table without an error.
+//! Droppers: features of the server that can keep a row out of a table without an error.
 
 use crate::pg::template::fill;
 use tokio_postgres::{Client, Error};
 
-/// Selects those of the tables `$1`, by their quoted names, that cannot drop a row. They exist, and
-/// have no trigger before each row, none in place of it, and no part on another server.
-/// Before version 15 a trigger that a partition has from its parent is marked as internal.
-/// `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `INSTEAD` 64 (`src/include/catalog/pg_trigger.h`,
-/// PostgreSQL 13 to 18).
+/// Query for the tables of `$1`, by their quoted names, that cannot drop a row. They exist, and have no
+/// BEFORE or INSTEAD OF row trigger and no part on another server. Before version 15, a trigger that a
+/// partition gets from its parent is marked as internal. `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4,
+/// `INSTEAD` 64 (`src/include/catalog/pg_trigger.h`, PostgreSQL 13 to 18).
 const UNABLE: &str = "
 SELECT t.name FROM (SELECT name, pg_catalog.to_regclass(name)::pg_catalog.oid
                     FROM pg_catalog.unnest($1::pg_catalog.text[]) AS n (name)) AS t (name, oid)
@@ -24,7 +23,7 @@ WHERE t.oid IS NOT NULL AND NOT EXISTS (
                     AND g.tgtype OPERATOR(pg_catalog.&) 66::pg_catalog.int2
                         {ne} 0::pg_catalog.int2))";
 
-/// Returns those of `tables` that cannot drop a row.
+/// Returns the `tables` that cannot drop a row.
 pub(crate) async fn unable(client: &Client, tables: &[String]) -> Result<Vec<String>, Error> {
     let rows = client.query(&fill(UNABLE, &[]), &[&tables]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

@@ -1,10 +1,10 @@
-//! A glance at the ledger by a small load, which asks its own questions in the same round trip.
+//! A quick check of the ledger by a small load, which asks its own questions in the same round trip.
 //!
-//! It does for the usual case, a ledger of this role of which nobody else was given anything, and costs the server
-//! less than [`super::trust::look`]: a session that is new plans several plain statements sooner than one of them all.
-//! The first of them fails unless the table is plain, this role's own and without triggers, rules and policies.
-//! So none of the questions behind it reads what others have put there. Only the table `load` is looked at: a small
-//! load reads and writes no other.
+//! It covers the usual case: a ledger that belongs to this role, with no privileges granted to others. It
+//! costs the server less than [`super::trust::look`], because a new session plans several plain statements
+//! faster than one that combines them. The first statement fails unless the table is plain, belongs to this
+//! role, and has no triggers, rules and policies. The questions after it therefore never read anything that
+//! another role may have put there. Only the table `load` is checked, because a small load uses no other.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,8 @@ use super::trust::{Access, in_lock};
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
-/// To be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{load}` is the table. A division by zero is the failure.
+/// Statements to be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{load}` is the table. A division by zero
+/// signals failure.
 const GLANCE: &str = "
 SELECT 1 / (
            c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0 AND c.relacl IS NULL
@@ -32,13 +33,13 @@ FROM pg_attribute WHERE attrelid = {load} AND attnum > 0 AND NOT attisdropped;
 SELECT indisprimary, indisunique, indkey, indexprs IS NULL AND indpred IS NULL
 FROM pg_index WHERE indrelid = {load}";
 
-/// Behind it names are the user's again: the questions qualify their own.
+/// The statement that restores the user's search_path: the questions qualify their own names.
 const AS_BEFORE: &str = "SET LOCAL search_path = DEFAULT";
 
-/// How many statements come before the first of [`GLANCE`]: they begin the transaction, and lock.
+/// The number of statements before the first of [`GLANCE`]: they begin the transaction and take the lock.
 const BEFORE: usize = 3;
 
-/// The statements of a glance, with `questions` behind them; each of these must be one statement.
+/// Returns the statements of the check, followed by `questions`, each of which must be one statement.
 pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
     let load = literal(schema.sql(&format!("{{ledger}}.{}", LOAD.name)).as_bytes());
     let glance = fill(GLANCE, &[("load", &format!("{load}::regclass"))]);
@@ -47,7 +48,7 @@ pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
     in_lock(schema, &[LOAD], Access::Write, &all.join("; "))
 }
 
-/// The answers to the questions, if the ledger is as it must be. If not, a closer look is needed.
+/// Returns the answers to the questions, or `None` if the ledger needs a closer look.
 pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
     let mut statements = by_statement(said).into_iter().skip(BEFORE);
     let (table, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
@@ -57,11 +58,11 @@ pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQuer
     let is_as_made = table.len() == 1
         && shape(&columns).as_ref() == Some(&LOAD.shape())
         && index(&indexes, &names).as_ref() == Some(&LOAD.indexes());
-    // That of `AS_BEFORE` has no rows.
+    // The answer to `AS_BEFORE` has no rows.
     is_as_made.then(|| statements.skip(1).collect())
 }
 
-/// The rows that each statement has answered.
+/// Splits the rows by the statement that returned them.
 pub(crate) fn by_statement(said: &[SimpleQueryMessage]) -> Vec<Vec<&SimpleQueryRow>> {
     let ended = |message: &_| matches!(message, SimpleQueryMessage::CommandComplete(_));
     said.split(ended).map(|answer| answer.iter().filter_map(row).collect()).collect()
@@ -80,7 +81,7 @@ fn fields(row: &SimpleQueryRow) -> SimpleRow {
     (0..row.len()).map(|at| row.get(at).unwrap_or_default().to_owned()).collect()
 }
 
-/// The columns, as [`super::tables::Table::shape`] spells them.
+/// Spells the columns like [`super::tables::Table::shape`].
 fn shape(columns: &[SimpleRow]) -> Option<String> {
     let column = |column: &SimpleRow| {
         let ty = Type::from_oid(column[2].parse().ok()?)?;
@@ -93,7 +94,8 @@ fn shape(columns: &[SimpleRow]) -> Option<String> {
     Some(columns.join(", "))
 }
 
-/// The index, as [`super::tables::Table::indexes`] spells it; None if there are several, or it is more than that.
+/// Spells the index like [`super::tables::Table::indexes`]; returns `None` if there are several indexes, or
+/// if it is not a plain one.
 fn index(indexes: &[SimpleRow], names: &HashMap<&str, &str>) -> Option<String> {
     let row = match indexes {
         [] => return Some(String::new()),

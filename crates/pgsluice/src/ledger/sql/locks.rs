@@ -1,13 +1,13 @@
 //! The locks of a load: which attempt may write, and which run is alive.
 //!
-//! Every transaction of a load takes its lock shared and then, in a later statement, looks whether the
-//! load is still at the same attempt. A run that resumes takes the lock exclusively and begins the next
-//! attempt. After that nothing of an earlier one can be committed any more. As long as another run
-//! lives, which the second lock says, none does.
+//! Every transaction of a load takes its lock in shared mode. A later statement checks that the load is still
+//! at the same attempt. A run that resumes takes the lock exclusively and begins the next attempt. After
+//! that, no earlier attempt can commit any more. No run resumes a load while another one is alive, which the
+//! second lock shows.
 //!
-//! Any role can take an advisory lock, and the numbers of these are public. So a session that does not
-//! get one asks who holds it. A role that may not write to the ledger is no session of pgsluice, and is
-//! named.
+//! Any role can take an advisory lock, and the lock numbers are public. A session that cannot get a lock
+//! therefore asks which session holds it. If the holder's role may not write to the ledger, the session does
+//! not belong to pgsluice, and the error names the role.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,13 +22,13 @@ use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::{BEGIN, literal};
 use crate::pg::template::fill;
 
-/// The schema in which the locks of a load are numbered by its id alone.
+/// The schema for which the lock numbers of a load depend on its id alone.
 const USUAL: &str = "pgsluice";
 
-/// Between two tries to take a lock that is held for a moment.
+/// The pause between two attempts to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A participant of a load. Its row in the ledger, its receipts and its locks are found by it.
+/// A participant of a load, which identifies its row in the ledger, its receipts and its locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Participant {
     pub(crate) schema: Schema,
@@ -37,12 +37,12 @@ pub(crate) struct Participant {
     pub(crate) participant: String,
 }
 
-/// The number of an advisory lock, from its halves, which are unsigned.
+/// The number of an advisory lock, computed from its halves, which are unsigned.
 const NUMBER: &str = "((l.classid::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
     OPERATOR(pg_catalog.|) l.objid::pg_catalog.int8)";
 
-/// Lists the advisory locks of 64 bits in this database that others have or wait for. Each has the
-/// session or the prepared transaction, and the role if it may not write to the ledger.
+/// Query for the 64-bit advisory locks in this database that other sessions hold or wait for. Each row also
+/// has the session or prepared transaction, and its role if the role may not write to the ledger.
 const OTHERS: &str = "
 SELECT {number},
        CASE WHEN NOT pg_catalog.has_table_privilege(COALESCE(a.usename, x.owner), {table}, 'UPDATE')
@@ -62,7 +62,7 @@ WHERE l.locktype {eq} 'advisory' AND l.objsubid {eq} 1::pg_catalog.int2
   AND d.datname {eq} pg_catalog.current_database()
   AND (l.pid IS NULL OR l.pid {ne} pg_catalog.pg_backend_pid())";
 
-/// Sessions that have one of the advisory locks `{locks}` of this database, but not this one.
+/// Query for the other sessions that hold one of the advisory locks `{locks}` of this database.
 const HOLDERS: &str = "
 SELECT l.pid, COALESCE(a.usename::pg_catalog.text, ''), pg_catalog.host(a.client_addr),
        pg_catalog.min(a.backend_start)::pg_catalog.text
@@ -85,7 +85,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Has the server end it.
+    /// Makes the server end it.
     pub(crate) async fn end(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
         let sql = format!("SELECT pg_catalog.pg_terminate_backend({})", self.pid);
         client.batch_execute(&sql).await
@@ -95,13 +95,13 @@ impl Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "server process {}", self.pid)?;
-        // Of other roles not everybody may see it.
+        // Some roles may not see these columns of other roles' sessions.
         self.address.iter().try_for_each(|address| write!(f, ", for {address}"))?;
         self.since.iter().try_for_each(|since| write!(f, ", since {since}"))
     }
 }
 
-/// A session that keeps one of a load from a lock, and is none of pgsluice's.
+/// A session that holds a lock of a load but does not belong to pgsluice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
     role: String,
@@ -122,7 +122,7 @@ impl Schema {
 }
 
 impl Participant {
-    /// The load `id` in the ledger of `schema`, as a whole.
+    /// Names the load `id` in the ledger of `schema`, as a whole.
     pub(crate) fn new(schema: &Schema, id: &str) -> Self {
         Self { schema: schema.clone(), id: id.to_owned(), participant: String::new() }
     }
@@ -139,12 +139,12 @@ impl Participant {
         fill(statement, &[&own, values].concat())
     }
 
-    /// The lock by which an attempt ends all earlier ones; see [`Self::fence`].
+    /// Returns the lock by which an attempt ends all earlier ones; see [`Self::fence`].
     pub(super) fn attempt_lock(&self) -> i64 {
         self.lock(*b"pgsluice")
     }
 
-    /// The lock that a load holds while it runs; see [`Self::hold_alive_lock`].
+    /// Returns the lock that a load holds while it runs; see [`Self::hold_alive_lock`].
     pub(super) fn alive_lock(&self) -> i64 {
         self.lock(*b"sluicing")
     }
@@ -156,8 +156,8 @@ impl Participant {
         }
     }
 
-    /// Takes, until the transaction ends, the lock of loads that begin to load the same input into the same table;
-    /// both are in `input`.
+    /// Takes a lock on `input`, which names an input and a table, until the transaction ends. Loads of the
+    /// same input into the same table wait for each other.
     pub(crate) async fn lock_input(&self, client: &Client, input: &str) -> Result<()> {
         let lock = self.schema.lock(*b"onceonly", input);
         let take = format!("SELECT pg_catalog.pg_try_advisory_xact_lock({lock})");
@@ -170,18 +170,20 @@ impl Participant {
         Ok(())
     }
 
-    /// Takes the load's lock for a transaction of its rows; [`is_held`] tells from the answers whether it
-    /// did.
+    /// Returns the statement that takes the load's lock for a transaction; [`is_held`] reads from the answers
+    /// whether it succeeded.
     pub(crate) fn fence(&self) -> String {
         format!("SELECT pg_catalog.pg_try_advisory_xact_lock_shared({})", self.attempt_lock())
     }
 
-    /// Marks, for the session, the load as running; [`is_held`] tells from the answers whether it could.
+    /// Returns the statement that marks the load as running while the session lasts; [`is_held`] reads from
+    /// the answers whether it succeeded.
     pub(crate) fn hold_alive_lock(&self) -> String {
         format!("SELECT pg_catalog.pg_try_advisory_lock_shared({})", self.alive_lock())
     }
 
-    /// Takes, for the session, the lock that the load holds while it runs; false if it runs.
+    /// Takes the lock that the load holds while it runs, for as long as the session lasts; returns false if
+    /// it runs.
     pub(crate) async fn take_alive_lock(&self, client: &Client) -> Result<bool> {
         let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({})", self.alive_lock());
         Ok(client.query_typed_one(&sql, &[]).await?.get(0))
@@ -194,29 +196,31 @@ impl Participant {
         Ok(())
     }
 
-    /// Whether the load is one of those that hold these locks.
+    /// Whether one of these locks belongs to the load.
     pub(crate) fn is_running(&self, lives: &HashSet<i64>) -> bool {
         lives.contains(&self.alive_lock())
     }
 
-    /// Begins a transaction that has the load for itself; it waits for those of earlier attempts.
+    /// Returns the statements that begin a transaction with exclusive access to the load. They wait for the
+    /// transactions of earlier attempts.
     pub(crate) fn begin_exclusive(&self) -> String {
         format!("{BEGIN}; SELECT pg_catalog.pg_advisory_xact_lock({})", self.attempt_lock())
     }
 
-    /// Takes the load's lock alone, until the transaction ends; [`is_held`] tells from the answers
-    /// whether it could.
+    /// Returns the statement that takes the load's lock exclusively until the transaction ends; [`is_held`]
+    /// reads from the answers whether it succeeded.
     pub(crate) fn is_over(&self) -> String {
         format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.attempt_lock())
     }
 
-    /// Begins a transaction that holds the lock that the load has while it runs, unless it does.
+    /// Returns the statements that begin a transaction and try to take the lock that the load holds while it
+    /// runs.
     pub(crate) fn begin_unless_running(&self) -> String {
         format!("{BEGIN}; SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.alive_lock())
     }
 
-    /// Returns a session that keeps this load's sessions from its locks and is none of them; None if
-    /// there is none.
+    /// Returns a session that holds one of this load's locks but does not belong to pgsluice, if there is
+    /// one.
     pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
         self.stranger_at(client, &[self.attempt_lock(), self.alive_lock()]).await
     }
@@ -227,7 +231,7 @@ impl Participant {
         Ok(of_load.find_map(Stranger::of))
     }
 
-    /// The sessions of others that work at it.
+    /// Returns the other sessions that work at the load.
     pub(crate) async fn holders(&self, client: &Client) -> Result<Vec<Holder>> {
         let locks = format!("{}, {}", self.attempt_lock(), self.alive_lock());
         let sql = fill(HOLDERS, &[("number", NUMBER), ("locks", &locks)]);
@@ -241,7 +245,7 @@ impl Participant {
         Ok(rows.iter().map(holder).collect())
     }
 
-    /// The error for a load that a stranger holds up.
+    /// Returns the error for a load that such a session blocks.
     pub(crate) fn held_up(&self, stranger: &Stranger) -> Error {
         let Stranger { role, what, end } = stranger;
         let message =
@@ -272,7 +276,7 @@ async fn others(schema: &Schema, client: &Client) -> Result<Vec<Row>> {
     Ok(client.query(&sql, &[]).await?)
 }
 
-/// Whether the last of `answers` says that a lock is held.
+/// Whether the last row of `answers` reports that a lock was taken.
 pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
     answers.iter().rev().any(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
@@ -280,8 +284,8 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
-/// The locks of running loads in this database, as [`Participant::is_running`] reads them. Locks of roles
-/// that may not write to the ledger do not count.
+/// Returns the locks of running loads in this database, for [`Participant::is_running`]. Locks of roles that
+/// may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
     Ok(found.iter().filter(|row| Stranger::of(row).is_none()).map(|row| row.get(0)).collect())

@@ -1,4 +1,4 @@
-//! Makes the tables of a ledger.
+//! Creates the tables of a ledger.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -10,10 +10,11 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY};
 
-/// How often the tables are looked for again if another session makes them at the same moment.
+/// How often the tables are looked up again if another session creates them at the same moment.
 const TRIES: usize = 10;
 
-/// The statements that take back what ALTER DEFAULT PRIVILEGES has granted on new tables in the schema $1.
+/// Query for the statements that revoke privileges on new tables in the schema $1 that ALTER DEFAULT
+/// PRIVILEGES granted.
 const REVOKE: &str = "
 SELECT string_agg(format('REVOKE TRIGGER ON %I.%I FROM %s', $1::text, c.relname,
                          CASE a.grantee WHEN 0 THEN 'PUBLIC'
@@ -23,8 +24,8 @@ CROSS JOIN LATERAL aclexplode(c.relacl) AS a
 WHERE n.nspname = $1::text AND c.relkind = 'r' AND a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner";
 
 impl Schema {
-    /// Makes the tables that are not there; then the session may use them for `access`. If several sessions begin
-    /// together, one of them makes the tables.
+    /// Creates the tables if they are missing, and checks that the session may use them for `access`. If
+    /// several sessions do this together, one of them creates the tables.
     pub(crate) async fn make(&self, client: &Client, access: Access) -> Result<()> {
         for _ in 0..TRIES {
             let statements = match self.look(client).await? {
@@ -46,8 +47,8 @@ impl Schema {
         .with_sqlstate("55000"))
     }
 
-    /// Makes the tables, and revokes the role's default privileges on them, which would let others put
-    /// triggers on them.
+    /// Creates the tables, and revokes default privileges on them, which would let other roles create
+    /// triggers.
     async fn create(&self, client: &Client, statements: &str) -> Result<(), tokio_postgres::Error> {
         let begin = format!("{BEGIN}; {}; {statements}", local(PG_CATALOG_ONLY));
         client.batch_execute(&begin).await?;
@@ -55,7 +56,7 @@ impl Schema {
         client.batch_execute(&format!("{}; COMMIT", revoke.unwrap_or_default())).await
     }
 
-    /// Makes the tables usable for `access`, if there are any. Returns whether there are.
+    /// Prepares existing tables for `access`. Returns whether they exist.
     pub(crate) async fn open(&self, client: &Client, access: Access) -> Result<bool> {
         match self.look(client).await? {
             Presence::Nothing | Presence::Schema => Ok(false),
@@ -64,7 +65,7 @@ impl Schema {
     }
 }
 
-/// Whether another session has made it already.
+/// Whether another session has already created the object.
 fn is_there(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [

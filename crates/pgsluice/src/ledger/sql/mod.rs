@@ -1,9 +1,10 @@
-//! The ledger in the target, in a schema of its own: a receipt must be committed with the rows that it
-//! is for. These are the statements that write and read it. `tables` has its tables, `schema` makes
-//! them, and `trust` checks whether they may be used. `locks` has the advisory locks of a load.
+//! The ledger in the target, in a separate schema, so that a receipt is committed together with its rows.
+//! This module has the statements that write and read it. `tables` lists its tables, `schema` finds them,
+//! `make` creates them, and `trust` checks whether they may be used. `locks` has the advisory locks of a
+//! load.
 //!
-//! Each is qualified throughout, because it may run in a session with the user's own search_path. In the
-//! texts `{ledger}` stands for the schema, and `{participant}` for the participant.
+//! All names in a statement are qualified, because it may run in a session with the user's search_path. In
+//! the templates, `{ledger}` stands for the schema and `{participant}` for the participant.
 
 pub(crate) mod glance;
 pub(crate) mod json;
@@ -34,7 +35,7 @@ use crate::pg::sql::literal;
 use crate::pg::template::{eq, plus};
 use crate::row_counts::RowCounts;
 
-/// What is known of a load, and what its terms would be now.
+/// Query for a load: its state, its terms, and its row counts.
 const FIND: &str = "
 SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.text,
        rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
@@ -42,7 +43,8 @@ SELECT state, attempt, relation, sources::pg_catalog.text, terms::pg_catalog.tex
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant}";
 
-/// Writes receipts. If the load is not at the attempt $2 any more, there is no id, and that is an error.
+/// Statement that writes receipts. It fails if the load is no longer at the attempt $2, because the id is
+/// then NULL.
 pub(crate) const WRITE: &str = "
 INSERT INTO {ledger}.receipt
     (load, participant, number, tree, node, source, upto, sources, starts, stops, rows, counts)
@@ -59,13 +61,14 @@ FROM ROWS FROM (
     pg_catalog.unnest($12::pg_catalog.text[])
 ) AS r (number, node, source, upto, sources, starts, stops, rows, counts)";
 
-/// Deletes receipts that others replace.
+/// Statement that deletes receipts that others replace.
 pub(crate) const REPLACE: &str = "
 DELETE FROM ONLY {ledger}.receipt
 WHERE load {eq} $1 AND participant {eq} {participant}
   AND number {any} ($2::pg_catalog.int8[])";
 
-/// Writes blocks. Two transactions that end together may both have one: the later waits for the other, and leaves it out.
+/// Statement that writes blocks. If two transactions that end together have the same block, the later one
+/// waits and skips it.
 pub(crate) const SEE: &str = "
 INSERT INTO {ledger}.block (load, participant, source, start, stop, hash)
 SELECT $1, {participant}, b.source, b.start, b.stop, b.hash
@@ -75,22 +78,22 @@ FROM ROWS FROM (
 ) AS b (source, start, stop, hash)
 ON CONFLICT (load, participant, source, start) DO NOTHING";
 
-/// What the ledger must know of a load that begins.
+/// A load that begins, with its values for the ledger.
 pub(crate) struct NewLoad<'l> {
     pub(crate) named: &'l Participant,
     pub(crate) table: &'l Relation,
-    /// Its terms, an expression of type jsonb.
+    /// Its terms: an expression of type jsonb.
     pub(crate) terms: &'l str,
     /// The inputs, as JSON.
     pub(crate) sources: &'l str,
-    /// The run that works at it, as far as the server does not know it, as JSON.
+    /// The run that works at it, as JSON, without the values that the server adds.
     pub(crate) run: &'l str,
-    /// The rows of one that is over when it is written.
+    /// The number of rows of a load that is finished when it is written.
     pub(crate) finished: Option<u64>,
 }
 
 impl NewLoad<'_> {
-    /// The statement that writes it, unless it is there.
+    /// Returns the statements that insert it, unless it exists.
     pub(crate) fn insert_unless_there(&self) -> String {
         let witness = self.named.sql("{ledger}.witness");
         let id = literal(self.named.id.as_bytes());
@@ -101,7 +104,7 @@ impl NewLoad<'_> {
         )
     }
 
-    /// The statement that writes it.
+    /// Returns the statements that insert it.
     pub(crate) fn insert(&self) -> String {
         let witness = self.named.sql("{ledger}.witness");
         let id = literal(self.named.id.as_bytes());
@@ -114,7 +117,7 @@ impl NewLoad<'_> {
     fn row(&self) -> String {
         let Self { named, table, terms, sources, run, finished } = self;
         let text = |text: &str| literal(text.as_bytes());
-        // Before any text of the user's, which may look like it.
+        // This comes first, because the user's texts may contain placeholders.
         let (id, participant) = (text(&named.id), text(&named.participant));
         let ledger = named.sql("{ledger}");
         let (state, ended, rows, nothing) = match finished {
@@ -136,7 +139,7 @@ impl NewLoad<'_> {
     }
 }
 
-/// An expression of type jsonb: `run`, one of type text, with the role and the time that the server knows.
+/// Returns an expression of type jsonb: `run`, an expression of type text, with the role and the time added.
 pub(super) fn running(run: &str) -> String {
     format!(
         "pg_catalog.jsonb_concat({run}::pg_catalog.jsonb, pg_catalog.jsonb_build_object(
@@ -150,7 +153,7 @@ fn read_counts(row: &Row, column: usize) -> RowCounts {
     RowCounts::of(count(column), std::array::from_fn(|place| count(column + 1 + place)))
 }
 
-/// What the ledger says of a load.
+/// A load as found in the ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundLoad {
     pub(crate) is_finished: bool,
@@ -158,12 +161,12 @@ pub(crate) struct FoundLoad {
     pub(crate) relation: u32,
     pub(crate) sources: String,
     pub(crate) terms: String,
-    /// What became of the rows, if the load is finished.
+    /// The outcomes of the rows, if the load is finished.
     pub(crate) counts: RowCounts,
 }
 
 impl Participant {
-    /// The load, if it is in the ledger.
+    /// Looks up the load in the ledger.
     pub(crate) async fn find(&self, client: &Client) -> Result<Option<FoundLoad>> {
         let row = match client.query_typed_opt(&self.sql(FIND), &[(&self.id, Type::TEXT)]).await {
             Ok(row) => row,
@@ -186,7 +189,7 @@ impl Participant {
         Ok(client.query_opt(&self.sql(sql), &[&self.id]).await?.map(|row| row.get(0)))
     }
 
-    /// The question whether the load is in the ledger: a row if it is.
+    /// Returns the query for whether the load is in the ledger: it returns a row if it is.
     pub(crate) fn is_known(&self) -> String {
         let [id, participant] = [&self.id, &self.participant].map(|text| literal(text.as_bytes()));
         let ledger = self.sql("{ledger}");
@@ -196,7 +199,7 @@ impl Participant {
         )
     }
 
-    /// The statement that begins the next attempt; `run` as in [`NewLoad`].
+    /// Returns the statement that begins the next attempt; for `run` see [`NewLoad`].
     pub(crate) fn retry(&self, run: &str) -> String {
         let [id, participant, run] =
             [&*self.id, &self.participant, run].map(|text| literal(text.as_bytes()));
@@ -209,7 +212,8 @@ impl Participant {
     }
 }
 
-/// Marks a load, or a share of one, as finished. It updates nothing if another attempt has begun.
+/// Statement that marks a load, or a share of one, as finished. It updates nothing if another attempt has
+/// begun.
 const SETTLE: &str = "
 UPDATE ONLY {ledger}.load
 SET state = 'finished', ended = pg_catalog.clock_timestamp(),
@@ -221,25 +225,25 @@ SET state = 'finished', ended = pg_catalog.clock_timestamp(),
 WHERE id {eq} $1 AND participant {eq} {participant}
   AND attempt {eq} $2";
 
-/// Records of a finished load that $2 rows are stored, and that triggers have dropped $3.
+/// Statement that records for a finished load that $2 rows were stored and $3 dropped by triggers.
 pub(crate) const NOTE_DROPPED: &str = "
 UPDATE ONLY {ledger}.load SET rows_inserted = $2, rows_dropped = $3
 WHERE id {eq} $1 AND participant {eq} {participant}";
 
-/// Whether a table of `$2` is unlogged, and was emptied since the load began.
+/// Query for whether a table of `$2` is unlogged and was emptied since the load began.
 pub(crate) const EMPTIED: &str = "
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class
                WHERE oid {any} ($2::pg_catalog.oid[])
                  AND relpersistence {eq} 'u')
    AND NOT EXISTS (SELECT FROM ONLY {ledger}.witness WHERE load {eq} $1)";
 
-/// Whether the load $1 is still at the attempt $2, and not finished.
+/// Query for whether the load $1 is still at the attempt $2 and not finished.
 pub(crate) const IS_CURRENT: &str = "
 SELECT EXISTS (SELECT FROM ONLY {ledger}.load
                WHERE id {eq} $1 AND participant {eq} {participant}
                  AND attempt {eq} $2 AND state {eq} 'running')";
 
-/// Takes a load out of the ledger that runs as `$2` and has no row in the table.
+/// Statement that removes a load from the ledger if its run is `$2` and it has no receipts.
 pub(crate) const WITHDRAW: &str = "
 DELETE FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant}
@@ -247,28 +251,29 @@ WHERE id {eq} $1 AND participant {eq} {participant}
   AND (run OPERATOR(pg_catalog.->>) 'token') {eq} $2
   AND NOT EXISTS (SELECT FROM ONLY {ledger}.receipt WHERE load {eq} $1)";
 
-/// The layouts of a load's trees.
+/// Query for the layouts of a load's trees.
 pub(crate) const TREES: &str = "
 SELECT number, layout::pg_catalog.text FROM ONLY {ledger}.tree
 WHERE load {eq} $1 ORDER BY number";
 
-/// Keeps a layout.
+/// Statement that stores a layout.
 pub(crate) const PLANT: &str = "
 INSERT INTO {ledger}.tree (load, number, layout) VALUES ($1, $2, $3::pg_catalog.text::pg_catalog.json)";
 
-/// The receipts of a load.
+/// Query for the receipts of a load.
 pub(crate) const RECEIPTS: &str = "
 SELECT number, tree, node, source, upto, sources, starts, stops, rows, counts::pg_catalog.text
 FROM ONLY {ledger}.receipt
 WHERE load {eq} $1 AND participant {eq} {participant}";
 
-/// The rows of a load by node, as its receipts have them: of the tree `$2`, or of all others together.
+/// Query for the rows of a load by node, according to its receipts: for the tree `$2`, and for all other
+/// trees.
 pub(crate) const SUMS: &str = "
 SELECT tree {eq} $2, node, pg_catalog.sum(rows)::pg_catalog.int8
 FROM ONLY {ledger}.receipt
 WHERE load {eq} $1 AND participant {eq} {participant} GROUP BY 1, 2";
 
-/// Records rejected rows.
+/// Statement that records rejected rows.
 pub(crate) const REJECT: &str = "
 INSERT INTO {ledger}.reject (load, participant, source, start)
 SELECT $1, {participant}, r.source, r.start
@@ -276,18 +281,18 @@ FROM ROWS FROM (
     pg_catalog.unnest($2::pg_catalog.int4[]), pg_catalog.unnest($3::pg_catalog.int8[])
 ) AS r (source, start)";
 
-/// The rows of a load that are rejected.
+/// Query for the rejected rows of a load.
 pub(crate) const REJECTS: &str = "
 SELECT source, start FROM ONLY {ledger}.reject
 WHERE load {eq} $1 AND participant {eq} {participant}";
 
-/// The blocks of a load.
+/// Query for the blocks of a load.
 pub(crate) const BLOCKS: &str = "
 SELECT source, start, stop, hash FROM ONLY {ledger}.block
 WHERE load {eq} $1 AND participant {eq} {participant}";
 
-/// Loads, the newest first: with the rows that their receipts speak of. `$1` is an id, `$2` and `$3` the oid
-/// and the name of a table, `$4` the least age; NULL for any.
+/// Query for loads, the newest first, with the rows that their receipts cover. `$1` is an id, `$2` and `$3`
+/// the oid and the name of a table, `$4` the minimum age; NULL for any.
 pub(crate) const LIST: &str = "
 SELECT l.id, l.name, l.state, l.attempt, l.begun::pg_catalog.text, l.ended::pg_catalog.text,
        CASE WHEN (l.terms OPERATOR(pg_catalog.->) 'shared') IS NULL
@@ -312,7 +317,7 @@ WHERE l.participant {eq} ''
        {lt} (pg_catalog.now() {minus} $4::pg_catalog.text::pg_catalog.interval))
 ORDER BY l.begun DESC, l.id";
 
-/// The tables with rows of a load, besides its own.
+/// The other tables with rows of a load.
 const OF_LOAD: [&str; 5] = ["witness", "block", "reject", "receipt", "tree"];
 
 impl Participant {
@@ -331,7 +336,7 @@ impl Participant {
         Ok(client.execute(&self.sql(SETTLE), &parameters).await? == 1)
     }
 
-    /// The statements that take all of the load out of the ledger.
+    /// Returns the statements that remove the load from the ledger.
     pub(crate) fn forget(&self) -> String {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");
@@ -339,7 +344,7 @@ impl Participant {
         format!("{parts}DELETE FROM ONLY {ledger}.load WHERE id {eq} {id}")
     }
 
-    /// Returns the statements that delete all of it but its own row.
+    /// Returns the statements that delete everything of the load except its row in `load`.
     pub(crate) fn forget_parts(&self) -> String {
         let id = literal(self.id.as_bytes());
         let ledger = self.sql("{ledger}");

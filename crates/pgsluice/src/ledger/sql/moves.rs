@@ -10,7 +10,7 @@ use crate::ledger::Run;
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
-/// Whether a move works is shown by the lock that it holds; see [`LOCK`].
+/// Query for moves. A move is running while its lock is held; see [`LOCK`].
 const LIST: &str = "
 WITH logging AS (
     SELECT tgname, tgrelid, tgfoid FROM pg_catalog.pg_trigger
@@ -61,8 +61,9 @@ LEFT JOIN marked t ON t.oid {eq} m.tree
 LEFT JOIN marked l ON l.oid {eq} m.log
 ORDER BY m.begun, m.relation";
 
-/// Returns the tables that have triggers of a move and are not among `$1`: the oid, the name, and the statements that
-/// drop the triggers, what they call, the log and the tree, each if it belongs to the owner of the table.
+/// Query for tables that have triggers of a move and are not among `$1`: the oid, the name, and the
+/// statements that drop the triggers, their functions, the log and the tree, as far as these belong to the
+/// owner of the table.
 const LOST: &str = "
 WITH logging AS (
     SELECT own.oid, own.relname, own.relowner, own.relnamespace, g.tgname, p.proname, p.pronamespace,
@@ -104,7 +105,7 @@ JOIN pg_catalog.pg_namespace n ON n.oid {eq} l.pronamespace
 GROUP BY l.oid, l.name, l.relowner
 ORDER BY l.name";
 
-/// The phase of a move that the ledger does not have, although its triggers are there: in a restored dump, for example.
+/// The phase of a move that is not in the ledger although its triggers exist, for example in a restored dump.
 const LOST_PHASE: &str = "lost";
 
 /// The first key of the advisory lock that the move of a table holds; the second is the table's oid.
@@ -124,14 +125,16 @@ pub struct MoveEntry {
     pub table: String,
     /// The partitioned table under construction, qualified and quoted; `None` if it no longer exists.
     pub tree: Option<String>,
-    /// The state from which another process can go on, as JSON: a comment on a column of the log. It contains SQL, so it is
-    /// trusted only if the owner of the table can have written it, whose triggers COPY would run as well.
+    /// The state from which another process can continue, as JSON: a comment on a column of the log. It
+    /// contains SQL, so it is trusted only if the owner of the table wrote it, whose triggers COPY would run
+    /// anyway.
     #[serde(skip)]
     pub(crate) state: Option<String>,
     /// Whether the table exists.
     #[serde(skip)]
     pub(crate) exists: bool,
-    /// The statements that drop what was created: triggers, functions of the owner of the table or the log, log and tree.
+    /// The statements that drop what the move created: triggers, functions of the owner of the table or the
+    /// log, log and tree.
     #[serde(skip)]
     pub(crate) drops: Vec<String>,
     /// Whether the tree and the log exist, and the ledger has the load that copies the rows.
@@ -142,21 +145,21 @@ pub struct MoveEntry {
     pub(crate) load: Option<String>,
     /// The phase: copy, index, follow, verify or swap; `lost` if the ledger does not have the move.
     pub phase: String,
-    /// When it began, in the server's words.
+    /// The time when it began, as the server spells it.
     pub begun: String,
-    /// The process that does it, or did.
+    /// The process that performs it, or last did.
     pub run: Run,
     /// Whether that process holds the lock of the move.
     pub is_running: bool,
 }
 
 impl MoveEntry {
-    /// Whether the ledger does not have it, although its triggers are there.
+    /// Whether it is not in the ledger although its triggers exist.
     pub fn is_lost(&self) -> bool {
         self.phase == LOST_PHASE
     }
 
-    /// Whether another process can go on with it.
+    /// Whether another process can continue it.
     pub fn can_go_on(&self) -> bool {
         self.is_whole && self.state.is_some()
     }
@@ -211,8 +214,8 @@ impl Schema {
         Ok(client.query(&sql, &[]).await?.iter().map(entry).collect())
     }
 
-    /// Returns the statement that records a move of table `relation` into the tree `tree` with the log `log`, all as SQL
-    /// has them, and the load that copies the rows.
+    /// Returns the statement that records a move of table `relation` into the tree `tree` with the log `log`,
+    /// all spelled as in SQL, and the load that copies the rows.
     pub(crate) fn record_move(
         &self,
         relation: &str,
@@ -236,7 +239,7 @@ impl Schema {
         )
     }
 
-    /// Returns the statement that records which phase the move of a table has reached.
+    /// Returns the statement that records the phase of a table's move.
     pub(crate) fn advance_move(&self, relation: Oid, phase: &str) -> String {
         self.update_move(relation, &format!("phase = {}", literal(phase.as_bytes())))
     }
@@ -250,7 +253,7 @@ impl Schema {
         )
     }
 
-    /// Returns the statement that records which process goes on with a move.
+    /// Returns the statement that records which process continues a move.
     pub(crate) fn take_over_move(&self, relation: Oid, run: &Run) -> String {
         let run = serde_json::to_string(run).unwrap_or_default();
         self.update_move(relation, &format!("run = {}", running(&literal(run.as_bytes()))))

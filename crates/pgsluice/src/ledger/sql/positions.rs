@@ -1,11 +1,12 @@
-//! Positions: how far a program that writes from a stream has come, in the transactions of its rows.
+//! Positions: how far a program that writes from a stream has come, recorded in the transactions of its rows.
 //!
-//! A writer has a row in `load` like a load, whose terms say so. Its count of rows tells whether a COMMIT that had no
-//! answer has come through. Who opens it next begins another attempt: nothing of the one before is committed from
-//! then on.
+//! A writer has a row in `load` like a load, and its terms identify it. Its row count shows whether a COMMIT
+//! without an answer succeeded. Opening it again begins another attempt; from then on the previous attempt
+//! can commit nothing.
 //!
-//! Writers that share a load have no position of their own. Each of its participants, such as the partitions of a
-//! topic, has a row, with a position and attempts. The row of the load as a whole keeps the terms and the table.
+//! Writers that share a load have no position of their own. Each participant of the load, such as a partition
+//! of a topic, has a row with a position and attempts. The row of the whole load keeps the terms and the
+//! table.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Transaction};
@@ -17,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::pg::sql::literal;
 use crate::row_counts::RowCounts;
 
-/// Selects a writer, which is kept from others until the transaction ends, and the terms `{terms}` that it would have
-/// now. It does not take a load for a writer.
+/// Query for a writer, which it locks until the transaction ends, and for the terms `{terms}` that it would
+/// have now. It also shows whether the row belongs to a load instead.
 const LOOK: &str = "
 SELECT attempt, position, name,
        (terms OPERATOR(pg_catalog.->) 'writer') IS NOT NULL,
@@ -30,8 +31,8 @@ SELECT attempt, position, name,
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} {participant} FOR UPDATE";
 
-/// Adds a writer into the table `$2`, under `{terms}`; nothing if there is no such table, or if another session has
-/// added the writer since.
+/// Statement that adds a writer for the table `$2` with `{terms}`. It adds nothing if there is no such table,
+/// or if another session has added the writer.
 const BEGIN: &str = "
 INSERT INTO {ledger}.load
     (id, participant, relation, name, state, attempt, terms, sources, run, begun, rows_read, rows_inserted,
@@ -43,14 +44,14 @@ JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.oid {eq} pg_catalog.to_regclass($2)
 ON CONFLICT (id, participant) DO NOTHING";
 
-/// Begins the next attempt of a writer, under `{terms}`.
+/// Statement that begins the next attempt of a writer, with `{terms}`.
 const TAKE_OVER: &str = "
 UPDATE ONLY {ledger}.load
 SET attempt = attempt {plus} 1, state = 'running', ended = NULL, run = {run}, terms = {terms}
 WHERE id {eq} $1 AND participant {eq} {participant}";
 
-/// Records `$4` rows more, which begin at the position `$6` and end at `$5`; NULL if they do not move it. It updates one
-/// row, unless another attempt has begun, or the position is another one.
+/// Statement that records `$4` more rows, from the position `$6` to `$5`, which is NULL if they do not change
+/// it. It updates no row if another attempt has begun, or if the position is a different one.
 const ADVANCE: &str = "
 UPDATE ONLY {ledger}.load
 SET rows_read = rows_read {plus} $4, rows_inserted = rows_inserted {plus} $4,
@@ -59,7 +60,7 @@ WHERE id {eq} $1 AND participant {eq} {participant}
   AND attempt {eq} $2 AND rows_read {eq} $3
   AND COALESCE(position, '') {eq} COALESCE($6, '')";
 
-/// Adds `$3` to what became of its rows.
+/// Statement that adds `$3` to the row counts.
 const SETTLE: &str = "
 UPDATE ONLY {ledger}.load
 SET rows_inserted = COALESCE(rows_inserted, 0) {plus} $3[1],
@@ -75,39 +76,39 @@ SET rows_inserted = COALESCE(rows_inserted, 0) {plus} $3[1],
 WHERE id {eq} $1 AND participant {eq} {participant}
   AND attempt {eq} $2";
 
-/// Marks a writer as closed.
+/// Statement that marks a writer as closed.
 const CLOSE: &str = "
 UPDATE ONLY {ledger}.load SET state = 'finished', ended = pg_catalog.clock_timestamp()
 WHERE id {eq} $1 AND participant {eq} {participant}
   AND attempt {eq} $2";
 
-/// Marks the load of several writers as closed, if no participant of it is open.
+/// Statement that marks the load of several writers as closed, if no participant is open.
 const CLOSE_SHARED: &str = "
 UPDATE ONLY {ledger}.load AS l SET state = 'finished', ended = pg_catalog.clock_timestamp()
 WHERE id {eq} $1 AND participant {eq} ''
   AND NOT EXISTS (SELECT FROM ONLY {ledger}.load AS p
                   WHERE p.id {eq} l.id AND p.participant {ne} '' AND p.state {eq} 'running')";
 
-/// Selects the participants of a load that several writers share.
+/// Query for the participants of a load that several writers share.
 const PARTICIPANTS: &str = "
 SELECT participant, position, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged,
        rows_not_newer, rows_not_found, rows_duplicate, rows_skipped, rows_dropped, rows_rejected, attempt
 FROM ONLY {ledger}.load WHERE id {eq} $1 AND participant {ne} '' ORDER BY participant";
 
-/// How far a writer has come.
+/// The progress of a writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WriterPosition {
     /// The number of its attempt.
     pub(crate) attempt: i32,
-    /// What became of the rows that are committed, of all attempts.
+    /// The outcomes of the committed rows of all attempts.
     pub(crate) counts: RowCounts,
-    /// What the program has said of the last of them.
+    /// The position that the program gave with the last committed rows.
     pub(crate) position: Option<String>,
 }
 
 impl Participant {
-    /// Opens the writer for `table`, as the next attempt or, behind a connection that was lost, as the one that it is;
-    /// `run` is who works at it, and `own` the terms that its options set, both as JSON.
+    /// Opens the writer for `table` as the next attempt or, after a lost connection, as `attempt`. `run`
+    /// describes the process that works at it, and `own` the terms that its options set, both as JSON.
     pub(crate) async fn open_writer(
         &self,
         client: &mut Client,
@@ -125,8 +126,9 @@ impl Participant {
         Ok(position)
     }
 
-    /// Opens `names` of the participants of this load, each as the attempt that is given or as the next one. Waits for
-    /// transactions of earlier attempts. Returns their positions in this order, which must be the same in all sessions.
+    /// Opens the participants `names` of this load, each as the given attempt or as the next one. Waits for
+    /// transactions of earlier attempts. Returns their positions in this order, which must be the same in all
+    /// sessions.
     pub(crate) async fn open_participants(
         &self,
         client: &mut Client,
@@ -146,12 +148,12 @@ impl Participant {
         Ok(positions)
     }
 
-    /// The participant `name` of the same load.
+    /// Returns the participant `name` of the same load.
     pub(crate) fn participant(&self, name: &str) -> Self {
         Self { participant: name.to_owned(), ..self.clone() }
     }
 
-    /// Begins the next attempt of the writer, unless it is to go on as `attempt`.
+    /// Begins the next attempt of the writer, unless it continues as `attempt`.
     async fn take_over(
         &self,
         transaction: &Transaction<'_>,
@@ -161,7 +163,7 @@ impl Participant {
         let Opening { table, run, terms } = opening;
         let sql = |statement: &str| {
             let run = running(&literal(run.as_bytes()));
-            // Names of columns are among the terms, and may look like anything.
+            // The terms contain column names, which may look like placeholders, so they are inserted last.
             self.fill(statement, &[("run", &run), ("terms", terms)])
         };
         let mut has_begun = false;
@@ -172,7 +174,7 @@ impl Participant {
                     return Err(self.overtaken());
                 }
                 (None, Some(_)) => return Err(self.overtaken()),
-                // A server that has lost this attempt has lost rows, too, or there were none.
+                // If the server has lost this attempt, its rows are lost too, or it had none.
                 (Some(found), _) => {
                     transaction.execute(&sql(TAKE_OVER), &[&self.id]).await?;
                     return Ok(WriterPosition { attempt: found.attempt + 1, ..found });
@@ -187,7 +189,7 @@ impl Participant {
                     if transaction.execute_typed(&sql(BEGIN), &parameters).await? == 1 {
                         return Ok(WriterPosition { attempt: 1, ..WriterPosition::default() });
                     }
-                    // Another session may have begun it since.
+                    // Another session may have added it at the same time.
                     has_begun = true;
                 }
             }
@@ -217,7 +219,8 @@ impl Participant {
         if !row.get::<_, Option<bool>>(4).unwrap_or_default() {
             return refuse(format!("belongs to table {}", row.get::<_, &str>(2)));
         }
-        // A load without a row may have been begun by mistake. Whether it is shared decides who may write.
+        // A load without rows may have been begun by mistake. Whether it is shared decides which sessions may
+        // write.
         if row.get(18) {
             self.check_terms(row.get(16), row.get(17), row.get(1))?;
         }
@@ -228,7 +231,7 @@ impl Participant {
         }))
     }
 
-    /// Returns the participants of a load that several writers share, by their names.
+    /// Returns the participants of a load that several writers share, with their names.
     pub(crate) async fn participants(
         &self,
         client: &Client,
@@ -241,8 +244,8 @@ impl Participant {
         Ok(rows.iter().map(participant).collect())
     }
 
-    /// Refuses to open the writer again under other terms than before: its rows up to `position` would have been
-    /// written in another way than those to come.
+    /// Rejects a writer that is opened again with other terms: its rows up to `position` were written
+    /// differently from later ones.
     fn check_terms(&self, before: &str, now: &str, position: Option<&str>) -> Result<()> {
         let Some([before, now]) = terms::difference(before, now)? else { return Ok(()) };
         let message = format!("load {} was opened {before}, and is opened again {now}", self.id);
@@ -255,7 +258,8 @@ impl Participant {
         Err(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(way_out).permanent())
     }
 
-    /// Records `rows` more behind `from`, in the transaction that `client` is in; false if another attempt has begun.
+    /// Records `rows` more rows after `from`, in the transaction that `client` is in; returns false if
+    /// another attempt has begun.
     pub(crate) async fn advance(
         &self,
         client: &Client,
@@ -274,7 +278,7 @@ impl Participant {
         Ok(client.execute_typed(&self.sql(ADVANCE), &parameters).await? == 1)
     }
 
-    /// Records in the same transaction what became of the rows, if not all were inserted.
+    /// Records the outcomes of the rows in the same transaction, if some were not simply inserted.
     pub(crate) async fn settle(
         &self,
         client: &Client,
@@ -282,7 +286,7 @@ impl Participant {
         counts: &RowCounts,
     ) -> Result<(), tokio_postgres::Error> {
         let mut more = counts.by_name().map(|(_, rows)| rows.cast_signed());
-        // They count as inserted already.
+        // They are already counted as inserted.
         more[0] -= counts.read.cast_signed();
         if more.iter().all(|rows| *rows == 0) {
             return Ok(());
@@ -307,7 +311,7 @@ impl Participant {
         Ok(())
     }
 
-    /// The error for a writer, or for one of its participants, that another writer has taken over.
+    /// Returns the error for a writer, or one of its participants, that another writer has taken over.
     pub(crate) fn overtaken(&self) -> Error {
         let what = match &*self.participant {
             "" => format!("load {}", self.id),
@@ -328,11 +332,11 @@ fn counts(row: &Row, first: usize) -> RowCounts {
     RowCounts::of(rows(first), std::array::from_fn(|number| rows(first + 1 + number)))
 }
 
-/// The settings with which a writer and its participants are opened.
+/// The values for opening a writer and its participants.
 struct Opening<'o> {
     table: &'o str,
     /// The process that works at it, as JSON.
     run: &'o str,
-    /// An expression of type jsonb.
+    /// The terms: an expression of type jsonb.
     terms: &'o str,
 }

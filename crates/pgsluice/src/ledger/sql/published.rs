@@ -7,7 +7,7 @@ use super::schema::Schema;
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
-/// Selects the publications of all tables, or of all tables in the schema, that include `{load}`: one row.
+/// Query for the publications of all tables, or of all tables in the schema, that include `{load}`: one row.
 const PUBLICATIONS: &str = "
 SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.pubname::pg_catalog.text), ', ' ORDER BY p.pubname)
 FROM pg_catalog.pg_publication p
@@ -18,11 +18,12 @@ WHERE CASE WHEN p.puballtables THEN true ELSE
     AND EXISTS (SELECT FROM pg_catalog.pg_get_publication_tables(p.pubname::pg_catalog.text) t
                 WHERE t.relid {eq} pg_catalog.to_regclass({load})::pg_catalog.oid) END";
 
-/// Selects a row if there is any publication: a session that is new answers it sooner than [`PUBLICATIONS`].
+/// Query that returns a row if there is any publication. A new session answers it faster than
+/// [`PUBLICATIONS`].
 pub(crate) const HAS_PUBLICATIONS: &str = "SELECT FROM pg_catalog.pg_publication LIMIT 1";
 
 impl Schema {
-    /// Returns the question which publications include the ledger, one statement; [`Self::warning`] reads its row.
+    /// Returns the query for the publications that include the ledger; [`Self::warning`] reads its row.
     fn publications(&self) -> String {
         let load = format!("{}.load", quoted(self.name()));
         fill(PUBLICATIONS, &[("load", &literal(load.as_bytes()))])
@@ -38,7 +39,7 @@ impl Schema {
         ))
     }
 
-    /// Asks which publications include the ledger, and returns the warning about them.
+    /// Looks for publications that include the ledger, and returns a warning about them.
     pub(crate) async fn published(
         &self,
         client: &Client,

@@ -1,4 +1,4 @@
-//! The question whether another load has loaded, or begun to load, the same inputs into the same table.
+//! The query for another load that has loaded, or begun to load, the same inputs into the same table.
 
 use std::mem;
 
@@ -11,48 +11,48 @@ use crate::pg::template::{eq, fill, ge, gt, minus, ne};
 /// A load of the same input.
 pub(crate) struct Earlier {
     pub(crate) id: String,
-    /// When it was finished, in the server's words; None for one that is not.
+    /// The time when it finished, as the server spells it; `None` if it is unfinished.
     pub(crate) ended: Option<String>,
 }
 
-/// How much of the ledger is looked at.
+/// The part of the ledger that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// All loads, also those that are not finished: the answer decides whether rows go in.
+    /// All loads, including unfinished ones: the answer decides whether rows are loaded.
     All,
-    /// Finished loads in this many blocks that were added last, of some seven loads each: a warning must cost little.
+    /// Finished loads in this number of blocks that were added last, about seven loads each, because a
+    /// warning must be cheap.
     Last(u32),
 }
 
-/// A question that no load answers.
+/// Query without a result.
 pub(crate) const NOTHING: &str = "SELECT WHERE false";
 
-/// Which of `{tables}` may hold rows, for they have a block, or where their rows are is not known. Plain statements,
-/// for a session that is new plans them soonest. The tables themselves are not read: that would lock all
-/// partitions, and run policies and views of others.
+/// Query for the tables among `{tables}` that may hold rows, because they have at least one block, or because
+/// their rows are elsewhere. Plain statements are used because a new session plans them fastest. The tables
+/// themselves are not read: that would lock all partitions, and run policies and views of other roles.
 const HOLDING: &str = "
 SELECT c.relkind {any} (ARRAY['f', 'v']::pg_catalog.\"char\"[])
        OR pg_catalog.pg_relation_size(c.oid) {gt} 0
 FROM pg_catalog.pg_class c WHERE c.oid {any} ({tables})";
 
-/// Whether the partition of `{tables}` that was written most may hold rows: by far the most often it does, and to open
-/// all partitions takes long. From PostgreSQL 15 on, where statistics are in shared memory.
+/// Query for whether the partition of `{tables}` with the most writes may hold rows. It usually does, and
+/// opening all partitions takes long. It needs PostgreSQL 15 or later, where statistics are in shared memory.
 const MOST_WRITTEN: &str = "
 SELECT pg_catalog.pg_relation_size(m.inhrelid) {gt} 0
 FROM (SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})
       ORDER BY pg_catalog.pg_stat_get_tuples_inserted(i.inhrelid) DESC LIMIT 1) m";
 
-/// Their partitions.
+/// Query for their partitions.
 const PARTITIONS: &str = "
 SELECT i.inhrelid
 FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})";
 
 impl Participant {
-    /// Returns the question for the last loads into the table `name` whose inputs, as many as `count`, match the JSON
-    /// `files`. Those that are not finished come first. It is asked before each load, [`may_hold_rows`] only if it
-    /// finds one.
+    /// Returns the query for the last loads into the table `name` with `count` inputs that match the JSON
+    /// `files`, unfinished ones first. It runs before each load; [`may_hold_rows`] only if it finds one.
     pub(crate) fn earlier(&self, name: &str, files: &str, count: usize, look: Look) -> String {
-        // Before any text of the user's, which may look like it.
+        // This comes first, because the user's texts may contain placeholders.
         let ledger = self.sql("{ledger}");
         let load = literal(format!("{ledger}.load").as_bytes());
         let finished = format!("state {eq} 'finished' AND rows_inserted {gt} 0");
@@ -67,9 +67,9 @@ impl Participant {
             ),
         };
         let most = if look == Look::All { 1000 } else { 1 };
-        // In a query of its own the name is looked up once, and not for each load of the ledger.
+        // In a subquery, the name is resolved once instead of once for each load.
         let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
-        // Only these rows are put into words.
+        // Only these rows are converted to text.
         format!(
             "SELECT id, ended::pg_catalog.text FROM (
                  SELECT id, ended FROM ONLY {ledger}.load
@@ -90,8 +90,8 @@ impl Earlier {
     }
 }
 
-/// Whether the table `name` may still hold rows. It is asked level by level, but first of the partition that was
-/// written most.
+/// Whether the table `name` may still hold rows. Checks the partition with the most writes first, then level
+/// by level.
 pub(crate) async fn may_hold_rows(
     client: &Client,
     name: &str,

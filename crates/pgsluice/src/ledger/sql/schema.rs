@@ -1,4 +1,4 @@
-//! The schema that a ledger is kept in, and whether its tables are there.
+//! The schema of a ledger, and whether its tables exist.
 
 use pgsluice_core::catalog::quoted;
 use tokio_postgres::Client;
@@ -8,13 +8,14 @@ use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::literal;
 use crate::pg::template::fill;
 
-/// The beginning of the comment on the table `load`; the format's number follows.
+/// The beginning of the comment on the table `load`, followed by the number of the format.
 pub(super) const MARK: &str = "pgsluice ledger, format ";
 
 /// The number of the format.
 pub(super) const FORMAT: &str = "5";
 
-/// It does not use `obj_description`, whose body looks for operators in the user's search_path (13).
+/// Query for the schema, the table and its comment. It does not use `obj_description`, whose body resolves
+/// operators by the user's search_path in PostgreSQL 13.
 const EXISTING: &str = "
 SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
        pg_catalog.to_regclass({table}) IS NOT NULL,
@@ -23,11 +24,11 @@ SELECT pg_catalog.to_regnamespace({name}) IS NOT NULL,
           AND classoid {eq} 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
           AND objsubid {eq} 0)";
 
-/// A schema that a ledger is kept in.
+/// The schema of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schema(String);
 
-/// How much of a ledger there is.
+/// The parts of a ledger that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Nothing,
@@ -36,12 +37,12 @@ pub(crate) enum Presence {
 }
 
 impl Schema {
-    /// The schema of this name, as the catalogue has it.
+    /// Creates a schema from its unquoted name.
     pub(crate) fn new(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// Its name, unquoted.
+    /// Returns its name, unquoted.
     pub(crate) fn name(&self) -> &str {
         &self.0
     }
@@ -56,7 +57,7 @@ impl Schema {
         quoted(&self.0)
     }
 
-    /// Returns how much of the ledger there is; an error if its format is not known here.
+    /// Returns which parts of the ledger exist. Fails if its format is unknown.
     pub(crate) async fn look(&self, client: &Client) -> Result<Presence> {
         let schema = quoted(&self.0);
         let table = literal(format!("{schema}.load").as_bytes());
@@ -76,7 +77,7 @@ impl Schema {
         }
     }
 
-    /// The error for `error`, with the way out where it is a lack of privileges.
+    /// Converts an error, and adds a hint if a privilege is missing.
     pub(crate) async fn refused(&self, client: &Client, error: tokio_postgres::Error) -> Error {
         let error = Error::from(error);
         if error.sqlstate() != Some("42501") {

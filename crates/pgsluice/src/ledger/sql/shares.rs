@@ -7,8 +7,8 @@ use super::{Participant, read_counts, running};
 use crate::pg::sql::literal;
 use crate::row_counts::RowCounts;
 
-/// Claims a share, if the load is running under the terms `$2`, into the table `$3`. If another transaction has claimed the
-/// share, it waits for the end of that one, and inserts nothing if that one has committed.
+/// Statement that claims a share, if the load is running with the terms `$2` into the table `$3`. If another
+/// transaction has claimed the share, it waits for that transaction, and inserts nothing if that one commits.
 const CLAIM: &str = "
 INSERT INTO {ledger}.load (id, participant, relation, name, state, attempt, terms, sources, run, begun)
 SELECT id, {participant}, relation, name, 'running', 1, '{}', '[]', {run}, pg_catalog.clock_timestamp()
@@ -17,8 +17,8 @@ WHERE id {eq} $1 AND participant {eq} '' AND state {eq} 'running'
   AND terms {eq} $2::pg_catalog.text::pg_catalog.jsonb AND relation {eq} $3
 ON CONFLICT (id, participant) DO NOTHING";
 
-/// The sessions that the session `$1` waits for. Each has what it does, which changes as long as it does anything, and
-/// whether it waits for its client.
+/// Query for the sessions that the session `$1` waits for. Each row has a text that changes whenever the
+/// session does anything, and whether the session waits for its client.
 const IN_THE_WAY: &str = "
 SELECT a.pid, pg_catalog.concat_ws(' ', a.query_start, a.state_change, {progress}),
        COALESCE(a.state {ne} 'active' OR a.wait_event_type {eq} 'Client', a.state IS NULL)
@@ -26,13 +26,13 @@ FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1)) AS b (pid)
 JOIN pg_catalog.pg_stat_activity a ON a.pid {eq} b.pid
 {join}";
 
-/// How far the COPY of a session has come; PostgreSQL 14 and later.
+/// The progress of a session's COPY, in PostgreSQL 14 and later.
 const COPY_PROGRESS: [(&str, &str); 2] = [
     ("progress", "p.bytes_processed"),
     ("join", "LEFT JOIN pg_catalog.pg_stat_progress_copy p ON p.pid OPERATOR(pg_catalog.=) a.pid"),
 ];
 
-/// The shares of a load that are in.
+/// Query for the stored shares of a load.
 const SHARES: &str = "
 SELECT participant, sources::pg_catalog.text,
        rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_not_newer, rows_not_found,
@@ -40,22 +40,22 @@ SELECT participant, sources::pg_catalog.text,
 FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {ne} ''";
 
-/// Deletes the rows of the shares of a load, whose sums its own row has.
+/// Statement that deletes the shares of a load, whose own row has their sums.
 pub(crate) const DROP_SHARES: &str = "
 DELETE FROM ONLY {ledger}.load WHERE id {eq} $1 AND participant {ne} ''";
 
-/// Removes a load from the ledger if none of its shares is stored.
+/// Statement that removes a load from the ledger if none of its shares is stored.
 pub(crate) const WITHDRAW_LOAD: &str = "
 DELETE FROM ONLY {ledger}.load
 WHERE id {eq} $1 AND participant {eq} '' AND state {eq} 'running'
   AND (terms OPERATOR(pg_catalog.->) 'participant') IS NOT NULL
   AND NOT EXISTS (SELECT FROM ONLY {ledger}.load WHERE id {eq} $1 AND participant {ne} '')";
 
-/// The tables of the tree below `$1`.
+/// Query for the tables of the tree below `$1`.
 pub(crate) const TABLES: &str = "
 SELECT pg_catalog.array_agg(relid::pg_catalog.oid) FROM pg_catalog.pg_partition_tree($1::pg_catalog.oid)";
 
-/// A share that is in.
+/// A stored share.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredShare {
     pub(crate) participant: String,
@@ -68,14 +68,15 @@ pub(crate) struct StoredShare {
 #[derive(Clone, Debug)]
 pub(crate) struct InTheWay {
     pub(crate) pid: i32,
-    /// Text that differs from that of an earlier look if the session has done anything since.
+    /// A text that changes if the session has done anything since an earlier look.
     pub(crate) activity: String,
     pub(crate) waits_for_client: bool,
 }
 
 impl Participant {
-    /// Claims the share in the transaction that `client` is in; false if it is in, or if the load does not run under
-    /// `terms`, into the table `relation`. `run` is who works at it, as JSON.
+    /// Claims the share in the transaction that `client` is in. Returns false if it is already stored, or if
+    /// the load is not running with `terms` into the table `relation`. `run` describes the process that works
+    /// at it, as JSON.
     pub(crate) async fn claim(
         &self,
         client: &Client,
@@ -90,7 +91,7 @@ impl Participant {
         Ok(client.execute_typed(&claim, &parameters).await? == 1)
     }
 
-    /// The sessions that the session `pid` waits for. `version` is the server's.
+    /// Returns the sessions that the session `pid` waits for. `version` is the server's.
     pub(crate) async fn in_the_way(
         &self,
         client: &Client,
@@ -110,7 +111,7 @@ impl Participant {
         Ok(rows.iter().map(session).collect())
     }
 
-    /// The shares of the load that are in.
+    /// Returns the stored shares of the load.
     pub(crate) async fn shares(
         &self,
         client: &Client,

@@ -1,5 +1,6 @@
-//! The ledger's tables: one list, from which they are made and by which they are known. Each has a
-//! primary key, because a publication may include them: without a replica identity no row could be deleted.
+//! The ledger's tables: a single list from which they are created and against which they are checked. Each
+//! has a primary key, because a publication may include them: without a replica identity, rows could not be
+//! deleted.
 //!
 //! ```text
 //!     move         one row a table that is being partitioned
@@ -11,24 +12,25 @@
 //!      '- witness  unlogged: a server that has crashed empties it with all other unlogged tables
 //! ```
 //!
-//! A `participant` is a part of a load: the share of one process, or a position of writers that share the load. The load
-//! as a whole is the one without a name. Only the row in `load` outlives the end of a load.
+//! A `participant` is a part of a load: the share of one process, or a position of writers that share the
+//! load. Its name is empty for the load as a whole. Only the row in `load` is kept after the end of a load.
 
 use super::schema::{FORMAT, MARK, Schema};
 use crate::pg::sql::literal;
 
-/// A table as it must be.
+/// The definition of a table.
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) is_logged: bool,
-    /// Name, type in `pg_catalog`, and whether it may not be NULL.
+    /// Name, type in `pg_catalog`, and whether the column is NOT NULL.
     columns: &'static [(&'static str, &'static str, bool)],
     /// The columns of the primary key, which is its only index.
     key: &'static [&'static str],
     comment: &'static str,
 }
 
-/// One row a load, or a part of a load. It alone outlives the end of a load.
+/// One row for each load, and for each part of a load. Only this table keeps its rows after the end of a
+/// load.
 pub(super) const LOAD: Table = Table {
     name: "load",
     is_logged: true,
@@ -154,7 +156,8 @@ pub(super) const TABLES: [Table; 7] = [
 ];
 
 impl Table {
-    /// All columns as the look at a ledger spells them: by name, each with its type.
+    /// Returns all columns with their types, sorted by name, spelled like [`super::trust`] reads them from
+    /// the catalogue.
     pub(super) fn shape(&self) -> String {
         let column = |(name, ty, is_needed): &(&str, &str, bool)| {
             format!("{name} {ty}{}", if *is_needed { " not null" } else { "" })
@@ -164,7 +167,7 @@ impl Table {
         columns.join(", ")
     }
 
-    /// Its index, likewise.
+    /// Returns its index in the same spelling.
     pub(super) fn indexes(&self) -> String {
         format!("key {}", self.key.join(" "))
     }
@@ -181,13 +184,13 @@ impl Table {
     }
 }
 
-/// The statements that make all tables in a schema that is there.
+/// Returns the statements that create all tables in an existing schema.
 pub(super) fn create(schema: &Schema) -> String {
     let tables = TABLES.iter().map(Table::create).collect::<Vec<_>>().join("; ");
     schema.sql(&format!("{tables}; {}", comments()))
 }
 
-/// The statements that say of each table what it is, and of `load` which format all are of.
+/// Returns the statements that comment on each table; the comment on `load` has the number of the format.
 fn comments() -> String {
     let comment = |table: &Table| {
         let text = match table.name {

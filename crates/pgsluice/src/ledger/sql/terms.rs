@@ -23,7 +23,7 @@ const FACTS: [&str; 3] = [COLUMNS, "rules", "PostgreSQL"];
 /// Options from which others follow: a difference in one of them is reported before any other.
 const FIRST: [&str; 3] = ["format", "quote", "on_conflict"];
 
-/// Settings that decide how values are read or changed, besides those that every connection sets.
+/// Settings that affect how values are read or converted, besides the settings that every connection sets.
 const SETTINGS: [&str; 18] = [
     "TimeZone",
     "DateStyle",
@@ -42,7 +42,7 @@ const SETTINGS: [&str; 18] = [
     "lc_numeric",
     "standard_conforming_strings",
     "backslash_quote",
-    // Triggers may change rows, and this setting switches them off.
+    // Triggers may change rows, and this setting can switch them off.
     "session_replication_role",
 ];
 
@@ -65,8 +65,9 @@ fn spelled(table: &Relation, columns: &[String]) -> String {
     )
 }
 
-/// Returns an expression of type jsonb: the options `own`, as JSON, with the settings of the session. `columns` is
-/// an expression as [`spelled`] returns it, or its value; a writer has none, for its table may be altered.
+/// Returns an expression of type jsonb: the options `own`, as JSON, with the settings of the session.
+/// `columns` is an expression like that of [`spelled`], or its value; a writer has none, because its table
+/// may be altered.
 pub(crate) fn expression(own: &str, columns: Option<&str>) -> String {
     let setting = |name| format!("'{name}', pg_catalog.current_setting('{name}')");
     let columns = columns.map(|columns| format!("'{COLUMNS}', {columns}"));
@@ -94,7 +95,7 @@ pub(crate) async fn of_load(
     Ok(text.unwrap_or_default().to_owned())
 }
 
-/// Returns the first difference between terms as the ledger has them, in words.
+/// Returns the first difference between terms from the ledger, in words.
 ///
 /// # Errors
 ///
@@ -104,8 +105,8 @@ pub(crate) fn difference(before: &str, now: &str) -> Result<Option<[String; 2]>>
     Ok(first_difference(&before, &now))
 }
 
-/// Returns the first difference between two sets of terms, such as `with --null "NIL"` and `without it`.
-/// An option that only one of them has is a difference, too.
+/// Returns the first difference between two sets of terms, such as `with --null "NIL"` and `without it`. An
+/// option that only one of them has is a difference too.
 fn first_difference(before: &Terms, now: &Terms) -> Option<[String; 2]> {
     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let differs = |name: &&&String| before.get(**name) != now.get(**name);

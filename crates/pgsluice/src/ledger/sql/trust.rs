@@ -1,10 +1,10 @@
-//! Checks whether a ledger may be used. Anything that its owner has put on it would run with the rights
-//! of the role that loads, or merely lists.
+//! Checks whether a ledger may be used. Code that its owner has attached to it would run with the rights of
+//! the role that loads, or merely lists loads.
 //!
-//! Each session looks before it uses the ledger for the first time, under a lock that CREATE TRIGGER waits
-//! for. The tables must be plain and exactly what pgsluice makes. Only this role, superusers and the
-//! owner of the database, who are trusted anyway, may be able to change them. So nothing can be put on
-//! them after the look either.
+//! Each session checks the ledger before its first use, under a lock that blocks CREATE TRIGGER. The tables
+//! must be plain, and exactly as pgsluice creates them. Only this role, superusers and the owner of the
+//! database, who are trusted anyway, may be able to change them. Nothing can therefore be attached to them
+//! after the check either.
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -15,16 +15,16 @@ use crate::error::{Error, Result, Words, option};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY, literal};
 use crate::pg::template::fill;
 
-/// What a session does with the ledger.
+/// The use that a session makes of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// What a session looks at: a row for each of the ledger's tables `{names}` in the schema `{schema}`. To be run
-/// under [`PG_CATALOG_ONLY`]. Every session asks it, so it is content with what `pg_class` says of
-/// triggers, rules and children. That may be too much: then [`FLAWS`] has the last word.
+/// Query for a row for each of the ledger's tables `{names}` in the schema `{schema}`. It must run under
+/// [`PG_CATALOG_ONLY`]. Because every session runs it, it relies on the flags of `pg_class` for triggers,
+/// rules and children. They may be set without need; in that case [`FLAWS`] decides.
 const LOOK: &str = "
 SELECT c.relname,
        c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0
@@ -41,7 +41,7 @@ JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = ANY (ARRAY[{names}]::n
 JOIN pg_database d ON d.datname = current_database()
 WHERE n.nspname = {schema}";
 
-/// The columns of a table, spelled as [`super::tables::Table::shape`] does.
+/// The columns of a table, spelled like [`super::tables::Table::shape`].
 const COLUMNS: &str = "(
         SELECT string_agg(concat_ws(' ', attname,
                               CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname END,
@@ -52,7 +52,7 @@ const COLUMNS: &str = "(
         FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
         WHERE attrelid = {table} AND attnum > 0 AND NOT attisdropped)";
 
-/// Its indexes, as [`super::tables::Table::indexes`] does.
+/// The indexes of a table, spelled like [`super::tables::Table::indexes`].
 const INDEXES: &str = "(
         SELECT COALESCE(string_agg(concat_ws(' ',
                    CASE WHEN indisprimary THEN 'key' WHEN indisunique THEN 'unique' ELSE 'index' END,
@@ -63,8 +63,8 @@ const INDEXES: &str = "(
                ', ' ORDER BY indexrelid), '')
         FROM pg_index WHERE indrelid = {table})";
 
-/// The first thing that is not as it must be, and what mends it; to be run under [`PG_CATALOG_ONLY`]. `{values}` are
-/// the tables, `{schema}` the name of the schema.
+/// Query for the first flaw and the statement that fixes it. It must run under [`PG_CATALOG_ONLY`].
+/// `{values}` are the tables, `{schema}` is the name of the schema.
 const FLAWS: &str = "
 WITH expected (name, persistence, columns, indexes) AS (VALUES {values}),
 trusted (role) AS (
@@ -123,7 +123,7 @@ SELECT why, mend FROM (
 ) AS flaw
 ORDER BY step, why LIMIT 1";
 
-/// Refuses a ledger that may not be used; the session must be in no transaction.
+/// Rejects a ledger that may not be used. The session must not be in a transaction.
 pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> Result<()> {
     let look = async {
         let answers = client.simple_query(&look(schema, access)).await?;
@@ -138,15 +138,15 @@ pub(crate) async fn check(schema: &Schema, client: &Client, access: Access) -> R
     }
 }
 
-/// Returns the statements by which a session checks the ledger, a transaction of their own.
-/// [`is_sound`] tells from the answers whether it may be used without a closer look.
+/// Returns the statements by which a session checks the ledger, as a separate transaction. [`is_sound`] reads
+/// from the answers whether the ledger may be used without a closer look.
 pub(crate) fn look(schema: &Schema, access: Access) -> String {
     let names = TABLES.iter().map(|table| format!("'{}'", table.name)).collect::<Vec<_>>();
     let look = fill(LOOK, &[("names", &names.join(", "))]);
     in_lock(schema, &TABLES, access, &with_shapes(schema, &look))
 }
 
-/// Whether all tables are there, and as they must be.
+/// Whether all tables exist and are correct.
 pub(crate) fn is_sound(answers: &[SimpleQueryMessage]) -> bool {
     TABLES.iter().all(|table| {
         let persistence = if table.is_logged { "p" } else { "u" };
@@ -159,11 +159,11 @@ pub(crate) fn is_sound(answers: &[SimpleQueryMessage]) -> bool {
     })
 }
 
-/// Returns `query` in a transaction of its own, under a lock that keeps `tables` unchanged.
+/// Returns `query` in a separate transaction, under a lock that keeps `tables` unchanged.
 pub(super) fn in_lock(schema: &Schema, tables: &[Table], access: Access, query: &str) -> String {
     let mode = match access {
         Access::Read => "ACCESS SHARE",
-        // What CREATE TRIGGER waits for; SELECT alone does not allow it.
+        // CREATE TRIGGER waits for this mode. SELECT alone is not enough to take it.
         Access::Write => "ROW EXCLUSIVE",
     };
     let tables = tables.iter().map(|table| format!("{{ledger}}.{}", table.name));
@@ -194,12 +194,12 @@ fn with_shapes(schema: &Schema, query: &str) -> String {
     query
 }
 
-/// A setting for the transaction only.
+/// Limits a setting to the transaction.
 pub(super) fn local(setting: &str) -> String {
     setting.replacen("SET ", "SET LOCAL ", 1)
 }
 
-/// Refuses a ledger that `answers` say something of.
+/// Returns the error for a ledger in which `answers` report a flaw.
 fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let flaw = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1))),

@@ -1,4 +1,4 @@
-//! Questions that other rooms ask about exchanges: the obstacles of leaves, and the leftovers of loads that died.
+//! Queries about exchanges for other modules: the obstacles of leaves, and the leftovers of loads that died.
 
 mod obstacles;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 /// The first key of the advisory lock that a table's exchange holds; the second is the root's oid.
 pub(crate) const LOCK: i32 = i32::from_be_bytes(*b"pgsl");
 
-/// The comment on a table that is built for a partition of `root`; `%s` is the leaf's oid.
+/// Returns the comment on a table that is built for a partition of `root`; `%s` is the leaf's oid.
 pub(crate) fn mark(root: &str) -> String {
     format!(
         "pgsluice exchange: to take the place of leaf %s of table {root}. If no load is running, \
@@ -21,8 +21,8 @@ pub(crate) fn mark(root: &str) -> String {
     )
 }
 
-/// Returns what prevents the exchange of each of `leaves` for an input with `columns`: its place among
-/// them, and why. With `replaces` the rows of the leaves go. It must be asked under
+/// Returns the obstacles to the exchange of `leaves` for an input with `columns`, as pairs of the leaf's
+/// index and the reason. With `replaces`, the rows of the leaves are dropped. Must be called under
 /// [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(crate) async fn obstacles(
     client: &impl GenericClient,
@@ -36,8 +36,8 @@ pub(crate) async fn obstacles(
     Ok(rows.iter().map(found).collect())
 }
 
-/// Returns those of `tables`, oid and name, that hold rows. A file without a page has no row in it; the
-/// others are asked.
+/// Returns the `tables`, oid and name, that hold rows. A file without pages has no rows; other tables are
+/// queried.
 pub(crate) async fn not_empty(
     client: &impl GenericClient,
     tables: &[(Oid, String)],
@@ -50,7 +50,7 @@ pub(crate) async fn not_empty(
     let large: HashMap<Oid, bool> = large.iter().map(|row| (row.get(0), row.get(1))).collect();
     let (may_look, may_not): (Vec<_>, Vec<_>) =
         tables.iter().filter(|(oid, _)| large.contains_key(oid)).partition(|(oid, _)| large[oid]);
-    // What this user may not look into cannot be said to be empty.
+    // A table that this user may not read cannot be assumed to be empty.
     let mut found: HashSet<Oid> = may_not.iter().map(|(oid, _)| *oid).collect();
     for some in may_look.chunks(100) {
         let each = some.iter().map(|(oid, name)| {
@@ -62,18 +62,18 @@ pub(crate) async fn not_empty(
     Ok(found)
 }
 
-/// Takes the lock of the exchange of `root`, which this session then holds to its end. Returns false if
+/// Takes the lock of the exchange of `root`, which this session then holds until it ends. Returns false if
 /// another session has it.
 pub(crate) async fn lock(client: &impl GenericClient, root: Oid) -> Result<bool> {
     let sql = "SELECT pg_catalog.pg_try_advisory_lock($1, $2)";
     Ok(client.query_one(sql, &[&LOCK, &root.cast_signed()]).await?.get(0))
 }
 
-/// A table that was built for a leaf and is in no tree: its name and the root that it was for.
+/// A table that was built for a leaf but is not in a tree: its name, and the root that it was built for.
 pub(crate) type Leftover = (String, Oid);
 
-/// Finds tables with the name, comment and shape of what an exchange builds, that belong to this role
-/// or to the owner of their leaf. Other roles can make tables like them, and keep those.
+/// Finds tables with the name, comment and shape of tables that an exchange builds, which belong to this role
+/// or to the owner of their leaf. Similar tables of other roles are not touched.
 pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftover>> {
     let comment = literal(format!("^{}$", mark("([0-9]+)").replace('.', "[.]")).as_bytes());
     let sql = format!(
@@ -98,8 +98,7 @@ pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftove
     Ok(client.query(&sql, &[]).await?.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Drops a leftover unless the load that it belongs to is alive; a session that holds the lock of
-/// its root keeps it.
+/// Drops a leftover, unless the load that it belongs to is alive, which then holds the lock of its root.
 pub(crate) async fn drop_leftover(client: &Client, (name, root): &Leftover) -> Result<()> {
     if lock(client, *root).await? {
         client.batch_execute(&format!("DROP TABLE IF EXISTS {name}")).await?;
@@ -109,7 +108,7 @@ pub(crate) async fn drop_leftover(client: &Client, (name, root): &Leftover) -> R
     Ok(())
 }
 
-/// Drops what exchanges that have died left behind.
+/// Drops the leftovers of exchanges that have died.
 pub(crate) async fn drop_leftovers(client: &Client) -> Result<()> {
     for leftover in leftovers(client).await? {
         drop_leftover(client, &leftover).await?;

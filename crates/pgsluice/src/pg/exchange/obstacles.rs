@@ -1,10 +1,11 @@
-//! What another table in a leaf's place could not be, or what would be lost with the leaf.
+//! Obstacles to an exchange: properties that the new table cannot have, or objects that would be lost with
+//! the leaf.
 //!
-//! Each is a row: the leaf's place among those asked about, and why. What is not known to be
-//! carried over is an obstacle: whatever depends on a leaf, and is not a part of it, is one.
+//! Each obstacle is a row with the leaf's index and the reason. Anything that depends on a leaf without being
+//! a part of it is an obstacle, unless it is known to be carried over.
 
-/// Takes the leaves `$1`, the columns of the input `$2`, and whether rows are replaced `$3`. To be run under
-/// [`crate::pg::sql::DEPARSE_SETTINGS`].
+/// Query for the obstacles. `$1` are the leaves, `$2` the columns of the input, and `$3` whether rows are
+/// replaced. It must run under [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(super) const OBSTACLES: &str = "
 WITH RECURSIVE leaf AS (
     SELECT o.place, c.*, i.inhparent, n.nspname

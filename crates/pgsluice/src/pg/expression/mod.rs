@@ -1,9 +1,9 @@
-//! Key expressions: the server's deparsed text to what the core evaluates.
+//! Key expressions: translates the server's deparsed text for the core to evaluate.
 //!
-//! `pg_get_expr` writes SQL with every cast and every pair of parentheses, so sqlparser reads it and
-//! nothing is left to precedence. It must have been deparsed with a search_path of `pg_catalog` only.
-//! Then a bare name is that of the server's own function, operator, type or collation, and all others
-//! are qualified. An expression with a name or type that is not known here is left to the server.
+//! `pg_get_expr` writes SQL with every cast and every pair of parentheses, so sqlparser can parse it, and
+//! nothing depends on precedence. The text must have been deparsed with a search_path of `pg_catalog` only.
+//! Then a bare name belongs to a system function, operator, type or collation, and all other names are
+//! qualified. An expression with an unknown name or type is left to the server.
 
 mod syntax;
 #[cfg(test)]
@@ -21,34 +21,34 @@ use syntax::{
     text_constant, timestamp_constant, value,
 };
 
-/// The collation that an expression's text has for the functions over it.
+/// The collation of an expression's text, for the functions applied to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Collation {
     /// `pg_collation.oid`.
     pub(crate) oid: u32,
-    /// Only the letters of ASCII have another case, and it is the same everywhere.
+    /// Whether only ASCII letters have another case, the same one everywhere.
     pub(crate) ascii: bool,
 }
 
-/// An expression with its collation: None for what has none, and for constants, which take on
-/// any other.
+/// An expression with its collation. The collation is `None` for types that have none, and for constants,
+/// which adopt any other collation.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) expr: Expr,
     pub(crate) collation: Option<Collation>,
 }
 
-/// What the names in an expression mean.
+/// The meanings of the names in an expression.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) columns: HashMap<String, Operand>,
-    /// The collation of text that is made of something else.
+    /// The collation of text that is converted from another type.
     pub(crate) database: Collation,
-    /// The session's time zone `UTC` is that.
+    /// Whether the session's time zone `UTC` really is UTC.
     pub(crate) utc: bool,
 }
 
-/// The expressions in a list of them; None for each that is not known.
+/// Translates a list of expressions; returns `None` for each unknown one.
 pub(crate) fn translate(list: &str, scope: &Scope) -> Vec<Option<Expr>> {
     let items = projection(list).unwrap_or_default();
     let expr = |item: SelectItem| match item {
@@ -148,7 +148,8 @@ impl Scope {
         self.operand(text)?.map(|text| text.cut(cut, numbers))
     }
 
-    /// `SUBSTRING(text FROM number FOR number)`, in which the server does not write implicit casts.
+    /// Translates `SUBSTRING(text FROM number FOR number)`, in which the server does not write implicit
+    /// casts.
     fn substring(&self, text: &Ast, from: &Ast, number: Option<&Ast>) -> Option<Operand> {
         let integer = |ast| {
             let expr = self.operand(ast)?.expr;
@@ -164,7 +165,7 @@ impl Scope {
         self.operand(left)?.map(|left| Expr::arithmetic(operator, left, right))
     }
 
-    /// Different collations could be in conflict, which the server settles by rules of its own.
+    /// Translates COALESCE. Different collations may conflict, which the server resolves by rules of its own.
     fn coalesce(&self, items: &[&Ast]) -> Option<Operand> {
         let items: Vec<Operand> =
             items.iter().map(|item| self.operand(item)).collect::<Option<_>>()?;
@@ -175,8 +176,9 @@ impl Scope {
         alike.then_some(Operand { expr: Expr::coalesce(exprs)?, collation })
     }
 
-    /// Zones that have had one offset for ever. An abbreviation would come before a zone's name, so
-    /// `UTC` is asked about, and the others have a name that no abbreviation has.
+    /// Translates AT TIME ZONE with a zone whose offset has never changed. An abbreviation would take
+    /// precedence over a zone's name, so `UTC` was checked, and the other zones have names that no
+    /// abbreviation has.
     fn at_time_zone(&self, zone: &Ast, of: &Ast) -> Option<Operand> {
         let east = match text_constant(zone)? {
             "UTC" => self.utc.then_some(0)?,

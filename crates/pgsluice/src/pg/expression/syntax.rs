@@ -11,7 +11,7 @@ use sqlparser::parser::Parser;
 
 use super::{Collation, Operand};
 
-/// The items of a list of expressions.
+/// Parses a list of expressions.
 pub(super) fn projection(list: &str) -> Option<Vec<SelectItem>> {
     let sql = format!("SELECT {list}");
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, &sql).ok()?;
@@ -24,18 +24,18 @@ pub(super) fn projection(list: &str) -> Option<Vec<SelectItem>> {
     }
 }
 
-/// Seconds east of UTC of a zone that has had one offset for ever; None for all others.
+/// Returns the seconds east of UTC of a zone whose offset has never changed; `None` for all other zones.
 pub(crate) fn fixed_zone(name: &str) -> Option<i32> {
     let name = name.strip_prefix("Etc/").unwrap_or(name);
     if matches!(name, "UTC" | "UCT" | "GMT" | "Universal" | "Zulu" | "Greenwich") {
         return Some(0);
     }
-    // POSIX counts west: Etc/GMT+5 is five hours behind.
+    // POSIX counts westwards: Etc/GMT+5 is five hours behind.
     let hours: i32 = name.strip_prefix("GMT")?.parse().ok()?;
     (-14..=12).contains(&hours).then_some(-hours * 3600)
 }
 
-/// A literal that needs no cast to say what it is: `get_const_expr` in
+/// Returns a literal that needs no cast to show its type: `get_const_expr` in
 /// `src/backend/utils/adt/ruleutils.c`.
 pub(super) fn constant(value: &Value) -> Option<Operand> {
     let (text, ty) = match value {
@@ -61,7 +61,7 @@ pub(super) fn operator(operator: &BinaryOperator) -> Option<Operator> {
     })
 }
 
-/// A name that is not qualified. A quoted name is the text in the quotes, and no keyword.
+/// Returns an unqualified name. A quoted name is the text in the quotes, and never a keyword.
 pub(super) fn name(name: &ObjectName) -> Option<&str> {
     match &name.0[..] {
         [part] => part.as_ident().map(|ident| ident.value.as_str()),
@@ -69,7 +69,7 @@ pub(super) fn name(name: &ObjectName) -> Option<&str> {
     }
 }
 
-/// The arguments of a plain call.
+/// Returns the arguments of a plain call.
 pub(super) fn arguments(function: &Function) -> Option<Vec<&Ast>> {
     let Function {
         parameters: FunctionArguments::None,
@@ -100,7 +100,7 @@ pub(super) fn value(ast: &Ast) -> Option<&Value> {
     }
 }
 
-/// The text of a literal that is cast, and the type that it is cast to.
+/// Returns the text of a literal that is cast, and the type that it is cast to.
 fn cast_literal(ast: &Ast) -> Option<(&str, &DataType)> {
     let Ast::Cast { kind: CastKind::DoubleColon, expr, data_type, format: None } = ast else {
         return None;
@@ -116,7 +116,7 @@ pub(super) fn text_constant(ast: &Ast) -> Option<&str> {
     (named_type(ty)? == KeyType::Text).then_some(text)
 }
 
-/// The microseconds of an interval that has neither months nor years.
+/// Returns the microseconds of an interval that has neither months nor years.
 pub(super) fn stride_constant(ast: &Ast) -> Option<i64> {
     let (text, ty) = cast_literal(ast)?;
     let plain = ty.to_string().eq_ignore_ascii_case("interval");
@@ -137,7 +137,7 @@ pub(super) fn timestamp_constant(ast: &Ast) -> Option<i64> {
     }
 }
 
-/// A type without a modifier, by the name that `format_type` gives it.
+/// Returns the type, without a modifier, that `format_type` names so.
 pub(super) fn named_type(ty: &DataType) -> Option<KeyType> {
     Some(match ty.to_string().to_ascii_lowercase().as_str() {
         "boolean" => KeyType::Bool,
@@ -160,7 +160,7 @@ pub(super) fn named_type(ty: &DataType) -> Option<KeyType> {
     })
 }
 
-/// `C` and `POSIX`, whose oids are fixed in `pg_collation.dat`.
+/// Returns the collation `C` or `POSIX`, whose oids are fixed in `pg_collation.dat`.
 pub(super) fn named_collation(collation: &ObjectName) -> Option<Collation> {
     let oid = match name(collation)? {
         "C" => 950,

@@ -1,4 +1,4 @@
-//! What the server deparses, as it is written by the versions from 13 to 18.
+//! Translation of expressions as PostgreSQL 13 to 18 deparse them.
 
 use super::*;
 

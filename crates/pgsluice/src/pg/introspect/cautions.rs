@@ -1,5 +1,5 @@
-//! Finds what the server is asked about with caution: columns whose input functions, or whose domains'
-//! checks, do not always give the same.
+//! Finds columns that the server may be asked about only with caution, because their input functions, or the
+//! checks of their domains, do not always return the same result.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use crate::pg::template::fill;
 /// The cautions of a table's columns, by name.
 pub(super) type Cautions = HashMap<String, Caution>;
 
-/// A type is looked at with all that its values contain. Input functions that are not immutable depend
-/// on settings, on the clock, or on the catalogue, as those of the `reg` types do. Settings are terms
-/// of a load.
+/// Query for the cautions. A type is examined together with all types that its values contain. Input
+/// functions that are not immutable depend on settings, on the clock, or, like those of the `reg` types, on
+/// the catalogue. Settings are terms of a load.
 const CAUTIONS: &str = concat!(
     r"
 WITH RECURSIVE part (name, type) AS (
@@ -66,7 +66,7 @@ CROSS JOIN (SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid) AS cor
 GROUP BY part.name"
 );
 
-/// The cautions of the columns of `table`.
+/// Reads the cautions of the columns of `table`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &SessionFacts,

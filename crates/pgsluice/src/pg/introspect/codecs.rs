@@ -1,4 +1,4 @@
-//! Which of the input's columns are encoded here, and why the others are not.
+//! The codecs of the input's columns, or the reasons why they have none.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::pg::Parameters;
 use crate::pg::template::fill;
 
-/// Says what each type is made of, from the types of the table's columns on: these belong to the type
-/// 0. A domain is made of the type below it, an array of its elements, a range of its bounds. A
-/// multirange is made of its ranges, a composite type of its columns.
+/// Query for the parts of each type, starting from the types of the table's columns, which belong to the type
+/// 0. A domain is made of the type below it, an array of its elements, a range of its bounds, a multirange of
+/// its ranges, a composite type of its columns.
 const PARTS: &str = "
 WITH RECURSIVE edge (whole, part, modifier, place, label) AS (
     SELECT 0::pg_catalog.oid, a.atttypid, a.atttypmod, given.place, a.attname
@@ -47,18 +47,18 @@ FROM edge
 JOIN pg_catalog.pg_type t ON t.oid = part
 ORDER BY whole, place";
 
-/// Whether amounts of money are spelled as they are read here. `cash_in` takes the signs that `cash_out`
-/// writes, of which lc_monetary decides, but an amount with others would be an error.
+/// Query for whether amounts of money are spelled like pgsluice reads them. `cash_in` expects the signs that
+/// `cash_out` writes, which depend on lc_monetary; an amount with other signs would be an error.
 const MONEY: &str = "
 SELECT (-1234.56)::pg_catalog.money::pg_catalog.text {eq} '-$1,234.56'";
 
-/// A codec, or in words for the user why there is none.
+/// A codec, or the reason for the user why there is none.
 pub(super) type CodecAnswer = std::result::Result<Codec, String>;
 
-/// A column: its codec, and what its type is made of.
+/// The codec of a column, and the column with the structure of its type.
 pub(super) type Encoded = (CodecAnswer, Column);
 
-/// The codecs of `columns` of the table `root`, each with the column.
+/// Reads the codecs of `columns` of the table `root`, each with the column.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -87,32 +87,32 @@ pub(super) async fn read(
     Ok(columns.map(encoded).collect())
 }
 
-/// The column that the table lacks, and that says which rows delete others.
+/// Returns the column that the table lacks, and that marks rows that delete others.
 pub(super) fn flag(name: &str) -> Encoded {
     let (oid, type_name) = (Type::BOOL.oid(), "boolean".to_owned());
     let ty = ColumnType { oid, modifier: -1, name: type_name, made: Made::Alone };
     (Ok(Codec::Bool), Column { name: name.to_owned(), ty })
 }
 
-/// A type within another.
+/// A type that is part of another one.
 struct CodecPart {
     oid: Oid,
     modifier: i32,
     /// `pg_type.typtype`
     kind: String,
-    /// The sign between the elements of an array.
+    /// The separator of array elements.
     delimiter: String,
     name: String,
-    /// The name of the column that it is the type of, if it is of one.
+    /// The name of the column that has this type, if it is the type of a column.
     label: String,
 }
 
-/// The types of the input, and what of the session and the database decides how they are encoded.
+/// The types of the input, and the settings that determine how they are encoded.
 struct Types<'s> {
     session: &'s SessionFacts,
-    /// Amounts of money are spelled as they are read here.
+    /// Whether amounts of money are spelled like pgsluice reads them.
     reads_money: bool,
-    /// The parts of each type that has some, in their order.
+    /// The parts of each type that has any, in order.
     parts: HashMap<Oid, Vec<CodecPart>>,
 }
 
@@ -123,7 +123,7 @@ impl Types<'_> {
 
     fn codec(&self, ty: &CodecPart, modifier: i32) -> CodecAnswer {
         match (&*ty.kind, self.parts_of(ty.oid)) {
-            // What else it demands, its receive function checks as its input function does.
+            // The receive function checks the domain's constraints like its input function.
             ("d", [base]) => self.codec(base, base.modifier),
             ("e", _) => self.text(Codec::Text),
             ("r", [subtype]) => Ok(Codec::Range(self.codec(subtype, -1)?.into())),
@@ -165,7 +165,7 @@ impl Types<'_> {
         ColumnType { oid: ty.oid, modifier, name: ty.name.clone(), made }
     }
 
-    /// The modifier of an array is that of its elements.
+    /// Returns the codec of an array. Its modifier is that of its elements.
     fn array(&self, element: &CodecPart, modifier: i32) -> CodecAnswer {
         if !self.session.array_nulls {
             return Err("the session's array_nulls is off, so NULL is a string".to_owned());
@@ -175,7 +175,7 @@ impl Types<'_> {
         Ok(Codec::Array { oid: element.oid, delimiter, element: codec.into() })
     }
 
-    /// None for a type that has no codec.
+    /// Returns the codec of a scalar type; `None` if there is none.
     fn scalar(&self, ty: &Type, modifier: i32) -> Option<CodecAnswer> {
         let zone = self.session.zone;
         let codec = match *ty {

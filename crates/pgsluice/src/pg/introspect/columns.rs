@@ -20,7 +20,7 @@ JOIN pg_catalog.pg_type t ON t.oid = atttypid
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum";
 
-/// Whether a column takes NULL, and what it has without a value.
+/// Whether a column accepts NULL, and whether it has a default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Nullness {
     pub(crate) is_not_null: bool,
@@ -29,33 +29,33 @@ pub(crate) struct Nullness {
 
 /// The columns of the input.
 pub(super) struct OfInput {
-    /// In their order.
+    /// The columns in the order of the input.
     pub(super) columns: Vec<String>,
     /// All columns of the table.
     pub(super) known: Vec<String>,
-    /// The place of the one that the table lacks.
+    /// The index of the column that the table lacks, if any.
     pub(super) besides: Option<usize>,
-    /// Whether it leaves out any that could be written.
+    /// Whether the input omits any writable column.
     pub(super) omits: bool,
-    /// How they were found by name, if they were.
+    /// The match of names to columns, if the columns were found by name.
     pub(super) led: Option<Led>,
-    /// Whether each takes NULL.
+    /// Whether each column accepts NULL.
     pub(super) nullness: Vec<Nullness>,
 }
 
-/// Which columns the fields of the input are.
+/// The columns of the input's fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FieldColumns<'i> {
-    /// All that can be written, in the table's order.
+    /// All writable columns, in the table's order.
     All,
-    /// These.
+    /// The listed columns.
     Listed(&'i [String]),
-    /// Those that the inputs name.
+    /// The columns that the inputs name.
     Named(&'i InputNames, &'i Job),
 }
 
 impl<'i> FieldColumns<'i> {
-    /// Those of the inputs of a job.
+    /// Returns the columns of a job's inputs.
     pub(crate) fn of(job: &'i Job) -> Self {
         match (&job.input.names, &job.input.columns) {
             // Inputs without a header have no rows.
@@ -67,7 +67,7 @@ impl<'i> FieldColumns<'i> {
     }
 }
 
-/// Finds the input's columns. The table may lack the one that `besides` names.
+/// Finds the input's columns. The table may lack the column that `besides` names.
 pub(super) async fn of_input(
     transaction: &Transaction<'_>,
     root: Oid,
@@ -123,9 +123,10 @@ pub(super) async fn of_input(
     Ok(OfInput { columns: asked.to_vec(), known, besides, omits, led, nullness })
 }
 
-/// Leads the names in the inputs to `columns`. A column that no first object has may come later. It is left out if its
-/// default would be lost, and where rows are updated: it would be set to NULL. Options that name it keep it in, unless
-/// it is known that no object has it. An input without objects has all columns.
+/// Matches the names in the inputs to `columns`. A column that no first object has may occur in a later one.
+/// It is left out if its default would be lost, or if rows are updated, because it would be set to NULL. It
+/// is kept if options name it, unless it is known that no object has it. An input without objects has all
+/// columns.
 fn lead(
     names: &InputNames,
     job: &Job,
@@ -149,7 +150,7 @@ fn lead(
     Ok(led)
 }
 
-/// Returns the option with the names as the table has them, if they differ in case only.
+/// Returns the option with the names as spelled in the table, if they differ in case only.
 fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
     let of = |name: &String| {
         let mut alike = known.iter().filter(|it| it.to_lowercase() == name.to_lowercase());
@@ -167,7 +168,7 @@ fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
     Some(Remedy::options(what, [option("columns").of(found.join(","))]))
 }
 
-/// Refuses, as COPY would, a column that is named twice or is generated.
+/// Rejects a column that is named twice or is generated, like COPY.
 fn check(asked: &[String], writable: &[String]) -> Result<()> {
     for (index, name) in asked.iter().enumerate() {
         if asked[..index].contains(name) {

@@ -1,5 +1,5 @@
-//! The definitions of partition keys: for people, and for partitions that are made like others. Apart
-//! because a load can do without, and the server takes its time for them.
+//! The definitions of partition keys, for the user and for new partitions. They are read separately, because
+//! most loads do not need them and they take the server some time.
 
 use std::collections::HashMap;
 

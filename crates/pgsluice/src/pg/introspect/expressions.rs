@@ -1,5 +1,4 @@
-//! The expressions in partition keys: their text from the server, and the columns that they may
-//! read.
+//! The expressions in partition keys: their text from the server, and the columns that they may read.
 
 use std::collections::HashMap;
 use std::vec::IntoIter;
@@ -15,8 +14,8 @@ use super::types::with_base_types;
 use crate::error::Result;
 use crate::pg::expression::{Collation, Operand, Scope, translate};
 
-/// All expressions of a key, separated by commas. Only the names of `pg_catalog` are bare in the session
-/// that reads the catalogue.
+/// Query for all expressions of a key, separated by commas. In the session that reads the catalogue, only the
+/// names of `pg_catalog` are unqualified.
 const TEXTS: &str = "
 SELECT partrelid, pg_catalog.pg_get_expr(partexprs, partrelid)
 FROM pg_catalog.pg_partitioned_table
@@ -36,18 +35,18 @@ LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
 WHERE a.attrelid = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped"
 );
 
-/// The expressions of each table's key that are still to be taken.
+/// The expressions of each table's key that were not taken yet.
 #[derive(Default)]
 pub(super) struct Expressions(HashMap<Oid, IntoIter<Option<Expr>>>);
 
 impl Expressions {
-    /// The next one of the table, from the left; None if it is not evaluated here.
+    /// Returns the next expression of the table, from the left; `None` if it is not evaluated natively.
     pub(super) fn next(&mut self, table: Oid) -> Option<Expr> {
         self.0.get_mut(&table)?.next()?
     }
 }
 
-/// The expressions in the keys of `tables`, for an input with `columns`.
+/// Reads the expressions in the keys of `tables`, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -80,7 +79,7 @@ impl SessionFacts {
         Scope { columns: HashMap::new(), database: self.collation, utc: self.utc }
     }
 
-    /// A column as expressions read it; None if they do not know its values.
+    /// Returns a column as an operand; `None` if its values are not known natively.
     fn operand(&self, row: &Row, place: Option<usize>) -> Option<Operand> {
         let ty = Type::from_oid(row.get("base_type"))?;
         let ty = native(&ty, row.get("modifier"), self.zone)?;

@@ -26,21 +26,21 @@ pub struct Facts {
     pub estimated_rows: f32,
     /// `pg_class.relpages`: its pages when they were last counted.
     pub(crate) estimated_pages: i32,
-    /// Enabled INSERT triggers for each statement exist.
+    /// Whether there are enabled INSERT triggers for each statement.
     pub statement_triggers: bool,
-    /// Enabled INSERT triggers for each row exist that a user has made: they may drop rows, or add others.
+    /// Whether there are enabled user triggers for each inserted row, which may drop rows or add others.
     pub row_triggers: bool,
-    /// Row security applies to this session.
+    /// Whether row security applies to this session.
     pub row_security: bool,
-    /// This session may insert into the table, by its name.
+    /// Whether this session may insert into the table by its name.
     pub may_insert: bool,
-    /// It computes a column that the input has and the root does not compute.
+    /// Whether it computes a column that the input has and the root does not compute.
     pub computes_input: bool,
-    /// Defaults of the columns that the input omits are not the root's.
+    /// Whether columns that the input omits have other defaults than in the root.
     pub other_defaults: bool,
-    /// The order in which its rows are sent, by its indexes.
+    /// The order in which its rows are sent, according to its indexes.
     pub(crate) order: SendOrder,
-    /// How its key is read, line by line; see [`super::Catalogue::read_reads`].
+    /// The lines that describe how its key is read; see [`super::Catalogue::read_reads`].
     pub(crate) reads: Vec<String>,
 }
 
@@ -60,7 +60,8 @@ JOIN defaults root ON root.attrelid = $1 AND root.attname = leaf.attname
 WHERE (leaf.attidentity, leaf.expression) IS DISTINCT FROM (root.attidentity, root.expression)
    OR ($4 AND leaf.attidentity <> '' AND leaf.attrelid <> root.attrelid)";
 
-/// Before PostgreSQL 16 a table could be attached that computes what its parent does not.
+/// Query for tables that compute a column of the input. Before PostgreSQL 16, a partition could compute a
+/// column that its parent does not.
 const COMPUTES_INPUT: &str = "
 SELECT DISTINCT attrelid
 FROM pg_catalog.pg_attribute
@@ -68,19 +69,19 @@ WHERE attnum > 0 AND NOT attisdropped AND attgenerated <> ''
   AND attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
   AND attname = ANY ($2)";
 
-/// The input and the server, as far as the facts depend on them.
+/// The properties of the input and the server that the facts depend on.
 pub(super) struct FactSources<'a> {
     pub(super) root: Oid,
-    /// The columns that the input has, and how their values are encoded.
+    /// The columns of the input, and how their values are encoded.
     pub(super) columns: &'a [String],
     pub(super) codecs: &'a [Result<Codec, String>],
-    /// Whether the input leaves out columns that could be written.
+    /// Whether the input omits writable columns.
     pub(super) omits_columns: bool,
     /// `server_version_num`.
     pub(super) version: u32,
 }
 
-/// Reads the facts about the tables in `rows`, which `NODES` has answered.
+/// Reads the facts about the tables in `rows`, the result of `NODES`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     rows: &[Row],
@@ -90,7 +91,7 @@ pub(super) async fn read(
     let mut facts: Vec<Facts> = rows.iter().map(Facts::from_row).collect();
     let oids: Vec<Oid> = facts.iter().map(|facts| facts.oid).collect();
     if omits_columns {
-        // Before PostgreSQL 17 each identity column has a sequence of its own.
+        // Before PostgreSQL 17, each identity column has its own sequence.
         let own_identity = version < 170_000;
         let asked: Parameters<'_> = &[
             (&root, Type::OID),
@@ -143,7 +144,7 @@ impl Facts {
     }
 }
 
-/// Sets a fact about the tables whose oids are in `rows`.
+/// Sets a fact for the tables whose oids are in `rows`.
 fn mark(facts: &mut [Facts], rows: &[Row], set: impl Fn(&mut Facts)) {
     let found: HashSet<Oid> = rows.iter().map(|row| row.get(0)).collect();
     facts.iter_mut().filter(|facts| found.contains(&facts.oid)).for_each(set);

@@ -1,4 +1,4 @@
-//! The indexes of each table that rows may be sorted for before they are sent.
+//! The indexes by which rows of each table may be sorted before they are sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use tokio_postgres::types::{Oid, Type};
 use super::codecs::CodecAnswer;
 use crate::error::Result;
 
-/// An expression has no name. The first of a table counts where rows are as far apart in others.
+/// Query for the indexes. An expression has no name. Among equally good indexes of a table, the first one is
+/// used.
 const INDEXES: &str = "
 SELECT i.indrelid,
        ARRAY(SELECT a.attname::pg_catalog.text
@@ -48,7 +49,8 @@ pub(super) async fn read(
     Ok(orders.collect())
 }
 
-/// The order by these columns, each descending or not, as far as there is one; `columns` are those of the input.
+/// Returns the order by these columns, each descending or not, up to the first column without an order;
+/// `columns` are the columns of the input.
 pub(super) fn order_by<'n>(
     names: impl Iterator<Item = (Option<&'n str>, bool)>,
     columns: &[String],
@@ -62,8 +64,9 @@ pub(super) fn order_by<'n>(
     Some(key.collect::<Arc<[SortColumn]>>()).filter(|key| !key.is_empty())
 }
 
-/// None where the bytes of COPY BINARY do not sort as the values do. Strings are compared byte by byte,
-/// whatever the collation: neighbours there are neighbours in most others.
+/// Returns the order of a codec; `None` if the bytes of COPY BINARY do not sort like the values. Strings are
+/// compared byte by byte regardless of their collation: neighbours in that order are neighbours in most other
+/// orders.
 fn order(codec: &Codec) -> Option<Order> {
     use Codec as C;
     match codec {

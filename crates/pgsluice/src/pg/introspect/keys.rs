@@ -1,4 +1,4 @@
-//! Partition keys: which columns are native, and why the others are not.
+//! Partition keys: the native columns, and the reasons why others are not native.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ use crate::pg::Parameters;
 /// The key columns of one partitioned table.
 pub(super) type KeyColumns = Vec<KeyColumn>;
 
-/// Catalogue rows become JSON where a column's name differs among versions. A domain is read as its
-/// base type: what else it demands, the server checks in the leaf as it would in the root. The operator
-/// class of an array takes whatever is the default of its elements. An expression has the type of its
-/// operator class.
+/// Query for key columns. Catalogue rows are converted to JSON if the name of a column differs among
+/// versions. A domain is read as its base type; the server checks its constraints in the leaf like in the
+/// root. The operator class of an array uses the default class of its elements. An expression has the type of
+/// its operator class.
 macro_rules! key_columns {
     ($keyed:literal) => {
         concat!(
@@ -93,8 +93,8 @@ const PARTITION_KEYS: &str = key_columns!(
     WHERE partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))"
 );
 
-/// Key columns of indexes. An index matters for equality only, and for equality some operator classes are as good as the
-/// type's own.
+/// Query for the key columns of indexes. Only equality matters here, and for equality some other operator
+/// classes are as good as the type's own.
 const INDEX_KEYS: &str = key_columns!(
     "
     SELECT indexrelid, indrelid, 'i'::pg_catalog.text,
@@ -103,7 +103,7 @@ const INDEX_KEYS: &str = key_columns!(
     WHERE indexrelid = $1"
 );
 
-/// An order is that of the type's own operator class.
+/// Query for a column ordered by the type's own operator class.
 const ORDERED_COLUMN: &str = key_columns!(
     "
     SELECT a.attrelid, a.attrelid, 'r'::pg_catalog.text, ARRAY[a.attnum],
@@ -123,7 +123,7 @@ FROM pg_catalog.pg_enum
 WHERE enumtypid = ANY ($1)
 GROUP BY enumtypid";
 
-/// The keys of the tables `oids`, for an input with `columns`.
+/// Reads the keys of the tables `oids`, for an input with `columns`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -145,7 +145,7 @@ pub(super) async fn read(
     Ok(keys)
 }
 
-/// The columns of an index without expressions, for an input with `columns`.
+/// Reads the columns of an index without expressions, for an input with `columns`.
 pub(super) async fn of_index(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -156,7 +156,7 @@ pub(super) async fn of_index(
     of_rows(transaction, session, &rows, columns).await
 }
 
-/// A column of a table by its order, likewise; none if the table has no such column.
+/// Reads a column of a table with its order; returns no column if the table lacks it.
 pub(super) async fn of_column(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -180,7 +180,7 @@ async fn of_rows(
     Ok(rows.iter().map(|row| session.key_column(row, columns, &enums, &mut none)).collect())
 }
 
-/// The labels of the enums among the key columns, by type.
+/// Reads the labels of the enums among the key columns, by type.
 async fn read_enums(transaction: &Transaction<'_>, keys: &[Row]) -> Result<HashMap<Oid, Labels>> {
     let is_enum = |row: &&Row| row.get::<_, Option<bool>>("is_enum").unwrap_or(false);
     let mut types: Vec<Oid> =
@@ -224,7 +224,7 @@ impl SessionFacts {
         }
     }
 
-    /// `expr`, if it is known and of the type that the server gives it.
+    /// Returns `expr`, if it is known and has the type that the server gives it.
     fn key_expression(
         &self,
         row: &Row,
@@ -233,7 +233,7 @@ impl SessionFacts {
     ) -> Result<Expr, String> {
         let expr = expr.ok_or("the expression is not evaluated natively")?;
         let ty = self.key_type(row, enums)?;
-        // varchar has the operator classes of text.
+        // varchar uses the operator classes of text.
         let varchar = ty == KeyType::Text && expr.is_of(&KeyType::Varchar { max: None });
         let same = varchar || expr.is_of(&ty);
         same.then_some(expr).ok_or_else(|| "the expression is of another type".to_owned())
@@ -294,15 +294,15 @@ impl SessionFacts {
         } else {
             is_c(row.get("provider"), row.get("locale"))
         };
-        // A list looks for equal values by order, but order is only compared for equality there,
-        // and a deterministic collation calls equal what is equal byte by byte.
+        // A list uses the order only to find equal values, and a deterministic collation treats values as
+        // equal if their bytes are equal.
         match row.get("strategy") {
             "r" if !is_c => Err(format!("only the server knows how collation {name} sorts")),
             _ => Ok(()),
         }
     }
 
-    /// The strings in a jsonb sort by the database's collation, whatever the key's.
+    /// Checks a jsonb key, whose strings sort by the database's collation, regardless of the key's.
     fn check_jsonb(&self, row: &Row) -> Result<(), String> {
         self.check_encoding()?;
         match row.get("strategy") {

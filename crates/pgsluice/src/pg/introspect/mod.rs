@@ -1,11 +1,12 @@
 //! The catalogue: the partition tree read in one consistent snapshot.
 //!
-//! The server is asked, and nothing is guessed: it deparses the bounds, and casts their literals, which are read back
-//! in binary format. One transaction reads the bounds, what a session may do on each table (privileges, row security),
-//! and what a table does besides storing rows (triggers, defaults). The plan needs all of it to decide where a leaf may
-//! be written directly.
+//! All facts come from the server: it deparses the bounds and casts their literals, which are read back in
+//! binary format. One transaction reads the bounds, the rights of the session on each table (privileges, row
+//! security), and the side effects of a table (triggers, defaults). The plan needs all of this to decide
+//! which leaves may be written directly.
 //!
-//! Queries about many tables take their oids through a subquery: planning for a plain array takes longer.
+//! Queries about many tables take their oids through a subquery, because planning for a plain array takes
+//! longer.
 
 mod cautions;
 mod codecs;
@@ -49,44 +50,45 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::Led;
 
-/// Everything about a table that a load is planned from.
+/// Everything about a table that a load's plan depends on.
 #[derive(Debug)]
 pub struct Catalogue {
     /// The tree, its keys in terms of the input's fields.
     pub tree: Tree,
     /// Facts about each node of the tree, in the same order.
     pub facts: Vec<Facts>,
-    /// What the server is asked about keys that are not native.
+    /// The questions to the server about keys that are not native.
     pub(crate) questions: Questions,
-    /// The columns that the input has, in its order.
+    /// The columns of the input, in its order.
     pub columns: Vec<String>,
-    /// How the values of each of these are encoded, or in words for the user why they are not.
+    /// The codec of each of these columns, or the reason for the user why there is none.
     pub codecs: Vec<std::result::Result<Codec, String>>,
-    /// The types that they are for.
+    /// The types that the codecs are for.
     pub(crate) types: Vec<Oid>,
-    /// Those columns and the structure of their types.
+    /// These columns with the structure of their types.
     pub(crate) made: Vec<pgsluice_core::types::Column>,
-    /// The place of the column that the table lacks: it says which rows delete others.
+    /// The index of the column that the table lacks, and that marks rows that delete others.
     pub(crate) besides: Option<usize>,
-    /// How the columns were found by the names in a header, if they were.
+    /// The match of names in a header to columns, if the columns were found by name.
     pub(crate) led: Option<Led>,
     /// All columns of the table.
     pub(crate) known: Vec<String>,
-    /// Whether the input leaves out columns that could be written.
+    /// Whether the input omits writable columns.
     pub omits_columns: bool,
-    /// Whether each of the input's columns takes NULL.
+    /// Whether each of the input's columns accepts NULL.
     pub(crate) nullness: Vec<Nullness>,
     /// `server_version_num`, such as 180006.
     pub version: u32,
-    /// What the server can do for rows of several leaves in one transaction.
+    /// The abilities of the server for rows of several leaves in one transaction.
     pub(crate) several: Several,
-    /// How the input has the key of rows that are there already, if rows may meet some.
+    /// The keys of existing rows in the input, if rows may conflict with existing rows.
     pub(crate) met: Option<Met>,
 }
 
-/// Before version 15 a row trigger from a partition's parent is marked as internal, and may be enabled there alone.
+/// Query for the nodes of the tree. Before version 15, a row trigger from a partition's parent is marked as
+/// internal, and may be enabled only there.
 ///
-/// The bound is deparsed without its table: with the name, the server would open and lock every partition.
+/// The bound is deparsed without its table: with it, the server would open and lock every partition.
 const NODES: &str = "
 WITH RECURSIVE tree (oid, parent, level, schema, relname, relkind, reltuples, relpages, relhasindex, bound)
 AS (
@@ -122,7 +124,7 @@ LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid
 ORDER BY level, parent, n.nspname, relname";
 
 impl Catalogue {
-    /// Reads the tree of `table`, a name as SQL takes it, for an input with `columns`.
+    /// Reads the tree of `table`, a name in SQL syntax, for an input with `columns`.
     pub async fn read(
         client: &mut Client,
         table: &str,
@@ -132,7 +134,8 @@ impl Catalogue {
         Self::read_meeting(client, table, fields, None).await
     }
 
-    /// The same; if rows may meet others, `meeting` chooses by which key.
+    /// Reads the tree like [`Self::read`]. If rows may conflict with existing ones, `meeting` chooses the
+    /// key.
     pub(crate) async fn read_meeting(
         client: &mut Client,
         table: &str,
@@ -146,9 +149,9 @@ impl Catalogue {
             .read_only(true)
             .start()
             .await?;
-        // The server guesses far more rows than there are, and would compile some of the queries.
+        // The server overestimates the rows greatly, and would compile some of the queries.
         let own = [sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; ");
-        // Literals must read back as they were written, whatever the session's settings.
+        // Literals must read back as they were written, regardless of the session's settings.
         let settings = try_join3(
             async { Ok(transaction.batch_execute(&own).await?) },
             session::SessionFacts::read(&transaction),
@@ -172,7 +175,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// None if the table does not exist any more.
+    /// Reads the catalogue; returns `None` if the table no longer exists.
     async fn read_in(
         transaction: &Transaction<'_>,
         session: &session::SessionFacts,
@@ -233,19 +236,19 @@ impl Catalogue {
     }
 }
 
-/// Returns the literals of each table's bound, where it has any.
+/// Returns the literals of each table's bound, if it has one.
 fn literals(rows: &[Row]) -> Vec<Option<Literals>> {
     let bound = |row: &Row| row.get::<_, Option<&str>>("bound").and_then(bounds::parse);
     rows.iter().map(bound).collect()
 }
 
-/// The tables among `rows` that have a partition key.
+/// Returns the tables among `rows` that have a partition key.
 fn partitioned(rows: &[Row]) -> Vec<Oid> {
     let has_key = |row: &&Row| row.get::<_, Option<&str>>("strategy").is_some();
     rows.iter().filter(has_key).map(|row| row.get("oid")).collect()
 }
 
-/// Refuses, as COPY would, relations that cannot take rows. Privileges and views are left to the server.
+/// Rejects relations that cannot hold rows, like COPY. The server checks privileges and views itself.
 fn check_kind(row: &Row) -> Result<()> {
     let what = match row.get("relkind") {
         "S" => "sequence",
@@ -261,7 +264,7 @@ fn check_kind(row: &Row) -> Result<()> {
         .with_hint("Name a table, or a view that has an INSTEAD OF INSERT trigger."))
 }
 
-/// The tree without the values of its bounds.
+/// Builds the tree without the values of its bounds.
 fn assemble(rows: &[Row], oids: &[Oid], mut keys: HashMap<Oid, keys::KeyColumns>) -> Tree {
     let ids: HashMap<Oid, NodeId> = oids.iter().enumerate().map(|(id, oid)| (*oid, id)).collect();
     let mut nodes: Vec<Node> = Vec::with_capacity(rows.len());

@@ -1,4 +1,4 @@
-//! The types of the catalogue that are native, with what their modifiers say.
+//! The native types of the catalogue with their modifiers.
 
 use pgsluice_core::types::{KeyType, Scale};
 use tokio_postgres::types::Type;
@@ -47,16 +47,16 @@ pub(super) fn native(ty: &Type, modifier: i32, zone: Option<i32>) -> Option<KeyT
     })
 }
 
-/// `make_numeric_typmod` read backwards, `src/backend/utils/adt/numeric.c`: the scale has eleven bits, the
-/// first of them its sign from version 15 on.
+/// Inverts `make_numeric_typmod`, `src/backend/utils/adt/numeric.c`: the scale has eleven bits, the first of
+/// which is its sign from version 15 on.
 fn numeric_scale(modifier: i32) -> Option<Scale> {
     let modifier = u32::try_from(modifier - 4).ok()?;
     let scale = ((modifier & 0x7FF) as i32 ^ 1024) - 1024;
     Some(Scale { precision: (modifier >> 16) as i32, scale })
 }
 
-/// `INTERVAL_TYPMOD`, `src/include/utils/timestamp.h`: the lower half is a precision or all ones. None for
-/// an interval of some fields only, such as `interval day`.
+/// Inverts `INTERVAL_TYPMOD`, `src/include/utils/timestamp.h`: the lower half is a precision or all ones.
+/// Returns `None` for an interval limited to some fields, such as `interval day`.
 pub(super) fn interval_precision(modifier: i32) -> Option<u8> {
     const FULL: i32 = 0x7FFF;
     if modifier >= 0 && modifier >> 16 != FULL {

@@ -1,8 +1,8 @@
-//! Probe: each question is put to the server once, without any key, before the load relies on it.
+//! Probe: each question is tried once, without any key, before the load relies on it.
 //!
-//! Privileges on schemas are checked when a statement is parsed, and those on functions when it is
-//! begun. A key that cannot be asked about is opaque from the first row on, and so in the layout that
-//! the ledger keeps. Where a row goes must not depend on when a privilege was granted.
+//! The server checks privileges on schemas when it parses a statement, and privileges on functions when it
+//! starts one. A key that cannot be asked about is opaque from the first row on, also in the layout in the
+//! ledger: the route of a row must not depend on when a privilege was granted.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::pg::constraint::ReadColumn;
 use crate::pg::question::Question;
 use crate::pg::sql;
 
-/// The questions that the server refuses, with its reasons.
+/// The questions that the server rejects, with its reasons.
 #[derive(Debug, Default)]
 pub(super) struct RefusedQuestions {
     keys: Vec<(NodeId, String)>,
     spelling: Option<String>,
 }
 
-/// Puts all questions, in one round trip. None is put that is about the system's own types only and
-/// about no key.
+/// Tries all questions in one round trip. Skips the question about spellings if it involves only system
+/// types.
 pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<RefusedQuestions> {
-    // Questions that differ in their bounds are refused alike.
+    // The server treats questions that differ only in their bounds alike.
     let mut nodes: BTreeMap<&str, (&Question, Vec<NodeId>)> = BTreeMap::new();
     for (node, question) in questions.by_node() {
         nodes.entry(&question.sql).or_insert_with(|| (question, Vec::new())).1.push(node);
@@ -47,8 +47,8 @@ pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<Re
     Ok(refused)
 }
 
-/// Puts one question as a session that asks would, and says why it is refused, if it is. No row is
-/// asked about, so that no function of the user's is called.
+/// Tries one question like a session that asks it, and returns the reason if the server rejects it. It has no
+/// rows, so no function of the user is called.
 async fn put(client: &Client, number: usize, question: &Question) -> Result<Option<String>> {
     let nothing = vec!["'{}'"; question.fields.len() + question.bounds.len()].join(", ");
     let settings = sql::ASKING_SESSION.replace("SET ", "SET LOCAL ");
@@ -73,7 +73,7 @@ async fn put(client: &Client, number: usize, question: &Question) -> Result<Opti
 }
 
 impl Catalogue {
-    /// Leaves the keys that the server refuses to be asked about to the server.
+    /// Leaves keys to the server if it rejects the questions about them.
     pub(super) fn leave(&mut self, refused: RefusedQuestions, iso: bool) {
         let Self { tree, questions, columns, .. } = self;
         let RefusedQuestions { keys, spelling } = refused;
@@ -94,7 +94,7 @@ impl Catalogue {
         if spelling.is_some() {
             questions.spelling = None;
         } else if !keys.is_empty() && questions.spelling.is_some() {
-            // What stands below these keys is not looked at any more.
+            // Keys below these are no longer used.
             questions.spell(tree, columns, iso);
         }
         questions.unspelled = spelling;

@@ -1,8 +1,8 @@
-//! Which keys that are not native the server can be asked about, and what the questions are.
+//! The keys that are not native but that the server can be asked about, and the questions.
 //!
-//! A key of a list or of ranges is asked for its place among the bounds. `width_bucket` finds it by the
-//! default order of the key's type. A hash key is asked for its hash. A key that cannot be asked about
-//! stays opaque.
+//! For a list or range key, the question is the value's place among the bounds, which `width_bucket` finds by
+//! the default order of the key's type. For a hash key, the question is its hash. A key that cannot be asked
+//! about stays opaque.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,26 +22,26 @@ use crate::pg::qualified::qualified_type;
 use crate::pg::question::{Answer, Question, Term, question};
 use crate::pg::raw::Raw;
 
-/// The places of the bounds' literals among all of a node, by node and place in the key.
+/// The places of bound literals among all literals of a node, by node and index in the key.
 pub(super) type LiteralPlaces = HashMap<NodeId, PlacesOfKey>;
 pub(super) type PlacesOfKey = HashMap<usize, HashMap<String, i64>>;
 
-/// What the server is asked in the course of a load.
+/// The questions to the server during a load.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     all: Vec<Question>,
     numbers: HashMap<Question, usize>,
     of: HashMap<NodeId, usize>,
-    /// How the server spells the fields of native keys; None if there are none that it might spell
-    /// otherwise.
+    /// The question how the server spells the fields of native keys; `None` if no field can have several
+    /// spellings.
     pub(crate) spelling: Option<Question>,
-    /// Why there is no question about spellings although one is needed.
+    /// The reason why there is no question about spellings although one is needed.
     pub(crate) unspelled: Option<String>,
-    /// How far each field of the input may go into a question.
+    /// The caution for each field of the input.
     pub(super) cautions: Vec<Caution>,
     /// The columns that the question about spellings reads.
     pub(super) table: Vec<ReadColumn>,
-    /// The fields that it is about besides those of partition keys.
+    /// The fields that it covers in addition to those of partition keys.
     pub(super) also: BTreeSet<usize>,
 }
 
@@ -51,13 +51,13 @@ impl Questions {
         !self.of.is_empty()
     }
 
-    /// The question about the key of `node`, and its number.
+    /// Returns the question about the key of `node`, and its number.
     pub(crate) fn of(&self, node: NodeId) -> Option<(usize, &Question)> {
         let number = *self.of.get(&node)?;
         Some((number, &self.all[number]))
     }
 
-    /// Each question about keys, with the nodes that it is about.
+    /// Returns each question about keys, with its node.
     pub(super) fn by_node(&self) -> impl Iterator<Item = (NodeId, &Question)> {
         self.of.iter().map(|(&node, &number)| (node, &self.all[number]))
     }
@@ -67,7 +67,7 @@ impl Questions {
         self.of.remove(&node);
     }
 
-    /// How far the values of a field may go into a question.
+    /// Returns the caution for a field.
     pub(crate) fn caution(&self, field: usize) -> Caution {
         self.cautions.get(field).copied().unwrap_or_default()
     }
@@ -81,11 +81,12 @@ impl Questions {
     }
 }
 
-/// A type is compared by `width_bucket` if its operator class is the default, and if there are arrays
-/// of it. It must also go there and back in binary format. A hash function can be called if it takes
-/// the type itself, and not one that merely looks the same in memory. What a polymorphic class compares
-/// is the column's own type; that of an expression is not in the catalogue. A column's collation says
-/// nothing where it is compared as a type that has none, as pg_ndistinct is as bytea.
+/// Query for the terms of the questions. `width_bucket` can compare a type if its operator class is the
+/// default one, arrays of the type exist, and values can be sent and received in binary format. A hash
+/// function can be called if it accepts the type itself, not just a type with the same binary layout. A
+/// polymorphic class compares the column's own type; for an expression, the catalogue does not contain the
+/// type. The collation of a column is ignored if it is compared as a type without one, like pg_ndistinct as
+/// bytea.
 const TERMS: &str = with_base_types!(
     "
 SELECT p.partrelid, NOT COALESCE(pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE'), true)
@@ -137,7 +138,7 @@ WHERE p.partrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
 ORDER BY p.partrelid, k.place"
 );
 
-/// Makes the questions about the tree's opaque columns, for an input with `columns`.
+/// Creates the questions about the tree's opaque columns, for an input with `columns`.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -194,7 +195,7 @@ pub(super) async fn find(
     Ok((questions, places))
 }
 
-/// The columns of the table, and with which caution they are asked about.
+/// Reads the columns of the table, and the caution for each.
 pub(super) async fn read_columns(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -203,7 +204,7 @@ pub(super) async fn read_columns(
     try_join(ReadColumn::of(transaction, table), cautions::read(transaction, session, table)).await
 }
 
-/// Adds to the reason for which a key is opaque.
+/// Extends the reason why a key is opaque.
 fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
     let columns = tree.nodes[node].key.iter_mut().flat_map(|key| &mut key.columns);
     for column in columns {
@@ -214,42 +215,42 @@ fn leave_opaque(tree: &mut Tree, node: NodeId, more: &str) {
     }
 }
 
-/// What is known of the table's columns.
+/// Facts about the table's columns.
 struct KnownColumns<'a> {
-    /// The columns that the input has.
+    /// The columns of the input.
     columns: &'a [String],
     table: &'a [ReadColumn],
     cautions: &'a Cautions,
 }
 
-/// The key of one node, as far as the server is asked about it.
+/// The key of one node, if the server is asked about it.
 struct AskedKey<'r> {
     node: NodeId,
     rows: &'r [Row],
     columns: Vec<AskedColumn>,
 }
 
-/// A column or an expression of it.
+/// A column or expression of a key that the server is asked about.
 struct AskedColumn {
-    /// Its place in the key.
+    /// Its index in the key.
     index: usize,
     fields: Vec<usize>,
     term: Term,
     places: HashMap<String, i64>,
 }
 
-/// The result of looking at one node's key.
+/// The result of examining one node's key.
 struct FoundQuestions {
     node: NodeId,
-    /// None if it cannot be asked.
+    /// `None` if the server cannot be asked.
     question: Option<Question>,
     fields: Vec<(usize, Vec<usize>)>,
     places: PlacesOfKey,
 }
 
 impl<'r> AskedKey<'r> {
-    /// Returns an error if there is a column that cannot be asked about, with the reason if it is worth
-    /// saying. If one column is unknown, the others are of no use.
+    /// Examines a key. Returns an error if a column cannot be asked about, with the reason if it is worth
+    /// reporting. If one column is unknown, the others are of no use.
     fn of(
         tree: &Tree,
         node: NodeId,
@@ -263,7 +264,7 @@ impl<'r> AskedKey<'r> {
         Ok(Self { node, rows, columns: asked.collect::<Result<_, _>>()? })
     }
 
-    /// Learns the places of the bounds' values.
+    /// Reads the places of the bounds' values.
     async fn read(mut self, transaction: &Transaction<'_>, bounds: Vec<&Literals>) -> Result<Self> {
         for column in &mut self.columns {
             if matches!(column.term.answer, Answer::Hash(_)) {
@@ -317,7 +318,8 @@ impl<'r> AskedKey<'r> {
 }
 
 impl AskedColumn {
-    /// `row` is of [`TERMS`]. A column that the input omits is NULL, unless a default decides.
+    /// Creates a column from a row of [`TERMS`]. A column that the input omits is NULL, unless it has a
+    /// default.
     fn of(index: usize, row: &Row, known: &KnownColumns<'_>) -> Result<Self, Option<String>> {
         let needed: Vec<String> = row.get("columns");
         let defaulted: Vec<String> = row.get("defaulted");
@@ -359,7 +361,7 @@ impl KnownColumns<'_> {
         self.table.iter().any(|column| column.name == name && column.is_unread)
     }
 
-    /// An error if the server would not always say the same about a column.
+    /// Returns an error if the server's answer about a column may change.
     fn check(&self, name: &str) -> Result<(), Option<String>> {
         match self.cautions.get(name) {
             Some(Caution::Never) => Err(Some(format!(
@@ -371,7 +373,7 @@ impl KnownColumns<'_> {
     }
 }
 
-/// Marks a column as one that the server is not asked about, and why.
+/// Extends the reason why a column is opaque: its names cannot be qualified.
 fn not_asked(column: &mut KeyColumn) {
     if let KeyColumn::Opaque { why, .. } = column {
         why.push_str(

@@ -1,6 +1,6 @@
-//! Says how each key is read, in the server's own words. It goes down to the labels of enums, the
-//! clauses of domains and the bodies of functions. The ledger keeps it. So a load that is resumed after
-//! a change to any of it does not look for its rows where they never were.
+//! Describes how each key is read, as the server spells it, down to the labels of enums, the clauses of
+//! domains and the bodies of functions. The ledger records it, so that a load that is resumed after any
+//! change does not look for its rows in the wrong place.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::pg::sql;
 use crate::pg::template::fill;
 
-/// Lines about each key column of the tables $1, for an input with the columns $2; tables that have the
-/// same lines share a row. Types and functions of the system itself are not described.
+/// Query for lines about each key column of the tables $1, for an input with the columns $2. Tables with the
+/// same lines share a row. System types and functions are not described.
 const READS: &str = concat!(
     r"
 WITH RECURSIVE core AS (
@@ -199,7 +199,7 @@ impl Catalogue {
         }
         let parameters: [(&(dyn ToSql + Sync), Type); 2] =
             [(&oids, Type::OID_ARRAY), (&self.columns, Type::TEXT_ARRAY)];
-        // The server guesses far more rows than there are, and would compile the query.
+        // The server overestimates the rows greatly, and would compile the query.
         let before = [sql::DEPARSE_SETTINGS, "SET jit = off"].join("; ");
         let reads = fill(READS, &[]);
         let after = [sql::RESET_SETTINGS, "RESET jit"].join("; ");

@@ -1,19 +1,19 @@
-//! What of the server decides how rows are sent.
+//! Properties of the server that determine how rows are sent.
 
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Error, Transaction};
 
-/// What the server can do for rows of several leaves in one transaction.
+/// The abilities of the server for rows of several leaves in one transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Several {
-    /// It counts the rows that go into each table (`track_counts`).
+    /// Whether it counts the rows that go into each table (`track_counts`).
     pub(crate) are_counted: bool,
-    /// So many leaves may be locked, with their indexes.
+    /// The number of leaves that may be locked, with their indexes.
     pub(crate) most: usize,
 }
 
-/// The server's version, whether it counts rows, and how many leaves fit into a quarter of its table of locks:
-/// each counts with two indexes more than the root has.
+/// Query for the server's version, whether it counts rows, and how many leaves fit into a quarter of its lock
+/// table if each has two more indexes than the root.
 const SERVER: &str = "
 SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
        pg_catalog.current_setting('track_counts')::pg_catalog.bool,
@@ -22,7 +22,7 @@ SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4,
               + pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)
            / 4 / (3 + (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index WHERE indrelid = $1))";
 
-/// Reads the server's version, and what it can do for a load into `root`.
+/// Reads the server's version and its abilities for a load into `root`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     root: Oid,

@@ -1,4 +1,4 @@
-//! What of the session and its database decides how keys are read, and which are native.
+//! Properties of the session and its database that determine how keys are read, and which are native.
 
 use tokio_postgres::Transaction;
 use tokio_postgres::types::Oid;
@@ -9,26 +9,26 @@ use crate::pg::expression::{Collation, fixed_zone};
 /// `DEFAULT_COLLATION_OID`, `src/include/catalog/pg_collation.dat`: the database's own.
 pub(super) const DATABASE_COLLATION: Oid = 100;
 
-/// What of the session and the database decides how keys are read.
+/// Properties of the session and the database that determine how keys are read.
 pub(super) struct SessionFacts {
     pub(super) encoding: String,
     /// Offset of the session's time zone, if it is constant.
     pub(super) zone: Option<i32>,
-    /// `Z` means UTC here; a time zone or a set of abbreviations that a user made may differ.
+    /// Whether `Z` means UTC; a time zone or a set of abbreviations that a user created may differ.
     pub(super) zulu: bool,
     pub(super) collation_is_c: bool,
-    /// An unquoted NULL in an array is one.
+    /// Whether an unquoted NULL in an array is NULL.
     pub(super) array_nulls: bool,
-    /// What of the database's collation matters to `lower` and `upper`.
+    /// The properties of the database's collation that affect `lower` and `upper`.
     pub(super) collation: Collation,
-    /// The time zone `UTC` means UTC here, though an abbreviation may hide it.
+    /// Whether the time zone `UTC` really is UTC; an abbreviation could hide it.
     pub(super) utc: bool,
-    /// Dates are written as they are read natively.
+    /// Whether dates are written in the format that is read natively.
     pub(super) iso: bool,
 }
 
 impl SessionFacts {
-    /// Asks the session, before any of its settings are changed.
+    /// Queries the session, before any of its settings are changed.
     pub(super) async fn read(transaction: &Transaction<'_>) -> Result<Self> {
         let row = transaction
             .query_typed_one(
@@ -61,9 +61,9 @@ impl SessionFacts {
     }
 }
 
-/// Whether a collation sorts by bytes. These are `C` and `POSIX` of libc, and all of the built-in
-/// provider (PostgreSQL 17), whose order is that of code points. The case of ASCII's letters is the
-/// same there.
+/// Whether a collation sorts by bytes. This is true for `C` and `POSIX` of libc, and for all collations of
+/// the built-in provider (PostgreSQL 17), which sort by code points. In all of them, ASCII letters have the
+/// same upper and lower case.
 pub(super) fn is_c(provider: &str, locale: &str) -> bool {
     provider == "b" || (provider == "c" && matches!(locale, "C" | "POSIX"))
 }

@@ -1,4 +1,4 @@
-//! Finds a table by its name, or else those that have nearly the same.
+//! Finds a table by name, or tables with similar names.
 
 use pgsluice_core::catalog::{Relation, label};
 use strsim::damerau_levenshtein;
@@ -9,7 +9,8 @@ use crate::error::{Remedy, option};
 use crate::pg::template::fill;
 use crate::{Error, Kind, Result};
 
-/// The tables that rows can be loaded into by name, but partitions; whether each needs no schema in front.
+/// Query for the tables, except partitions, that rows can be loaded into by name, and whether each needs no
+/// schema.
 const TABLES: &str = "
 SELECT n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid)
 FROM pg_catalog.pg_class c
@@ -19,17 +20,17 @@ WHERE c.relkind {any} (ARRAY['r', 'p']::pg_catalog.\"char\"[])
   AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 ORDER BY 1, 2 LIMIT 10000";
 
-/// Typing errors that a name may have.
+/// The maximum number of typing errors in a name.
 const ERRORS: usize = 2;
-/// Names that are told.
+/// The maximum number of names in a hint.
 const NAMED: usize = 3;
 
-/// What to do about a name that is not found.
+/// The hint for a name that is not found.
 pub(super) const NAMING: &str = "Write the table as in SQL: with its schema if that is not in search_path, \
                       in double quotes if its name is not lower case.";
 
-/// Returns the names of the tables in this database as SQL identifiers, with their schemas where `search_path`
-/// does not lead to them.
+/// Returns the names of the tables in this database as SQL identifiers, with their schemas unless
+/// `search_path` finds them.
 pub(crate) async fn names(client: &Client) -> Result<Vec<String>> {
     let rows = client.query(&fill(TABLES, &[]), &[]).await?;
     let name = |row: &Row| match row.get(2) {
@@ -39,14 +40,14 @@ pub(crate) async fn names(client: &Client) -> Result<Vec<String>> {
     Ok(rows.iter().map(name).collect())
 }
 
-/// The oid of `table`, a name as SQL takes it.
+/// Returns the oid of `table`, a name in SQL syntax.
 pub(super) async fn find(client: &Client, table: &str) -> Result<Oid> {
-    // to_regclass takes an OID as well.
+    // to_regclass also accepts an OID.
     let query = "SELECT CASE WHEN $1::pg_catalog.text OPERATOR(pg_catalog.!~) '^[0-9]*$'
                             THEN pg_catalog.to_regclass($1)::pg_catalog.oid END";
     let found = client.query_typed_one(query, &[(&table, Type::TEXT)]).await.map_err(|error| {
         let error = Error::from(error);
-        // Not a name at all.
+        // The text is not a name at all.
         let syntax = error.sqlstate().is_some_and(|code| code.starts_with("426"));
         if syntax { error.with_hint(NAMING) } else { error }
     })?;
@@ -56,7 +57,7 @@ pub(super) async fn find(client: &Client, table: &str) -> Result<Oid> {
     }
 }
 
-/// The error for `table`, which is not there.
+/// Returns the error for `table`, which does not exist.
 async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
     let error = Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
         .with_sqlstate("42P01");

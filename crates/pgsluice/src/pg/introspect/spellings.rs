@@ -1,4 +1,4 @@
-//! The question how the server spells the values of native keys, and which fields it is about.
+//! The question how the server spells the values of native keys, and the fields that it covers.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
 
-/// Makes the question how the server spells the fields of native keys, in a catalogue whose root is `root`.
-/// Makes none if no field might be spelled otherwise.
+/// Creates the question how the server spells the fields of native keys, in a catalogue with the root `root`,
+/// if any field can have several spellings.
 pub(super) async fn find(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -35,7 +35,7 @@ pub(super) async fn find(
 }
 
 impl Questions {
-    /// Has the fields of these columns spelled as well as those of partition keys.
+    /// Includes the fields of these columns in addition to those of partition keys.
     pub(super) fn spell_also<'c>(&mut self, columns: impl Iterator<Item = &'c KeyColumn>) {
         self.also = columns.flat_map(spelled_in).collect();
     }
@@ -45,7 +45,7 @@ impl Questions {
         self.cautions = columns.iter().map(caution).collect();
     }
 
-    /// Makes the question about spellings anew, for the fields that `tree` still wants.
+    /// Creates the question about spellings again, for the fields that `tree` still needs.
     pub(super) fn spell(&mut self, tree: &Tree, columns: &[String], iso: bool) {
         let fields = self.spelled_fields(tree);
         let Self { table, cautions, .. } = self;
@@ -59,18 +59,18 @@ impl Questions {
         self.spelling = (!fields.is_empty()).then(|| spelling(table, &fields, iso)).flatten();
     }
 
-    /// Returns the fields of native keys that can be spelled in several ways, if they are looked at.
+    /// Returns the fields that are used natively and can have several spellings.
     fn spelled_fields(&self, tree: &Tree) -> BTreeSet<usize> {
         let wanted = wanted_fields(tree);
         let mut native = native_fields(tree);
-        // The others are not looked for in the input, nor asked about.
+        // The other fields are neither looked up in the input nor asked about.
         native.retain(|field| wanted.binary_search(field).is_ok());
         native.extend(&self.also);
         native
     }
 }
 
-/// The fields of native keys that can be spelled in several ways.
+/// Returns the fields of native keys that can have several spellings.
 fn native_fields(tree: &Tree) -> BTreeSet<usize> {
     let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
     keys.flat_map(|key| &key.columns).flat_map(spelled_in).collect()

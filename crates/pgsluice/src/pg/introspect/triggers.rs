@@ -8,9 +8,9 @@ use tokio_postgres::{Error, Transaction};
 
 use crate::pg::trigger_source::keeps_key;
 
-/// Enabled triggers before each row is inserted or updated. Functions of `pg_catalog` change no column of a key.
-/// `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `UPDATE` 16 (`src/include/catalog/pg_trigger.h`,
-/// PostgreSQL 13 to 18).
+/// Query for enabled triggers before each row is inserted or updated. Functions of `pg_catalog` do not change
+/// key columns. `TRIGGER_TYPE_ROW` is 1, `BEFORE` 2, `INSERT` 4, `UPDATE` 16
+/// (`src/include/catalog/pg_trigger.h`, PostgreSQL 13 to 18).
 const TRIGGERS: &str = "
 SELECT g.tgrelid, g.tgname, g.tgtype & 4 <> 0 AS inserts, g.tgtype & 16 <> 0 AS updates,
        CASE WHEN l.lanname = 'plpgsql' THEN f.prosrc END AS body
@@ -22,14 +22,14 @@ WHERE g.tgrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
   AND f.pronamespace <> 'pg_catalog'::pg_catalog.regnamespace
 ORDER BY g.tgname";
 
-/// A trigger before each row.
+/// A trigger that fires before each row.
 #[derive(Clone, Debug)]
 pub(crate) struct RowTrigger {
     pub(crate) node: NodeId,
     pub(crate) name: String,
-    /// Whether it fires for rows that are inserted.
+    /// Whether it fires for inserted rows.
     pub(crate) inserts: bool,
-    /// Whether it fires for rows that are updated.
+    /// Whether it fires for updated rows.
     pub(crate) updates: bool,
     /// The body of its function, if that is in PL/pgSQL.
     body: Option<String>,

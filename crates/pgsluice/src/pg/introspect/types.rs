@@ -1,7 +1,7 @@
-//! What types are made of, in the catalogue's queries.
+//! The structure of types, for the queries of the catalogue.
 
-/// `$query` with the table `base` (domain, type, modifier): for each domain the type below it. The
-/// server checks the other demands of a domain in the leaf, as it would in the root.
+/// Expands to `$query` with the table `base` (domain, type, modifier), which has the base type of each
+/// domain. The server checks the constraints of a domain in the leaf like in the root.
 macro_rules! with_base_types {
     ($query:literal) => {
         concat!(
@@ -21,9 +21,8 @@ WITH RECURSIVE step (domain, type, modifier) AS (
 }
 pub(super) use with_base_types;
 
-/// The table `next (type)` of the types right below `t`, a row of pg_type: what it is a domain over, its
-/// elements, subtype or fields. Names of columns that some version lacks are
-/// read from JSON.
+/// Expands to the table `next (type)` of the types directly below `t`, a row of pg_type: its base type,
+/// elements, subtype or fields. Columns that some version lacks are read from JSON.
 macro_rules! next_types {
     () => {
         "(

@@ -1,5 +1,4 @@
-//! What keeps rows of a tree unique, and what a session may do to rows that are there: for loads that change
-//! them.
+//! Unique indexes of a tree, and the rights of a session on existing rows: for loads that change rows.
 
 use std::collections::HashMap;
 
@@ -18,35 +17,35 @@ use crate::pg::Parameters;
 use crate::pg::compared::ComparedColumn;
 use crate::pg::constraint::constraints;
 
-/// An index that keeps rows apart: unique, or of an exclusion constraint.
+/// An index that excludes duplicates: a unique index, or one of an exclusion constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UniqueIndex {
     pub(crate) node: NodeId,
     pub(crate) oid: Oid,
     pub(crate) name: String,
-    /// The columns in their order; None for an expression.
+    /// The columns in order; `None` for an expression.
     pub(crate) columns: Vec<Option<String>>,
     pub(crate) is_primary: bool,
     pub(crate) is_exclusion: bool,
-    /// Only rows with equal keys exclude each other.
+    /// Whether it only excludes rows with equal keys.
     pub(crate) is_of_equals: bool,
     pub(crate) is_valid: bool,
     pub(crate) is_deferrable: bool,
     pub(crate) is_partial: bool,
-    /// NULL equals NULL.
+    /// Whether it treats NULLs as equal.
     pub(crate) joins_nulls: bool,
-    /// How each column is compared.
+    /// The comparison of each column.
     comparisons: Vec<Comparison>,
 }
 
-/// How an index compares a column.
+/// The comparison of a column by an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Comparison {
     /// The collation as SQL, if the type has collations.
     collation: Option<String>,
     /// The operator class as SQL.
     class: String,
-    /// Whether the column by itself is compared so.
+    /// Whether the column's own comparison is the same.
     is_default: bool,
 }
 
@@ -57,7 +56,7 @@ impl UniqueIndex {
             == (&other.columns, &other.comparisons, other.joins_nulls)
     }
 
-    /// Whether both call the same values equal: the order of their columns makes no difference.
+    /// Whether both treat the same values as equal, regardless of the order of columns.
     pub(crate) fn compares_alike(&self, other: &Self) -> bool {
         let is_in_other =
             |column| other.columns.iter().zip(&other.comparisons).any(|it| it == column);
@@ -65,12 +64,12 @@ impl UniqueIndex {
         self.columns.len() == other.columns.len() && columns.all(is_in_other)
     }
 
-    /// Whether its columns by themselves are compared as it compares them.
+    /// Whether its comparisons are the columns' own ones.
     pub(crate) fn is_default(&self) -> bool {
         self.comparisons.iter().all(|comparison| comparison.is_default)
     }
 
-    /// Returns its columns as statements compare them. The list is empty if the index has an expression.
+    /// Returns its columns with their comparisons. The list is empty if the index has an expression.
     pub(crate) fn compared(&self) -> Vec<ComparedColumn> {
         let columns = self.columns.iter().zip(&self.comparisons).map(|(name, comparison)| {
             let Comparison { collation, class, is_default } = comparison.clone();
@@ -80,21 +79,21 @@ impl UniqueIndex {
     }
 }
 
-/// What a session may do to the rows of a table, and what happens when it does.
+/// The rights of a session on the rows of a table, and the side effects of using them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changing {
     pub(crate) may_select: bool,
     pub(crate) may_update: bool,
     pub(crate) may_delete: bool,
     pub(crate) has_rules: bool,
-    /// Enabled triggers for each statement that updates or deletes.
+    /// Whether there are enabled triggers for each statement that updates or deletes.
     pub(crate) statement_triggers: bool,
-    /// The same for each row, by a user.
+    /// Whether there are enabled user triggers for each row.
     pub(crate) row_triggers: bool,
 }
 
 impl Changing {
-    /// The right that the session lacks to read rows and, if need be, to update and delete them.
+    /// Returns the privilege that the session lacks to read rows and, if needed, to update and delete them.
     pub(crate) fn lacks(&self, updates: bool, deletes: bool) -> Option<&'static str> {
         let needed = [
             (true, self.may_select, "SELECT"),
@@ -164,49 +163,49 @@ const STAGING: &str = "
 SELECT pg_catalog.format('GRANT TEMPORARY ON DATABASE %I TO %I', pg_catalog.current_database(), current_user)
 WHERE NOT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')";
 
-/// What the catalogue says of rows that are there already.
+/// Facts from the catalogue for loads that change existing rows.
 #[derive(Debug)]
 pub(crate) struct Uniques {
-    /// What would give the session the right to make temporary tables, if it has none.
+    /// The statement that would give the session the right to create temporary tables, if it lacks it.
     pub(crate) staging: Option<String>,
     pub(crate) indexes: Vec<UniqueIndex>,
-    /// By node.
+    /// The rights and side effects for each node.
     pub(crate) changing: Vec<Changing>,
-    /// Triggers before each row that is inserted or updated.
+    /// Triggers that fire before each row is inserted or updated.
     pub(crate) triggers: Vec<RowTrigger>,
 }
 
-/// What is read of the tables besides.
+/// Further facts to read about the tables.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// The indexes by which rows are the same.
+    /// The indexes that identify rows.
     pub(crate) indexes: Vec<Oid>,
-    /// Whether it is to be known which rows each leaf takes.
+    /// Whether to read which rows each leaf accepts.
     pub(crate) constraints: bool,
 }
 
-/// Chooses what is read, by the indexes that the tree has.
+/// A callback that chooses the facts to read, based on the indexes of the tree.
 pub(crate) type Choose<'c> = &'c mut (dyn FnMut(&Catalogue, &Uniques) -> Result<Wanted> + Send);
 
-/// What is asked about rows that are there already.
+/// The options for existing rows.
 pub(crate) struct ExistingRows<'c> {
     pub(crate) choose: Choose<'c>,
-    /// The column whose greatest value counts.
+    /// The column whose greatest value wins.
     pub(crate) newer: Option<&'c str>,
-    /// The column by which rows delete others. The table may lack it.
+    /// The column that marks rows that delete others. The table may lack it.
     pub(crate) delete_when: Option<&'c str>,
 }
 
-/// How the input has the keys by which rows are the same, and the column of whose values the greatest counts.
+/// The columns of the input for the keys that identify rows, and for the column whose greatest value wins.
 #[derive(Debug, Default)]
 pub(crate) struct Met {
     pub(crate) keys: Vec<Vec<KeyColumn>>,
-    /// Which rows each leaf takes, in SQL as the server deparses it, if that is to be looked at.
+    /// The rows that each leaf accepts, in SQL as the server deparses it, if needed.
     pub(crate) constraints: HashMap<Oid, String>,
     pub(crate) newer: Option<KeyColumn>,
 }
 
-/// Reads the keys of the indexes that `choose` takes, and the column `newer`.
+/// Reads the keys of the indexes that `choose` selects, and the column `newer`.
 pub(super) async fn meet(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
@@ -238,7 +237,7 @@ pub(super) async fn meet(
 }
 
 impl Catalogue {
-    /// Has rows sorted by the key by which they meet others, so that all loads lock these in one order.
+    /// Sorts rows by the key that identifies existing rows, so that all loads lock these in the same order.
     pub(super) fn sort_by_key(&mut self, met: &Met) {
         let [key] = &met.keys[..] else { return };
         let names = key.iter().map(|column| (Some(column.name()), false));
