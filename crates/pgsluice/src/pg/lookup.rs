@@ -1,4 +1,5 @@
-//! What a small load asks about its table: little, because a session that is new plans each question anew.
+//! The questions of a small load about its table. There are few, because a new session plans each question
+//! first.
 
 use pgsluice_core::catalog::Relation;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
@@ -6,7 +7,7 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 use super::sql::literal;
 use crate::pg::template::fill;
 
-/// The table that the name `{name}` stands for, and its columns. A number is no name.
+/// Query for the table that `{name}` stands for, and its columns. A number is not a name.
 const TABLE: &str = "
 SELECT (SELECT nspname FROM pg_catalog.pg_namespace n WHERE n.oid {eq} c.relnamespace),
        c.relname, c.relkind, pg_catalog.current_setting('server_version_num')
@@ -16,29 +17,29 @@ SELECT attnum, attname, attisdropped, attgenerated,
 FROM pg_catalog.pg_attribute
 WHERE attrelid {eq} pg_catalog.to_regclass({name}) AND attnum {gt} 0";
 
-/// The kinds of its partitions, of one more than are few.
+/// Query for the kinds of its partitions, up to one more than the limit for few leaves.
 const LEAVES: &str = "
 SELECT l.relkind FROM pg_catalog.pg_inherits i
 JOIN pg_catalog.pg_class l ON l.oid {eq} i.inhrelid
 WHERE i.inhparent {eq} pg_catalog.to_regclass({name}) LIMIT 129";
 
-/// A table into which rows can be copied.
+/// A table that rows can be copied into.
 pub(crate) struct FoundTable {
     pub(crate) relation: Relation,
     /// The server's version.
     pub(crate) version: u32,
-    /// The columns that can be written.
+    /// The writable columns.
     pub(crate) columns: Vec<String>,
     /// All columns.
     pub(crate) known: Vec<String>,
-    /// The columns that can be written, each with its type.
+    /// The writable columns, each with its type.
     types: Vec<String>,
-    /// Whether it is known to have few leaves, all of them its own partitions.
+    /// Whether it has few leaves, all of which are direct partitions; false if not known.
     pub(crate) has_few_leaves: bool,
 }
 
 impl FoundTable {
-    /// The columns `names`, or all, with their types.
+    /// Returns the columns `names`, or all, with their types.
     pub(crate) fn spelled(&self, names: Option<&[String]>) -> String {
         let all = || self.columns.iter().zip(&self.types);
         let types: Vec<&str> = match names {
@@ -53,7 +54,7 @@ impl FoundTable {
     }
 }
 
-/// The table `name`, if there is one into which rows can be copied. `counts` says that its leaves matter.
+/// Finds the table `name`, if rows can be copied into it. With `counts`, also counts its leaves.
 pub(crate) async fn find(
     name: &str,
     counts: bool,

@@ -1,4 +1,5 @@
-//! Asks what a table is in a transaction of the caller's own, which pgsluice sees by another session.
+//! Identifies a table in a caller's transaction, and compares it with the table that pgsluice sees in another
+//! session.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::template::fill;
 
-/// What a table is, as JSON: of which server and database, and the types of its columns by name.
+/// Query for the identity of a table, as JSON: its server and database, and the types of its columns by name.
 const ASK: &str = "
 SELECT pg_catalog.json_build_object(
     'table', c.oid::pg_catalog.int8,
@@ -25,7 +26,7 @@ SELECT pg_catalog.json_build_object(
                   AND NOT a.attisdropped))::pg_catalog.text
 FROM pg_catalog.pg_class c WHERE c.oid {eq} pg_catalog.to_regclass({name})";
 
-/// The table that a name of the caller's stands for, qualified and quoted.
+/// Query for the table that a caller's name stands for, qualified and quoted.
 const NAME: &str = "
 SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname))
 FROM pg_catalog.pg_class c
@@ -41,21 +42,22 @@ pub(crate) struct Own {
     columns: BTreeMap<String, Oid>,
 }
 
-/// The question which table `name` is in the caller's session, of which no row or NULL says that there is none.
+/// Returns SQL that resolves `name` in the caller's session; no row, or NULL, means that no such table
+/// exists.
 #[must_use]
 pub fn name(name: &str) -> String {
     fill(NAME, &[("name", &literal(name.as_bytes()))])
 }
 
-/// The questions in the caller's transaction; the answer to the last is what [`Own::read`] takes. Once the table is
-/// locked, its columns stay what they are until the transaction ends.
+/// Returns the queries to run in the caller's transaction; [`Own::read`] reads the answer to the last one.
+/// Once the table is locked, its columns do not change until the transaction ends.
 pub(crate) fn questions(table: &Relation, locks: bool) -> Vec<String> {
     let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
     locks.then(|| sql::lock(&[table])).into_iter().chain([ask]).collect()
 }
 
 impl Own {
-    /// Asks the same in a session of pgsluice's own.
+    /// Runs the same query in a session of pgsluice.
     pub(crate) async fn ask(client: &Client, table: &Relation) -> Result<Self> {
         let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
         let row = client.query_typed_opt(&ask, &[]).await?;
@@ -70,7 +72,8 @@ impl Own {
         })
     }
 
-    /// Refuses a table that the caller sees as `theirs`, and rows that were made for other types of `columns`.
+    /// Rejects a table that the caller sees differently, as `theirs`, and rows that were encoded for other
+    /// types of `columns`.
     pub(crate) fn check<'c>(
         &self,
         theirs: &Self,

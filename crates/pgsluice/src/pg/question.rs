@@ -1,9 +1,9 @@
 //! A question: the query by which the server evaluates a key for a batch of rows.
 //!
-//! The rows' fields go there as the text of the input, so that the server's own input functions
-//! read them. Each row and column of the key gets one integer. For a hash key it is the hash of the
-//! value, for others the place of the value among those of the bounds. It is asked under the user's
-//! search_path, so that functions of the key find what they find under COPY.
+//! The fields of the rows are sent as the text of the input, so that the server's own input functions read
+//! them. The answer has one integer for each row and key column: the hash of the value for a hash key,
+//! otherwise the value's place among the bounds. The query runs under the user's search_path, so that
+//! functions in the key behave as they do under COPY.
 
 use pgsluice_core::catalog::quoted;
 use pgsluice_core::hash::PARTITION_SEED;
@@ -11,39 +11,39 @@ use pgsluice_core::hash::PARTITION_SEED;
 use super::constraint::{ReadColumn, collate, everywhere, typed};
 use super::raw::Raw;
 
-/// One query about keys; nodes whose questions are equal share it.
+/// One query about keys. Nodes with equal questions share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
-    /// The query; a parameter for each field, then one for each array of bounds. It gives one row of
-    /// arrays: the places of the keys from 1 on, and the answers.
+    /// The query. It has a parameter for each field, then one for each array of bounds. It returns one row of
+    /// arrays: the numbers of the rows, starting at 1, and the answers.
     pub(crate) sql: String,
-    /// Which fields of the input it needs, from 0.
+    /// The fields of the input that it needs, counted from 0.
     pub(crate) fields: Vec<usize>,
-    /// The values of bounds, ascending, as the server wrote them.
+    /// The values of bounds, ascending, in the server's format.
     pub(crate) bounds: Vec<Raw>,
-    /// Values in an answer.
+    /// The number of values in an answer.
     pub(crate) width: usize,
 }
 
 /// A column or an expression of a key that the server evaluates.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
-    /// The type by which it is compared or hashed, qualified.
+    /// The qualified type by which it is compared or hashed.
     pub(crate) ty: String,
-    /// Its collation, qualified, if it has one.
+    /// Its qualified collation, if it has one.
     pub(crate) collation: Option<String>,
-    /// What is asked about it.
+    /// The question about it.
     pub(crate) answer: Answer,
 }
 
-/// What is asked about the value of a term.
+/// The question about the value of a term.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     /// The result of this function, the extended hash function of the key's operator class.
     Hash(String),
     /// Its place among the bounds.
     Place {
-        /// The operator that tells equal values, such as `OPERATOR(pg_catalog.=)`.
+        /// The equality operator, such as `OPERATOR(pg_catalog.=)`.
         equal: String,
         /// The values of the bounds.
         bounds: Raw,
@@ -51,13 +51,13 @@ pub(crate) enum Answer {
 }
 
 impl Term {
-    /// The value of an expression as the type that is compared.
+    /// Returns SQL for the value of an expression, converted to the compared type.
     fn compared(&self, value: &str) -> String {
         format!("{value}::{}{}", self.ty, collate(self.collation.as_deref()))
     }
 
-    /// The query for all values of `$1`, literals of bounds, in their order, and for the place of
-    /// each literal.
+    /// Returns the query for all values of `$1`, literals of bounds, in order, and for the place of each
+    /// literal.
     pub(crate) fn places(&self) -> String {
         format!(
             "WITH value AS (
@@ -75,8 +75,8 @@ impl Term {
     }
 }
 
-/// The question how the server spells the `fields`, columns of the input with their places there.
-/// `iso` says that the session writes dates in ISO style. None if it cannot be asked.
+/// Creates the question how the server spells the `fields`, columns of the input with their indexes. `iso`
+/// means that the session writes dates in ISO style. Returns `None` if a column cannot be read.
 pub(crate) fn spelling(
     columns: &[ReadColumn],
     fields: &[(usize, &str)],
@@ -87,7 +87,7 @@ pub(crate) fn spelling(
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
         let column = columns.iter().find(|column| column.name == *name)?;
         let text = if column.is_date && !iso {
-            // JSON has one way to write dates.
+            // JSON has only one format for dates.
             format!("pg_catalog.jsonb_build_array(k{place}) OPERATOR(pg_catalog.->>) 0")
         } else {
             column.written(&format!("k{place}"))
@@ -103,11 +103,11 @@ pub(crate) fn spelling(
     })
 }
 
-/// The question about `terms`, each with its place among the `count` expressions that the SQL
-/// `keys` lists.
+/// Creates the question about `terms`, each with its index among the `count` expressions that the SQL `keys`
+/// lists.
 ///
-/// `columns` are those of the table, `fields` those of them that the input has and the key needs,
-/// each with its place in the input. None if a name in the keys cannot be qualified.
+/// `columns` are the columns of the table. `fields` are the columns that the input has and the key needs,
+/// each with its index in the input. Returns `None` if a name in the keys cannot be qualified.
 pub(crate) fn question(
     columns: &[ReadColumn],
     fields: &[(usize, &str)],
@@ -134,7 +134,7 @@ pub(crate) fn question(
                 buckets.push(format!("pg_catalog.width_bucket({value}, {all}) AS b{place}"));
                 let beyond =
                     format!("CASE WHEN {value} {equal} ({all})[b{place}] THEN 0 ELSE 1 END");
-                // Functions, because a user's operator may hide one of the same name.
+                // Functions are used because a user's operator might hide the system's operator.
                 format!("pg_catalog.int8pl(pg_catalog.int8mul(2, b{place}), {beyond})")
             }
         });
@@ -146,7 +146,8 @@ pub(crate) fn question(
     let buckets: String = buckets.iter().map(|bucket| format!(", {bucket}")).collect();
     let answers = answers.join(", ");
     let rows = rows(columns, fields, &everywhere(keys)?, count)?;
-    // OFFSET keeps a query apart from that around it, so that nothing is evaluated twice.
+    // OFFSET prevents the subquery from being merged into the outer query, so that nothing is evaluated
+    // twice.
     let sql = format!(
         "SELECT pg_catalog.array_agg(place), {answers} \
          FROM (SELECT *{buckets} FROM {rows} OFFSET 0) AS placed"
@@ -155,8 +156,8 @@ pub(crate) fn question(
     Some(Question { sql, fields, bounds, width: terms.len() })
 }
 
-/// Returns the rows of a batch as an item of FROM. Its columns are their places, and the `count`
-/// expressions that `keys` lists, named `k0` and so on. None if a column cannot be read.
+/// Returns the rows of a batch as an item of FROM. Its columns are their numbers, and the `count` expressions
+/// that `keys` lists, named `k0` and so on. Returns `None` if a column cannot be read.
 fn rows(
     columns: &[ReadColumn],
     fields: &[(usize, &str)],
@@ -173,7 +174,7 @@ fn rows(
     };
     let inputs: Vec<String> =
         (1..=fields.len()).map(|n| format!("pg_catalog.unnest(${n}::pg_catalog.text[])")).collect();
-    // The names in the keys are looked up in the innermost query first.
+    // Names in the keys are resolved in the innermost query first.
     Some(format!(
         "(SELECT input.place, key.*
           FROM ROWS FROM ({inputs}) WITH ORDINALITY AS input ({texts}, place)

@@ -1,11 +1,11 @@
-//! Values that go through as they are: bytes from the server back to it, and text of the input.
+//! Values that are passed on unchanged: bytes from the server back to it, and text from the input.
 
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 type RawOutcome<T> = Result<T, Box<dyn std::error::Error + Sync + Send>>;
 
-/// A value of any type: its bytes on the wire.
+/// A value of any type, in its wire format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Raw(pub(crate) Vec<u8>);
 
@@ -32,7 +32,7 @@ impl ToSql for Raw {
     to_sql_checked!();
 }
 
-/// Text as it stands in the input; the server says whether it is valid.
+/// Text from the input; the server checks whether it is valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
 

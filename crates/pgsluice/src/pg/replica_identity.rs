@@ -1,4 +1,4 @@
-//! Changes of rows that are published: the server refuses an UPDATE or DELETE whose rows no subscriber could find.
+//! Published changes: the server rejects an UPDATE or DELETE if subscribers could not find the rows.
 
 use futures_util::future::try_join_all;
 use pgsluice_core::catalog::{Relation, quoted};
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 const IS_ANY_PUBLISHED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_publication)";
 
-/// Asks the server whether it lets a session set `column`, and delete rows, in each of `leaves`. EXPLAIN comes as far as
-/// this check, and touches no row.
+/// Checks whether the server lets a session set `column`, and delete rows, in each of `leaves`. EXPLAIN runs
+/// this check without touching any row.
 ///
 /// # Errors
 ///

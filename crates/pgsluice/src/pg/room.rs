@@ -1,13 +1,13 @@
-//! How many connections a server still has for this user in this database.
+//! The number of connections that the server still has for this user in this database.
 
 use tokio_postgres::GenericClient;
 
 use crate::error::Result;
 use crate::pg::template::fill;
 
-/// Each limit that there is: how many connections it allows, how many of them are free, and its name.
-/// Superusers may have those that are reserved, and no role or database limits them. The count of the
-/// statistics is of connections to databases; walsenders have slots of their own.
+/// Query for the tightest limit: how many connections it allows, how many of them are free, and its
+/// description. Superusers may use reserved connections, and no role or database limits them. The statistics
+/// count connections to databases; walsenders have slots of their own.
 const LIMITS: &str = "
 WITH me AS (
     SELECT r.oid, r.rolname, r.rolsuper, r.rolconnlimit, d.oid AS database, d.datname, d.datconnlimit,
@@ -43,7 +43,7 @@ SELECT most, most {minus} used, what FROM (
     FROM me WHERE datconnlimit {ge} 0 AND NOT rolsuper
 ) AS limits ORDER BY 2 LIMIT 1";
 
-/// How many connections are free besides that of `client`, and why there are no more.
+/// Returns the number of free connections besides the one of `client`, and the limit in words.
 pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, String)> {
     let row = client.query_typed_one(&fill(LIMITS, &[]), &[]).await?;
     let (most, free): (i64, i64) = (row.get(0), row.get(1));

@@ -8,7 +8,7 @@ use pgsluice_core::format::{Format, Syntax};
 use crate::job::FieldOptions;
 pub(crate) use pgsluice_session::connect::PG_CATALOG_ONLY;
 
-/// Ends [`ASYNCHRONOUS`]: the session commits as its role does, and durably even if that does not.
+/// Ends [`ASYNCHRONOUS`]: the session uses the role's setting, or commits durably if that is off.
 macro_rules! durable {
     () => {
         "
@@ -18,21 +18,21 @@ WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'o
     };
 }
 
-/// Settings of a session that loads: it waits for locks, whatever a role has set. No other time-out ends any
-/// session; see [`super::connect`].
+/// Settings of a session that loads: it waits for locks, regardless of the role's settings. No other timeout
+/// ends a session either; see [`super::connect`].
 pub(crate) const NO_LOCK_TIMEOUT: &str = "SET lock_timeout = 0";
 
-/// Spares a flush for each payload, because [`FLUSH`] ends what a connection sends.
+/// Saves a flush for each payload, because a connection ends with [`FLUSH`].
 pub(crate) const ASYNCHRONOUS: &str = "SET synchronous_commit = off";
 
-/// Settings of a session that evaluates keys, besides [`NO_LOCK_TIMEOUT`]. Each statement is planned
-/// once, and not compiled for the number of rows that the server guesses.
+/// Settings of a session that evaluates keys, in addition to [`NO_LOCK_TIMEOUT`]. Each statement is planned
+/// only once, and not compiled, although the server overestimates the number of rows.
 pub(crate) const ASKING_SESSION: &str = "
 SET plan_cache_mode = force_generic_plan;
 SET jit = off";
 
-/// How the server writes what is read back here, whatever the user likes to see. It does not change how
-/// values are read.
+/// Settings that make the server write values exactly, regardless of the user's settings. They do not affect
+/// how values are read.
 pub(crate) const EXACT_OUTPUT: &str = "
 SET extra_float_digits = 3;
 SET bytea_output = 'hex'";
@@ -42,8 +42,7 @@ pub(crate) const OWN_OUTPUT: &str = "
 RESET extra_float_digits;
 RESET bytea_output";
 
-/// Settings under which what the server deparses reads back as exactly what it was; it begins with
-/// [`PG_CATALOG_ONLY`].
+/// Settings under which deparsed SQL reads back as exactly the same; they begin with [`PG_CATALOG_ONLY`].
 pub(crate) const DEPARSE_SETTINGS: &str = "
 SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
@@ -52,8 +51,8 @@ SET intervalstyle = 'postgres';
 SET extra_float_digits = 3;
 SET standard_conforming_strings = on";
 
-/// Ends [`PG_CATALOG_ONLY`] and [`DEPARSE_SETTINGS`]: the settings that the session began with. From
-/// here on every name must be qualified, because others may own what a bare name finds: see
+/// Ends [`PG_CATALOG_ONLY`] and [`DEPARSE_SETTINGS`] by restoring the settings that the session began with.
+/// From here on, every name must be qualified, because a bare name may find an object of another role: see
 /// [`super::qualified`].
 pub(crate) const RESET_SETTINGS: &str = "
 RESET search_path;
@@ -66,81 +65,81 @@ RESET standard_conforming_strings";
 /// Settings of a session whose commits must be durable.
 pub(crate) const DURABLE: &str = durable!();
 
-/// One synchronous commit: it makes all commits before it durable. The message is WAL without
-/// meaning to anybody, since a transaction that writes none is not flushed.
+/// A synchronous commit, which makes all earlier commits durable. The message is WAL that nothing reads; it
+/// is needed because a transaction without WAL is not flushed.
 pub(crate) const FLUSH: &str =
     concat!(durable!(), "; SELECT pg_catalog.pg_logical_emit_message(true, 'pgsluice', '')");
 
-/// Begins a transaction. Whatever isolation a role has set, COPY must see the partitions as they
-/// are.
+/// Begins a transaction. COPY must see the current partitions, regardless of the isolation level that a role
+/// has set.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 pub(crate) const COMMIT: &str = "COMMIT";
 
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
-/// The server's process of a session.
+/// Query for the server process of a session.
 pub(crate) const PID: &str = "SELECT pg_catalog.pg_backend_pid()";
 
-/// Where a session looks names up, and how it looks them up elsewhere.
+/// Statements that read and set the search_path of a session.
 pub(crate) const SEARCH_PATH: &str = "SELECT pg_catalog.current_setting('search_path')";
 pub(crate) const SET_SEARCH_PATH: &str = "SELECT pg_catalog.set_config('search_path', $1, false)";
 
-/// The table that a name stands for.
+/// Query for the table that a name stands for.
 pub(crate) const OID: &str = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
 
-/// The bytes of tables, with their indexes.
+/// Query for the sizes of tables in bytes, including their indexes.
 pub(crate) const SIZES: &str = "
 SELECT oid, pg_catalog.pg_total_relation_size(oid)
 FROM pg_catalog.pg_class WHERE oid {any} ($1)";
 
-/// Names mean what they mean in every other session of this user.
+/// Restores the meaning that names have in other sessions of this user.
 pub(crate) const RESET_SEARCH_PATH: &str = "RESET search_path";
 
-/// Checks all constraints now, and from now on behind each statement.
+/// Checks all constraints now, and after each later statement.
 pub(crate) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 
-/// Behind [`BEGIN`] and [`IMMEDIATE`], where rows are stored a few at a time: these can be taken back.
+/// Follows [`BEGIN`] and [`IMMEDIATE`] if rows are stored a few at a time, so that they can be rolled back.
 pub(crate) const SALVAGE: &str = "SAVEPOINT pgsluice";
 
-/// Ends [`SALVAGE`], and keeps what is behind it.
+/// Ends [`SALVAGE`], and keeps the later changes.
 pub(crate) const NO_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice";
 
-/// Begins a part of a transaction that can be rolled back.
+/// Begins a part of a transaction that can be rolled back on its own.
 pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
 
 /// Rolls the part back, to begin it again.
 pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
 
-/// Keeps it.
+/// Keeps the part.
 pub(crate) const KEEP_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
 
-/// Commits durably, whatever [`ASYNCHRONOUS`] has said.
+/// Commits durably, in spite of [`ASYNCHRONOUS`].
 pub(crate) const COMMIT_DURABLY: &str = concat!(durable!(), "; COMMIT");
 
-/// Takes back the last few, which were refused.
+/// Rolls back the last few rows, which the server rejected.
 pub(crate) const BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT pgsluice";
 
-/// Keeps the rows since the last savepoint, if the transaction is committed.
+/// Keeps the rows since the last savepoint.
 pub(crate) const NEXT_SAVEPOINT: &str = "RELEASE SAVEPOINT pgsluice; SAVEPOINT pgsluice";
 
-/// How long a transaction waits for a lock.
+/// Returns the setting of how long a transaction waits for a lock.
 pub(crate) fn lock_timeout(wait: Duration) -> String {
     format!("SET LOCAL lock_timeout = {}", wait.as_millis().max(1))
 }
 
-/// Keeps all others from the tables, but not from what inherits from them.
+/// Returns the statement that locks the tables exclusively, but not the tables that inherit from them.
 pub(crate) fn lock_exclusively<'r>(tables: impl Iterator<Item = &'r Relation>) -> String {
     let tables: Vec<String> = tables.map(Relation::to_string).collect();
     format!("LOCK TABLE ONLY {} IN ACCESS EXCLUSIVE MODE", tables.join(", ONLY "))
 }
 
-/// Keeps all others from writing to a table, but not to what inherits from it.
+/// Returns the statement that locks a table against writes, but not the tables that inherit from it.
 pub(crate) fn lock_shared(table: &Relation) -> String {
     format!("LOCK TABLE ONLY {table} IN SHARE MODE")
 }
 
-/// Makes a partition; `by` is its own key, if it has one.
+/// Returns the statement that creates a partition; `by` is its own partition key, if it has one.
 pub(crate) fn create_partition(
     relation: &Relation,
     parent: &Relation,
@@ -151,22 +150,22 @@ pub(crate) fn create_partition(
     format!("CREATE TABLE {relation} PARTITION OF {parent} {bound}{by}")
 }
 
-/// Locks that hold the tables `path` as they are until the rows are committed.
+/// Returns the statement that locks the tables `path` against changes until the rows are committed.
 ///
-/// The path leads from the root to a leaf. All are locked, in this order, because DETACH locks the
-/// parent first and the leaf's own check of its rows looks at the parent. In the other order the two
-/// would wait for each other.
+/// The path leads from the root to a leaf. All tables are locked in this order, because DETACH locks the
+/// parent first, and the leaf's own check of its rows accesses the parent. In the opposite order, the two
+/// would deadlock.
 pub(crate) fn lock(path: &[&Relation]) -> String {
     let names: Vec<String> = path.iter().map(ToString::to_string).collect();
     format!("LOCK TABLE ONLY {} IN ROW EXCLUSIVE MODE", names.join(", ONLY "))
 }
 
-/// Whether under these locks all is as it was planned, or [`MOVED`] or [`RETYPED`].
+/// Query, under these locks, for whether everything is as planned, or [`MOVED`] or [`RETYPED`].
 ///
-/// $1 is the name of a leaf or the root, or NULL: it must still be the table with the oid $2, the root $3 or below
-/// it. COPY would take the rows even if it were detached, or another table had its name. $5 are the types of the
-/// root's columns $4, by name, or NULL. In binary, COPY would take the bytes of one type for those of
-/// another.
+/// $1 is the name of a leaf or the root, or NULL: it must still be the table with the oid $2, and the root $3
+/// or below it. COPY would store the rows even if the table were detached, or if another table had its name.
+/// $5 are the types of the root's columns $4, by name, or NULL. In binary, COPY would take the bytes of one
+/// type for a value of another.
 pub(crate) const RECHECK: &str = "
 SELECT CASE
     WHEN $1::pg_catalog.text IS NOT NULL
@@ -186,14 +185,14 @@ SELECT CASE
     ELSE 'same'
 END";
 
-/// The rows that the session has stored in each of the tables $1, as far as they are not reported yet: all of this
-/// transaction, even those that a savepoint has undone, and some of those before it.
+/// Query for the number of rows that the session has stored in each of the tables $1, as far as not reported
+/// yet: all rows of this transaction, even if a savepoint has undone them, and some earlier ones.
 pub(crate) const STORED_BY_LEAF: &str = "
 SELECT pg_catalog.array_agg(pg_catalog.pg_stat_get_xact_tuples_inserted(oid) ORDER BY place)
 FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS u (oid, place)";
 
-/// Fails, and with it the transaction, unless the session has stored $2 rows in each of the tables $1: it divides by
-/// zero. No answer need be waited for before COMMIT.
+/// Query that divides by zero, and so fails the transaction, unless the session has stored $2 rows in each of
+/// the tables $1. COMMIT can be sent without waiting for its answer.
 pub(crate) const CHECK_STORED: &str = "
 SELECT 1 OPERATOR(pg_catalog./)
        CASE WHEN pg_catalog.bool_and(pg_catalog.pg_stat_get_xact_tuples_inserted(oid)
@@ -201,17 +200,17 @@ SELECT 1 OPERATOR(pg_catalog./)
 FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int8[]))
      AS u (oid, expected)";
 
-/// The answer of [`RECHECK`] if a table is not where it was.
+/// The answer of [`RECHECK`] if a table is no longer in its place.
 pub(crate) const MOVED: &str = "moved";
 
-/// The answer of [`RECHECK`] if the columns have other types.
+/// The answer of [`RECHECK`] if columns have other types.
 pub(crate) const RETYPED: &str = "retyped";
 
-/// `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
+/// Returns `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
 pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {
     let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
     let options = format.map_or_else(|| "FORMAT binary".to_owned(), text_options);
-    // A table without columns is copied without a list of them.
+    // COPY needs no column list for a table without columns.
     let list =
         if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
     format!("COPY {relation}{list} FROM STDIN WITH ({options})")
@@ -231,7 +230,7 @@ fn text_options(format: &Format) -> String {
     }
 }
 
-/// COPY's options about single fields, behind those of [`copy_in`].
+/// Adds COPY's options about single fields to a statement of [`copy_in`].
 pub(crate) fn with_fields(copy: String, fields: &FieldOptions, columns: &[String]) -> String {
     let Some(copy) = copy.strip_suffix(')').filter(|_| !fields.is_empty()) else { return copy };
     let mut options = String::new();
@@ -249,15 +248,15 @@ pub(crate) fn with_fields(copy: String, fields: &FieldOptions, columns: &[String
     format!("{copy}{options})")
 }
 
-/// A string literal, whatever standard_conforming_strings says.
+/// Returns a string literal that does not depend on standard_conforming_strings.
 pub(crate) fn literal(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace('\\', "\\\\").replace('\'', "''");
     format!("E'{text}'")
 }
 
-/// Makes what the server has deparsed under [`DEPARSE_SETTINGS`] read the same in every session: a
-/// literal with a backslash becomes E'...'. `simple_quote_literal` in
-/// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, leaves it to standard_conforming_strings.
+/// Rewrites SQL that the server deparsed under [`DEPARSE_SETTINGS`] so that it means the same in every
+/// session: a literal with a backslash becomes E'...'. `simple_quote_literal` in
+/// `src/backend/utils/adt/ruleutils.c`, PostgreSQL 13 to 18, relies on standard_conforming_strings.
 pub(crate) fn portable(deparsed: &str) -> String {
     let mut portable = String::with_capacity(deparsed.len());
     let mut rest = deparsed;
@@ -277,7 +276,7 @@ pub(crate) fn portable(deparsed: &str) -> String {
     portable
 }
 
-/// The length of the literal or identifier that `text` begins with, which has its quotes doubled.
+/// Returns the length of the literal or identifier at the beginning of `text`, in which quotes are doubled.
 fn quoted_length(text: &str) -> usize {
     let quote = &text[..1];
     let mut at = 1;
@@ -291,7 +290,7 @@ fn quoted_length(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the statement by which a user may change a column; the names are quoted where they must be.
+/// Returns the statement with which a user may change a column; the caller quotes the names if needed.
 pub(crate) fn alter_column(table: &str, column: &str, action: &str) -> String {
     format!("ALTER TABLE {table} ALTER COLUMN {column} {action}")
 }

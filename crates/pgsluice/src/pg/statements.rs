@@ -1,4 +1,4 @@
-//! Statements that are run over several connections at once.
+//! Runs statements over several connections at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -16,11 +16,11 @@ pub(crate) struct Statement {
     pub(crate) sql: String,
     /// The object to create, for errors: "index a of public.b".
     pub(crate) what: String,
-    /// Whether it builds an index, for the progress.
+    /// Whether it builds an index, for the progress display.
     pub(crate) is_index: bool,
 }
 
-/// Runs `tasks` over up to `jobs` connections; the statements of one task are run in order.
+/// Runs `tasks` over up to `jobs` connections. The statements of one task run in order.
 pub(crate) async fn run(
     tasks: &[Vec<Statement>],
     jobs: usize,
@@ -29,11 +29,11 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     let workers = (0..jobs.min(tasks.len())).map(|_| work(tasks, &next, target, control));
-    // All of them, since those that are stopped cancel what they are at.
+    // Wait for all of them, because a stopped one still cancels its statement.
     join_all(workers).await.into_iter().collect()
 }
 
-/// One connection, which takes tasks until there are no more.
+/// Runs tasks on one connection until there are no more.
 async fn work(
     tasks: &[Vec<Statement>],
     next: &AtomicUsize,
@@ -58,8 +58,9 @@ async fn work(
     done.inspect_err(|error| control.stop.fail(error.clone()))
 }
 
-/// Returns a statement with its names qualified: they were deparsed under another search_path. Where one cannot be, the
-/// statement has that path, and functions of an index do without the user's.
+/// Returns a statement with its names qualified, because they were deparsed under another search_path. A
+/// statement that cannot be qualified runs under that search_path, and functions of its index then cannot use
+/// the user's.
 fn safe(statement: &str) -> String {
     match qualified(statement) {
         Some(qualified) => qualified,

@@ -1,12 +1,12 @@
 //! The source of a trigger function in PL/pgSQL, read for one question: can it change columns of a key?
 //!
-//! This is not a parser. It knows words, strings and comments, and accepts only the plainest functions: each `NEW` is
-//! returned, or followed by a dot and a column outside the key. Any other function may change a key.
+//! This is not a parser. It knows words, strings and comments, and accepts only very plain functions: each
+//! `NEW` is returned, or followed by a dot and a column outside the key. Any other function may change a key.
 
-/// Longer identifiers may be cut off by the server.
+/// The maximum length of an identifier; the server may truncate longer ones.
 const LONGEST: usize = 60;
 
-/// A word or a sign of the source.
+/// A token of the source.
 #[derive(Debug, PartialEq, Eq)]
 enum SourceToken {
     /// An identifier or a keyword, in lower case unless it is quoted.
@@ -85,7 +85,8 @@ fn tokens(body: &str) -> Option<Vec<SourceToken>> {
     Some(tokens)
 }
 
-/// Whether a prefix right before `rest` changes how its string or name is read, as in `E'\n'` and `U&"d\0061t"`.
+/// Whether a prefix directly before `rest` changes how its string or name is read, as in `E'\n'` and
+/// `U&"d\0061t"`.
 fn is_prefix(tokens: &[SourceToken], body: &str, rest: &str) -> bool {
     let before = body[..body.len() - rest.len()].chars().next_back();
     match tokens.last() {

@@ -1,4 +1,4 @@
-//! How many connections a load opens at most: no more than the server has room for.
+//! The maximum number of connections of a load, limited by the free connections of the server.
 
 use tokio_postgres::Client;
 
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::job::Job;
 use crate::pg::room;
 
-/// Sessions besides those that write and those that ask: one keeps the load's lock, one looks at locks or
-/// replicas, one swaps or decides.
+/// The number of sessions that neither write nor evaluate keys: one holds the load's lock, one watches locks
+/// or replicas, one swaps or decides.
 const OWN_SESSIONS: usize = 3;
 
 impl Plan {
-    /// Returns how many connections there is room for, if not for all. A load that asked for more would
-    /// fail, or take the last ones from others.
+    /// Returns how many connections can be opened, if fewer than wanted. A load that opened more would fail,
+    /// or take the last ones from other users.
     pub(super) async fn find_room(
         &self,
         job: &Job,
@@ -24,7 +24,7 @@ impl Plan {
             return Ok(None);
         }
         let (free, why) = room::connections(client).await?;
-        // The session that asks goes before the others come.
+        // The session that asks this is closed before the others are opened.
         let asking = if self.asks() { self.routers(job) } else { 0 };
         let others = asking + OWN_SESSIONS;
         let jobs = (free + 1).saturating_sub(others).max(1);

@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{NodeId, ROOT, Tree};
 
 use crate::pg::introspect::Facts;
 
-/// Why each table's rows go through the root, of those whose rows do.
+/// Returns for each table the reason why its rows go through the root, if they do.
 pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
     let root = tree.nodes[ROOT].relation.label();
     let whole = if facts[ROOT].statement_triggers {
@@ -25,7 +25,7 @@ pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
     facts.iter().enumerate().map(detour).collect()
 }
 
-/// Why a table below the root cannot be written by its own name without a difference.
+/// Returns the reason why writing a table below the root by its name would behave differently, if it would.
 fn own_detour(facts: &Facts) -> Option<&'static str> {
     match facts {
         Facts { kind: 'f', .. } => Some("it is a foreign table"),

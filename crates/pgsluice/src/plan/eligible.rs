@@ -1,7 +1,8 @@
-//! Eligible: which leaves can be exchanged, before any row is read.
+//! The leaves that can be exchanged, determined before any row is read.
 //!
-//! A leaf that has rows is loaded directly, unless its rows are to be replaced; the plan lists such leaves. A
-//! leaf that would be exchanged, with something that could not be carried over, is refused by name: nothing
+//! A leaf with rows is loaded directly, unless its rows are to be replaced; the plan lists such leaves. An
+//! exchange fails with the name of the leaf if something could not be carried over, so that nothing is lost
+//! silently.
 //! is lost silently.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,40 +17,40 @@ use crate::pg::introspect::Catalogue;
 use crate::pg::{exchange, sql};
 use crate::plan::Plan;
 
-/// Returns the hint of a refusal.
+/// Returns the hint of such an error.
 pub(super) fn remove_obstacle() -> Words {
     "Remove the obstacle, or load without " + option("exchange") + "."
 }
 
-/// Obstacles that one error names.
+/// The maximum number of obstacles that an error names.
 const NAMED: usize = 5;
 
-/// What happens to each leaf if it gets rows.
+/// The leaves that are exchanged if they get rows, and the leaves that are not.
 #[derive(Debug)]
 pub struct Eligible {
     /// The job's choice of leaves.
     pub mode: ExchangeMode,
-    /// Leaves that are exchanged.
+    /// The leaves that are exchanged.
     pub leaves: BTreeSet<NodeId>,
-    /// Those of them that have rows, which are gone once the leaf is exchanged.
+    /// The exchanged leaves that have rows, which the exchange removes.
     pub filled: BTreeSet<NodeId>,
-    /// Leaves that are not exchanged, and why.
+    /// The leaves that are not exchanged, with the reasons.
     pub kept: BTreeMap<NodeId, String>,
 }
 
 impl Eligible {
-    /// Why the leaf is not exchanged.
+    /// Returns the reason why the leaf is not exchanged, if it is not.
     pub fn why_kept(&self, leaf: NodeId) -> Option<String> {
         self.kept.get(&leaf).map(|why| format!("not exchanged: {why}"))
     }
 
-    /// Whether the rows that leaves have are replaced.
+    /// Whether existing rows of leaves are replaced.
     pub fn replaces(&self) -> bool {
         self.mode == ExchangeMode::Replace
     }
 }
 
-/// Looks at all leaves of `plan`.
+/// Examines all leaves of `plan`.
 ///
 /// # Errors
 ///
@@ -83,7 +84,7 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
     let mut eligible =
         Eligible { mode, leaves: BTreeSet::new(), filled: BTreeSet::new(), kept: BTreeMap::new() };
     for leaf in tree.leaves() {
-        // The DEFAULT partition itself is attached without being read.
+        // The DEFAULT partition itself is attached without being scanned.
         let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
         let default = default.filter(|&&default| default != leaf);
         let why = match (&detours[leaf], default) {
@@ -109,8 +110,8 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
     Ok(eligible)
 }
 
-/// The DEFAULT partitions that have rows, by their parents: ATTACH looks through them, because a row
-/// of theirs might belong to the new partition.
+/// Returns the DEFAULT partitions that have rows, by their parents. ATTACH scans them, because a row in them
+/// might belong to the new partition.
 fn filled_defaults(
     catalogue: &Catalogue,
     is_empty: impl Fn(NodeId) -> bool,
@@ -144,7 +145,8 @@ async fn refuse_obstacles(client: &Client, plan: &Plan, eligible: &Eligible) -> 
     Err(error.with_hint(remove_obstacle()))
 }
 
-/// Says why leaves cannot be exchanged. One is named, and others that share its obstacle are counted.
+/// Returns a message why leaves cannot be exchanged. It names one leaf, and counts the others with the same
+/// obstacle.
 fn cannot_exchange(tree: &Tree, leaves: &[NodeId], why: &str) -> String {
     let name = |leaf: NodeId| tree.nodes[leaf].relation.label();
     let said = |first| format!("cannot exchange {}: {why}", name(first));

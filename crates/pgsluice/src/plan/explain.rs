@@ -1,4 +1,4 @@
-//! Why rows do not go the fastest way, in words.
+//! The reasons why rows do not take the fastest way, in words.
 
 use pgsluice_core::catalog::{KeyColumn, NodeId, label};
 use pgsluice_core::encode::NotEncodable;
@@ -6,37 +6,37 @@ use pgsluice_core::route::Cause;
 
 use super::{Answered, Plan};
 
-/// Why rows do not go the fastest way, and what that is about.
+/// A reason why rows do not take the fastest way, and its subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
-    /// A part of a table, such as a key, or empty for a table itself; without `table` whatever it is about.
+    /// A part of a table, such as a key; empty for the table itself. Without `table`, any other subject.
     pub(crate) what: String,
     /// The table.
     pub(crate) table: Option<NodeId>,
-    /// The reason, for people.
+    /// The reason, for the user.
     pub(crate) why: String,
 }
 
 impl Reason {
-    /// Returns a reason that is about no table.
+    /// Creates a reason that is not about a table.
     pub(crate) fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), table: None, why: why.into() }
     }
 
-    /// Returns a reason that is about a part of a table, or about all of it.
+    /// Creates a reason about a part of a table, or about the whole table.
     pub(crate) fn of(table: NodeId, what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), table: Some(table), why: why.into() }
     }
 }
 
 impl Plan {
-    /// Why rows stop at `node` because of `cause`: what it is about, and the reason.
+    /// Returns the subject and the reason why rows stop at `node` because of `cause`.
     pub fn explain(&self, node: NodeId, cause: Cause) -> (String, String) {
         let Reason { what, table, why } = self.reason(node, cause);
         (self.subject(&what, table.as_slice()), why)
     }
 
-    /// Returns why rows stop at `node` because of `cause`.
+    /// Returns the reason why rows stop at `node` because of `cause`.
     pub(crate) fn reason(&self, node: NodeId, cause: Cause) -> Reason {
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
         let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
@@ -69,7 +69,7 @@ impl Plan {
         }
     }
 
-    /// Names a part of one table, or of several by their number.
+    /// Returns the name of a part of one table; for several tables, their number.
     pub(crate) fn subject(&self, what: &str, tables: &[NodeId]) -> String {
         match (what, tables) {
             (what, []) => what.to_owned(),
@@ -79,7 +79,8 @@ impl Plan {
         }
     }
 
-    /// Returns what of the key of `node` the server is asked about, and why; None if there is nothing.
+    /// Returns the part of `node`'s key that the server is asked about, and the reason; `None` if there is
+    /// none.
     pub(crate) fn asked(&self, node: NodeId) -> Option<Reason> {
         self.tree.nodes[node].key.as_ref()?.columns.iter().find_map(|column| match column {
             KeyColumn::Asked { column, why, .. } => {
@@ -90,20 +91,20 @@ impl Plan {
         })
     }
 
-    /// Returns which rows the server has answered about, and why it was asked; None if it was not.
+    /// Returns the reason why the server was asked about rows; `None` if it was not.
     pub(crate) fn explain_answered(&self, (node, column): Answered) -> Option<Reason> {
         let Some(column) = column else { return self.asked(node) };
         let reason = self.reason(node, Cause::Spelling(column));
         Some(Reason { why: format!("{}; the server is asked", reason.why), ..reason })
     }
 
-    /// Returns why rows of a leaf take a detour although the leaf is known.
+    /// Returns the reasons why rows of a leaf take a detour although the leaf is known.
     pub(crate) fn reasons_of_leaf(&self, leaf: NodeId) -> impl Iterator<Item = Reason> {
         let detour = self.detour(leaf).map(str::to_owned);
         detour.into_iter().chain(self.not_exchanged(leaf)).map(move |why| Reason::of(leaf, "", why))
     }
 
-    /// Why rows are sent as text although the others are not.
+    /// Returns the reason why some rows are sent as text although others are not.
     pub(crate) fn explain_not_encodable(&self, not_encodable: NotEncodable) -> Reason {
         let column = |slot: usize| self.catalogue.columns.get(slot).map_or("", String::as_str);
         match not_encodable {
@@ -115,8 +116,8 @@ impl Plan {
         }
     }
 
-    /// Returns what is known before any row is read: keys that are not routed natively, detours, and what holds for
-    /// the whole load.
+    /// Returns the reasons that are known before any row is read: keys that are not routed natively, detours,
+    /// and reasons for the whole load.
     pub(crate) fn known_reasons(&self) -> Vec<Reason> {
         let mut known = Vec::new();
         for (node, facts) in self.tree.nodes.iter().enumerate() {
@@ -131,14 +132,14 @@ impl Plan {
         known
     }
 
-    /// Returns a node whose rows go no deeper, if the tree has one.
+    /// Returns a node at which rows stop, if the tree has one.
     pub(crate) fn opaque_node(&self) -> Option<NodeId> {
         let is_opaque = |column: &KeyColumn| matches!(column, KeyColumn::Opaque { .. });
         let mut keys = self.tree.nodes.iter().map(|node| &node.key);
         keys.position(|key| key.as_ref().is_some_and(|key| key.columns.iter().any(is_opaque)))
     }
 
-    /// Returns the reasons that hold for all rows of the load.
+    /// Returns the reasons that apply to all rows of the load.
     pub(crate) fn reasons_of_load(&self) -> Vec<Reason> {
         let one =
             self.one_statement.iter().map(|why| Reason::new("one COPY on one connection", why));

@@ -1,5 +1,5 @@
-//! How the input's rows are read and sent: which of them the client may read itself, and whether it may
-//! write them in binary.
+//! How the input's rows are read and sent: which keys the client may read itself, and whether it may write
+//! rows in binary.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::source::typed::Typed;
 use crate::source::written::Written;
 use crate::source::{Copied, Extra, FileFormat, Shape};
 
-/// Returns the encoder of the rows, or why they are sent as text.
+/// Returns the encoder of rows, or the reason why they are sent as text.
 pub(super) fn encoder(
     job: &Job,
     catalogue: &Catalogue,
@@ -38,7 +38,7 @@ pub(super) fn encoder(
     if !job.input.fields.is_empty() {
         return all("an option leaves their fields to the server");
     }
-    // A row that cannot be encoded needs a COPY of its own.
+    // A row that cannot be encoded needs a separate COPY.
     if one_statement.is_some() {
         return all("the load is one statement");
     }
@@ -51,7 +51,7 @@ pub(super) fn encoder(
     }
     let root = &catalogue.facts[ROOT];
     if !matches!(root.kind, 'r' | 'p') || !root.may_insert {
-        // Then it cannot be locked, and its columns may change while rows are sent.
+        // The table cannot be locked then, so its columns may change while rows are sent.
         return all("the table cannot be locked");
     }
     match codecs.len() {
@@ -60,7 +60,7 @@ pub(super) fn encoder(
     }
 }
 
-/// Refuses `DEFAULT` where there is none.
+/// Rejects `DEFAULT` on servers that do not have it.
 pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
     if job.input.fields.default.is_none() || version >= FIRST_WITH_DEFAULT {
         return Ok(());
@@ -74,8 +74,8 @@ pub(super) fn check_version(job: &Job, version: u32) -> Result<()> {
     ))
 }
 
-/// Returns the form in which the router reads the keys of rows of typed files. The server is asked about
-/// text, and keys of rows that change others are compared as text.
+/// Returns the form in which the router reads the keys of typed rows. Questions to the server need text, and
+/// match keys are compared as text.
 pub(super) fn key_form(job: &Job, tree: &Tree) -> KeyForm {
     let keys = tree.nodes.iter().filter_map(|node| node.key.as_ref());
     let is_asked = |column: &KeyColumn| matches!(column, KeyColumn::Asked { .. });
@@ -85,10 +85,10 @@ pub(super) fn key_form(job: &Job, tree: &Tree) -> KeyForm {
     }
 }
 
-/// How rows are read, as this server's version reads them.
+/// Returns the shape of rows for this version of the server.
 ///
-/// Rows of typed files are encoded while they are read if `keys` is given: the columns by which rows are routed,
-/// and the form in which the router reads these.
+/// Typed rows are encoded while they are read if `keys` is given: the columns by which rows are routed, and
+/// the form in which the router reads them.
 pub(super) fn shape(job: &Job, catalogue: &Catalogue, keys: Option<(&[usize], KeyForm)>) -> Shape {
     let names = job.input.names.as_ref().and_then(|names| names.lists.first());
     let names = names.map_or_else(|| catalogue.columns.clone(), |list| list.names.clone());
@@ -100,7 +100,7 @@ pub(super) fn shape(job: &Job, catalogue: &Catalogue, keys: Option<(&[usize], Ke
     Shape { known, extra, rewrite, ..Shape::new(format, job.input.header, names) }
 }
 
-/// What becomes of rows that cannot be taken as they stand.
+/// Returns the conversion of rows, if they need one.
 fn rewrite(
     job: &Job,
     catalogue: &Catalogue,
@@ -136,7 +136,8 @@ fn rewrite(
     }
 }
 
-/// Before PostgreSQL 18 an unquoted line `\.` ends CSV data; from then on it is data.
+/// Adapts a format to the version. Before PostgreSQL 18, an unquoted line `\.` ends CSV data; since then it
+/// is data.
 pub(crate) fn format_for(format: &Format, version: u32) -> Format {
     let mut format = format.clone();
     if let Syntax::Csv { end_marker, .. } = &mut format.syntax {
@@ -145,7 +146,7 @@ pub(crate) fn format_for(format: &Format, version: u32) -> Format {
     format
 }
 
-/// Why every key is left to the server, if they are.
+/// Returns the reason why all keys are left to the server, if they are.
 pub(super) fn left_to_server(job: &Job, catalogue: &Catalogue) -> Option<String> {
     let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
     if !job.speed.native {
@@ -163,7 +164,7 @@ pub(super) fn left_to_server(job: &Job, catalogue: &Catalogue) -> Option<String>
     Some(format!("only the server knows whether {} is NULL", label(column)))
 }
 
-/// Leaves every key to the server.
+/// Leaves all keys to the server.
 pub(super) fn make_opaque(tree: &mut Tree, why: &str) {
     let keys = tree.nodes.iter_mut().filter_map(|node| node.key.as_mut());
     for column in keys.flat_map(|key| &mut key.columns) {

@@ -1,4 +1,4 @@
-//! Where rows may go besides their own leaves: through the root, with those of others.
+//! Alternatives to sending rows to their own leaves: together with rows of other leaves through the root.
 
 use super::Plan;
 use super::changes::Changes;
@@ -11,16 +11,17 @@ pub(crate) enum Evidence {
     /// The server counts the rows that it stores in each leaf.
     #[default]
     Counts,
-    /// Others move these counts. The rows go leaf by leaf, and each leaf checks its own.
+    /// These counts are unreliable because other activity changes them. The rows are sent leaf by leaf, and
+    /// each leaf checks its own rows.
     Leaves,
-    /// No evidence: the partitions have changed since the load was planned, or the server does not count. The server
-    /// routes the rows.
+    /// No evidence: the partitions have changed since the load was planned, or the server does not count. The
+    /// server routes the rows.
     Server,
 }
 
 impl Plan {
-    /// Whether a load of this plan begins with one transaction that goes through the root, before which
-    /// nothing is committed.
+    /// Whether a load of this plan begins with one transaction through the root, before which nothing is
+    /// committed.
     pub(crate) fn has_first(&self, job: &Job) -> bool {
         let is_foreign = |facts: &Facts| facts.kind == 'f';
         job.target.sink == Sink::Copy
@@ -30,8 +31,8 @@ impl Plan {
             && !self.catalogue.facts.iter().any(is_foreign)
     }
 
-    /// Whether rows of several leaves may travel through the root together: the server says afterwards how
-    /// many it has stored in each, and nothing else can have stored any there.
+    /// Whether rows of several leaves may go through the root together: the server then counts how many it
+    /// has stored in each leaf, and no other statement can have changed these counts.
     pub(crate) fn joins_leaves(&self) -> bool {
         !self.leaf_by_leaf && self.counts_leaves()
     }
@@ -45,7 +46,8 @@ impl Plan {
         }
     }
 
-    /// Whether rows of several leaves would be counted there, but for a setting of the server or an earlier attempt.
+    /// Whether rows of several leaves could be counted, ignoring a setting of the server and earlier
+    /// attempts.
     pub(crate) fn is_counted_on(&self) -> bool {
         !self.catalogue.several.are_counted || self.counts_leaves()
     }

@@ -1,4 +1,4 @@
-//! Columns whose names an object or a file lacks: NULL, their default, or a reason to refuse the row.
+//! Columns that an object or a file lacks: they get NULL, their default, or an error.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::job::{Job, OnConflict};
 use crate::pg::introspect::Catalogue;
 use crate::source::{FileFormat, Led};
 
-/// The first version whose COPY has `DEFAULT`.
+/// The first version with COPY's option `DEFAULT`.
 pub(super) const FIRST_WITH_DEFAULT: u32 = 160_000;
 
-/// Returns the maker of rows from objects.
+/// Returns the converter of objects to rows.
 pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
     let unknown =
         if job.input.by_name.ignore_extra { UnknownKeys::Ignore } else { UnknownKeys::Refuse };
@@ -39,7 +39,7 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
     }
 }
 
-/// Returns the maker of rows from the values of all columns.
+/// Returns the converter of lists of all values to rows.
 pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
     let targets = catalogue.made.iter().map(|column| KeyTarget {
         key: column.name.clone(),
@@ -62,7 +62,7 @@ pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<KeyTar
     columns.collect()
 }
 
-/// Returns the value of a column whose name is missing, or why it has none.
+/// Returns the value of a missing column, or the reason why it has none.
 fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> MissingKey {
     let lacks = |why: &str, hint: Words| {
         MissingKey::Refused(Arc::new(Lacking { why: why.to_owned(), hint }))
@@ -83,7 +83,7 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
         OnConflict::Error if !has_default => MissingKey::Null,
         OnConflict::Error if catalogue.version >= FIRST_WITH_DEFAULT => MissingKey::Default,
         OnConflict::Error => by_default(),
-        // The key of a row that may be there already must be known here.
+        // The key of a row that may already exist must be known here.
         OnConflict::Skip if has_default => by_default(),
         OnConflict::Delete if has_default && is_key => by_default(),
         OnConflict::Skip | OnConflict::Delete => MissingKey::Null,
@@ -108,7 +108,7 @@ fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) ->
     }
 }
 
-/// Returns the hint for a key of a column of the table that rows do not have.
+/// Returns the hint for a key whose column the load leaves out.
 fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> Words {
     let is_loaded = catalogue.version >= FIRST_WITH_DEFAULT;
     match job.changes.on_conflict {
@@ -124,7 +124,7 @@ fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> Words {
     }
 }
 
-/// Returns the option that names the columns which are set now, and one `more`.
+/// Returns the option that lists the columns that are set now, and one `more`.
 fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> Setting {
     let given = catalogue.columns.iter();
     let given = given.filter(|name| !is_key(catalogue, name) && !is_besides(catalogue, name));
@@ -136,13 +136,13 @@ fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> Setting {
     option("update").of(set.map(label).collect::<Vec<_>>().join(","))
 }
 
-/// Whether rows are the same by a key with this column.
+/// Whether this column is part of a match key.
 fn is_key(catalogue: &Catalogue, column: &str) -> bool {
     let keys = catalogue.met.iter().flat_map(|met| met.keys.iter().flatten());
     keys.into_iter().any(|key| key.name() == column)
 }
 
-/// Whether it is the column that the table lacks, which says which rows delete others.
+/// Whether this is the column that the table lacks, and that marks rows that delete others.
 fn is_besides(catalogue: &Catalogue, column: &str) -> bool {
     let place = catalogue.besides;
     place.and_then(|place| catalogue.columns.get(place)).is_some_and(|name| name == column)

@@ -1,8 +1,8 @@
-//! The plan: the catalogue turned into a router and, for each node, the table that its rows are
-//! really sent to.
+//! The plan: the catalogue turned into a router and, for each node, the table that its rows are actually sent
+//! to.
 //!
-//! A leaf is written directly unless that would change what the server does. Otherwise its rows go
-//! through the root, still gathered by leaf, and the plan says why.
+//! A leaf is written directly unless that would change what the server does. Otherwise its rows go through
+//! the root, still grouped by leaf, and the plan gives the reason.
 
 pub mod eligible;
 
@@ -44,16 +44,17 @@ use crate::pg::sql;
 use crate::plan::eligible::Eligible;
 use crate::source::{ExtraNames, Led, Shape};
 
-/// The bytes of a page, where the server was built as usual.
+/// The size of a page in bytes, by default.
 const PAGE: usize = 8 << 10;
 
-/// What the server has answered about: the key of a node, or the spelling of one of its columns.
+/// The subject of a question that the server has answered: the key of a node, or the spelling of one of its
+/// columns.
 pub type Answered = (NodeId, Option<usize>);
 
-/// What will happen to the rows of a load; immutable once made.
+/// The treatment of a load's rows. A plan does not change once made.
 #[derive(Debug)]
 pub struct Plan {
-    /// What the server said.
+    /// The server's catalogue.
     pub catalogue: Catalogue,
     /// The partition tree.
     pub tree: Arc<Tree>,
@@ -61,28 +62,28 @@ pub struct Plan {
     pub router: Router,
     /// Finds a row's keys.
     pub parser: Parser,
-    /// How the input's rows are read, as this server's version reads them.
+    /// The shape of the input's rows, for this version of the server.
     pub shape: Shape,
     /// COPY's options about single fields.
     pub(crate) fields: FieldOptions,
-    /// Writes rows in binary; None if all are sent as text.
+    /// The encoder of rows in binary; `None` if all are sent as text.
     pub encoder: Option<Encoder>,
-    /// Why all rows are sent as text, if they are: what it is about, and the reason.
+    /// The subject and the reason if all rows are sent as text.
     pub text_only: Option<(String, String)>,
     /// The reason why rows of a table are read as text and encoded by pgsluice, if they are.
     pub(crate) read_as_text: Option<String>,
-    /// Why the whole load must be one statement on one connection, if it must.
+    /// The reason why the whole load must be one statement on one connection, if it must.
     pub one_statement: Option<String>,
-    /// How many connections the server has room for, and why, if those are fewer than were to be.
+    /// The number of connections that the server has room for, and the reason, if fewer than wanted.
     pub fewer_connections: Option<(usize, String)>,
     /// The leaves that are exchanged, if the job asks for it.
     pub exchange: Option<Eligible>,
-    /// How rows change what is in the table, if they do.
+    /// How rows change existing ones, if they do.
     pub changes: Option<Changes>,
-    /// Whether rows of several leaves never travel together, because an attempt has shown that the server's counts of
-    /// them are not theirs alone.
+    /// Whether rows of several leaves are never sent together, because an earlier attempt has shown that
+    /// other activity changes the server's counts.
     pub(crate) leaf_by_leaf: bool,
-    /// Why the rows of each node go through the root, if they do.
+    /// The reason why the rows of each node go through the root, if they do.
     detours: Vec<Option<String>>,
 }
 
@@ -99,7 +100,7 @@ impl Plan {
         canceller.unless_stopped(control, making).await
     }
 
-    /// Makes a plan as [`Self::make`] does, over an open connection, without the definitions of keys.
+    /// Makes a plan like [`Self::make`], over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
         let fields = FieldColumns::of(job);
         let mut chosen = None;
@@ -132,7 +133,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What was found out about the input, in words.
+    /// Returns notes on the input, for the user.
     pub fn notes(&self, job: &Job) -> Vec<String> {
         let led = self.catalogue.led.iter().flat_map(Led::notes);
         let is_null = job.target.sink == Sink::Null;
@@ -147,12 +148,12 @@ impl Plan {
         self.shape.extra.names()
     }
 
-    /// Returns a note on names that came later and were left out.
+    /// Returns a note on names that were found later and left out.
     pub fn extra_note(&self) -> Option<String> {
         self.shape.extra.note()
     }
 
-    /// Connections that write at the same time.
+    /// Returns the number of connections that write at the same time.
     pub fn jobs(&self, job: &Job) -> usize {
         if job.safety.atomic || self.one_statement.is_some() {
             return 1;
@@ -160,7 +161,8 @@ impl Plan {
         self.fewer_connections.as_ref().map_or(job.speed.jobs, |(jobs, _)| *jobs)
     }
 
-    /// Threads that route: while one waits for the server's answers another one routes.
+    /// Returns the number of threads that route. One more than needed can route while another waits for the
+    /// server's answers.
     pub(crate) fn routers(&self, job: &Job) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let routers = job.speed.threads.unwrap_or(self.jobs(job).min(processors));
@@ -185,7 +187,7 @@ impl Plan {
         };
         let read_as_text = passing::obstacle(job, &catalogue).filter(|_| encoder.is_some());
         let are_encoded = job.input.file_format.is_typed() && read_as_text.is_none();
-        // Whoever encodes looks at every field anyway.
+        // The encoder reads every field anyway.
         let encodes_text = encoder.is_some() && !are_encoded;
         let router = match encodes_text || job.changes.is_any() {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
@@ -219,13 +221,13 @@ impl Plan {
         }
     }
 
-    /// The COPY statement that takes the rows of `node`.
+    /// Returns the COPY statement for the rows of `node`.
     pub fn copy_statement(&self, node: NodeId, wire: Wire) -> String {
         let target = if self.detours[node].is_some() { ROOT } else { node };
         self.copy_into(&self.tree.nodes[target].relation, wire)
     }
 
-    /// The same into another table.
+    /// Returns the COPY statement for rows into another table.
     pub(crate) fn copy_into(&self, relation: &Relation, wire: Wire) -> String {
         let format = (wire == Wire::Text).then_some(&self.shape.format);
         let copy = sql::copy_in(relation, &self.catalogue.columns, format);
@@ -235,8 +237,7 @@ impl Plan {
         }
     }
 
-    /// Returns the statement that locks the tables on which the rows of `node` rely, if any can be
-    /// locked.
+    /// Returns the statement that locks the tables on which the rows of `node` depend, if any can be locked.
     pub(crate) fn lock(&self, node: NodeId, wire: Wire) -> Option<String> {
         let above = |node: &NodeId| self.tree.nodes[*node].parent;
         let node = match (self.is_direct(node), wire) {
@@ -244,8 +245,8 @@ impl Plan {
             (false, Wire::Binary) => ROOT,
             (false, Wire::Text) => return None,
         };
-        // A table that this user may not insert into cannot be locked either; COPY into the root
-        // does without as well.
+        // A user who may not insert into a table cannot lock it either; COPY into the root does not lock it
+        // for the user either.
         let mut path: Vec<&Relation> = std::iter::successors(Some(node), above)
             .filter(|&node| self.catalogue.facts[node].may_insert)
             .map(|node| &self.tree.nodes[node].relation)
@@ -259,12 +260,12 @@ impl Plan {
         self.tree.leaves().map(|leaf| &self.tree.nodes[leaf].relation)
     }
 
-    /// Whether the rows of `node` are sent to it by its own name, and it is not the root.
+    /// Whether the rows of `node` are sent to it by its own name. False for the root.
     pub(crate) fn is_direct(&self, node: NodeId) -> bool {
         node != ROOT && self.detours[node].is_none()
     }
 
-    /// The error for a node that is not in the tree any more.
+    /// Returns the error for a node that is no longer in the tree.
     pub(crate) fn moved(&self, node: NodeId) -> Error {
         let [relation, root] = [node, ROOT].map(|node| self.tree.nodes[node].relation.label());
         let message = match self.is_direct(node) {
@@ -277,7 +278,7 @@ impl Plan {
         )
     }
 
-    /// The error for columns whose types have changed.
+    /// Returns the error for columns whose types have changed.
     pub(crate) fn retyped(&self) -> Error {
         let root = self.tree.nodes[ROOT].relation.label();
         Error::new(Kind::Server, format!("the columns of table {root} have changed")).with_hint(
@@ -285,17 +286,18 @@ impl Plan {
         )
     }
 
-    /// Why the rows of `node` go through the root, if they do and the node is not the root.
+    /// Returns the reason why the rows of `node` go through the root, if they do and the node is not the
+    /// root.
     pub fn detour(&self, node: NodeId) -> Option<&str> {
         self.detours[node].as_deref()
     }
 
-    /// The order in which the rows of `node` are sent.
+    /// Returns the order in which the rows of `node` are sent.
     pub(crate) fn order(&self, node: NodeId) -> &SendOrder {
         &self.catalogue.facts[node].order
     }
 
-    /// Returns the bytes that a leaf has, on average, as the server estimates.
+    /// Returns the average size of a leaf in bytes, as the server estimates.
     pub(crate) fn estimated_leaf_bytes(&self) -> usize {
         let pages = |leaf: NodeId| self.catalogue.facts[leaf].estimated_pages;
         let pages: usize =
@@ -303,13 +305,13 @@ impl Plan {
         pages.saturating_mul(PAGE) / self.tree.leaves().count().max(1)
     }
 
-    /// Whether the rows of any leaf may be sorted.
+    /// Whether rows of some leaf may be sorted.
     pub(crate) fn sorts(&self) -> bool {
         let may_sort = self.encoder.is_some() && !self.is_in_order();
         may_sort && self.tree.leaves().any(|leaf| *self.order(leaf) != SendOrder::Input)
     }
 
-    /// Where a row goes that has no keys.
+    /// Returns the route of a row without keys.
     pub(crate) fn keyless(&self, cause: Cause) -> Route {
         match self.tree.nodes[ROOT].key {
             None => Route::Leaf(ROOT),
@@ -322,7 +324,7 @@ impl Plan {
         self.catalogue.questions.is_about_keys()
     }
 
-    /// One table by its name, several by their number.
+    /// Returns the name of one table, or the number of several.
     pub fn name(&self, nodes: &[NodeId]) -> String {
         match nodes {
             [one] => format!("table {}", self.tree.nodes[*one].relation.label()),

@@ -1,5 +1,5 @@
-//! The values of bounds: every literal of one type is cast by the server in one query, and comes
-//! back in binary format.
+//! The values of bounds. The server casts all literals of one type in one query, and returns them in binary
+//! format.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ use crate::pg::sql;
 
 type Datums = HashMap<Cow<'static, str>, HashMap<String, Vec<u8>>>;
 
-/// Puts the bounds of all nodes into the tree. `literals` has one entry for each node; `places` are
-/// those of the values that the server is asked about.
+/// Fills in the bounds of all nodes of the tree. `literals` has one entry for each node; `places` has the
+/// places of values that the server is asked about.
 ///
 /// A bound that is not understood makes its parent's key opaque: without it, the rows of the default
 /// partition are unknown.
@@ -58,7 +58,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// The tree with the values of its bounds, which are as the server has deparsed them before.
+/// Returns the tree with the values of its bounds, which are given as the server deparsed them earlier.
 pub(crate) async fn fill_bounds(
     client: &mut Client,
     mut tree: Tree,
@@ -74,7 +74,7 @@ pub(crate) async fn fill_bounds(
     Ok(tree)
 }
 
-/// The literals of a node's bound with the types of the key columns that they belong to.
+/// Returns the literals of a node's bound with the types of their key columns.
 fn typed<'l>(
     tree: &'l Tree,
     node: NodeId,
@@ -136,9 +136,9 @@ fn make_opaque(tree: &mut Tree, parent: NodeId, node: NodeId) {
     }
 }
 
-/// The type to cast a literal to. Lengths and precisions are left out: the server has applied
-/// them to the bound already, and a bare `character` would cut it to one. An enum's binary form is its
-/// label's.
+/// Returns the type to cast a literal to. It has no length or precision, because the server has already
+/// applied them to the bound, and a bare `character` would cut it to one character. An enum has the binary
+/// format of its label.
 fn cast_type(ty: &KeyType) -> Cow<'static, str> {
     Cow::Borrowed(match ty {
         KeyType::Bool => "pg_catalog.bool",

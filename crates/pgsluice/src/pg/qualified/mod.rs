@@ -1,20 +1,20 @@
 //! Deparsed SQL with every name qualified, so that it means the same under any search_path.
 //!
-//! The server deparses with a search_path of `pg_catalog` alone. So names of that schema are bare, and
-//! all others are qualified. Evaluated under the user's path, as COPY would, a bare name may find
-//! another user's object. An operator in `public` may fit better than that of `pg_catalog`. The
-//! deparser puts each expression in parentheses, so that what an operator binds to does not change when
-//! it is written as `OPERATOR(pg_catalog.=)`.
+//! The server deparses with a search_path of `pg_catalog` only. Names in that schema are therefore bare, and
+//! all others are qualified. If the text were evaluated under the user's search_path, like COPY does, a bare
+//! name could find another user's object: an operator in `public` may fit better than the one in
+//! `pg_catalog`. The deparser puts each expression in parentheses, so precedence does not change when an
+//! operator is written as `OPERATOR(pg_catalog.=)`.
 //!
-//! Imitates what `src/backend/utils/adt/ruleutils.c` and `format_type.c` write, PostgreSQL 13 to 18.
+//! This imitates the output of `src/backend/utils/adt/ruleutils.c` and `format_type.c`, PostgreSQL 13 to 18.
 
 mod tokens;
 
 use tokens::{Token, TokenKind, tokens};
 
-/// Words of expressions, indexes and constraints that are no names, or that the grammar itself takes
-/// from `pg_catalog`, such as `EXTRACT`. A word that is not among them is not understood: `NULLIF`
-/// looks `=` up by its name, and a type may follow `RETURNING`.
+/// Words in expressions, indexes and constraints that are not names, or that the grammar itself resolves in
+/// `pg_catalog`, such as `EXTRACT`. Any other word is not understood: `NULLIF` resolves `=` by name, and a
+/// type may follow `RETURNING`.
 const KEYWORDS: &str = "
     ACTION ADD ALL ALTER ANALYZE AND ANY ARRAY ASC AT BOTH CASCADE CASE COALESCE COLLATE COLLATION
     CONSTRAINT CREATE DEFAULT DEFERRABLE DEFERRED DELETE DESC DISTINCT ELSE END ENFORCED
@@ -26,18 +26,18 @@ const KEYWORDS: &str = "
     WITHOUT ZONE
 ";
 
-/// Types that are words of the grammar, which takes them from `pg_catalog`.
+/// Types that are keywords of the grammar, which resolves them in `pg_catalog`.
 const TYPES: &str = "
     bigint bit boolean character double integer interval numeric real smallint time
     timestamp
 ";
 
-/// What may follow these in their names.
+/// Words that may follow these in type names.
 const OF_TYPES: &str =
     "day hour minute month precision second time to varying with without year zone";
 
-/// Returns `deparsed`, an expression or a definition, with every name qualified. None if SQL cannot
-/// qualify a name in it, or if it is not understood.
+/// Returns `deparsed`, an expression or a definition, with every name qualified; `None` if SQL cannot qualify
+/// a name in it, or if it is not understood.
 pub fn qualified(deparsed: &str) -> Option<String> {
     let mut text = SqlText::of(deparsed)?;
     while let Some(token) = text.peek() {
@@ -46,12 +46,12 @@ pub fn qualified(deparsed: &str) -> Option<String> {
     Some(text.out)
 }
 
-/// Qualifies the name of a type, as `format_type` writes it, in the same way.
+/// Qualifies the name of a type as written by `format_type`.
 pub fn qualified_type(deparsed: &str) -> Option<String> {
     let mut text = SqlText::of(deparsed)?;
     text.ty()?;
     while let Some(token) = text.peek() {
-        // Of arrays.
+        // Array brackets.
         (token.text == "[" || token.text == "]").then(|| text.take())?;
     }
     Some(text.out)
@@ -80,12 +80,12 @@ impl<'t> SqlText<'t> {
         self.tokens.get(self.at).copied()
     }
 
-    /// The text of what follows the next token.
+    /// Returns the text of the token after the next one.
     fn follows(&self) -> &'t str {
         self.tokens.get(self.at + 1).map_or("", |token| token.text)
     }
 
-    /// The same behind spaces.
+    /// Returns the text of the first token other than a space after the next one.
     fn follows_at_last(&self) -> &'t str {
         let mut rest = self.tokens.iter().skip(self.at + 1);
         rest.find(|token| token.kind != TokenKind::Space).map_or("", |token| token.text)
@@ -95,7 +95,7 @@ impl<'t> SqlText<'t> {
         self.before.map_or("", |token| token.text)
     }
 
-    /// Keeps the next token as it is.
+    /// Keeps the next token unchanged.
     fn take(&mut self) {
         if let Some(token) = self.peek() {
             self.out.push_str(token.text);
@@ -112,7 +112,7 @@ impl<'t> SqlText<'t> {
         }
     }
 
-    /// Keeps what is in the parentheses that come next, if any do.
+    /// Keeps the parenthesized group that comes next, if there is one.
     fn take_group(&mut self) {
         let mut open = 0_usize;
         while let Some(token) = self.peek() {
@@ -147,7 +147,7 @@ impl<'t> SqlText<'t> {
         Some(())
     }
 
-    /// A column, or the name of a function, or of an operator class, which has its column before it.
+    /// Rewrites a column, or the name of a function or operator class; an operator class follows its column.
     fn name(&mut self) -> Option<()> {
         let is_last = self.came() == ".";
         let is_called = self.follows() == "(";
@@ -159,7 +159,7 @@ impl<'t> SqlText<'t> {
         } else {
             self.take();
         }
-        // An operator class with options, which look like operators.
+        // An operator class with options is not understood, because these look like operators.
         (is_called || !self.follows_spaced_group()).then_some(())
     }
 
@@ -168,7 +168,7 @@ impl<'t> SqlText<'t> {
         rest.find(|token| token.kind != TokenKind::Space).is_some_and(|token| token.text == "(")
     }
 
-    /// Keeps the next token, a name, as one of `pg_catalog`.
+    /// Qualifies the next token, a name, with `pg_catalog`.
     fn qualify(&mut self) {
         self.out.push_str("pg_catalog.");
         self.take();
@@ -177,7 +177,7 @@ impl<'t> SqlText<'t> {
     fn keyword(&mut self, token: Token<'t>) -> Option<()> {
         let next = self.follows_at_last();
         match token.text {
-            // Compares by an operator that is looked up by its name.
+            // These compare with an operator that is resolved by name.
             "CASE" if next != "WHEN" => return None,
             "DISTINCT" if next == "FROM" => return None,
             "OPERATOR" => {
@@ -185,7 +185,7 @@ impl<'t> SqlText<'t> {
                 self.take_group();
                 self.before = Some(token);
             }
-            // Options, which look like operators.
+            // Options look like operators.
             "WITH" if next == "(" => {
                 self.take();
                 self.take_spaces();
@@ -215,9 +215,9 @@ impl<'t> SqlText<'t> {
 
     fn operator(&mut self, token: Token<'t>) -> Option<()> {
         match token.text {
-            // Stands between the name of an argument and its value.
+            // This sign separates the name of an argument from its value.
             "=>" => self.take(),
-            // All columns of something.
+            // This stands for all columns.
             "*" if matches!(self.came(), "." | "(") => return None,
             operator => {
                 self.out.push_str("OPERATOR(pg_catalog.");
@@ -252,7 +252,7 @@ impl<'t> SqlText<'t> {
         Some(())
     }
 
-    /// The text behind one space.
+    /// Returns the text after one space.
     fn follows_space(&self) -> &'t str {
         match self.peek() {
             Some(token) if token.kind == TokenKind::Space => self.follows(),

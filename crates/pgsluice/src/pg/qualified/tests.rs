@@ -1,4 +1,4 @@
-//! Deparsed text of every kind, and what becomes of it.
+//! Deparsed texts of every kind, and the same texts qualified.
 
 use super::{qualified, qualified_type};
 

@@ -1,10 +1,10 @@
-//! The words of deparsed SQL: what the server's deparser writes, and nothing else.
+//! The tokens of deparsed SQL, limited to the output of the server's deparser.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     Space,
-    /// A string or bit string, its letter included.
+    /// A string or bit string, including its letter.
     Literal,
     Number,
     /// A name in lower case, or in quotes. The deparser writes its keywords in upper case.
@@ -13,7 +13,7 @@ pub(super) enum TokenKind {
     Operator,
     /// `::`
     Cast,
-    /// One character.
+    /// A single character.
     Mark,
 }
 
@@ -24,10 +24,10 @@ pub(super) struct Token<'t> {
     pub(super) text: &'t str,
 }
 
-/// What operators are made of, `src/backend/parser/scan.l`.
+/// The characters of operators, `src/backend/parser/scan.l`.
 const OPERATOR: &str = "+-*/<>=~!@#%^&|`?";
 
-/// Returns all tokens of `text`; None if the deparser does not write such text.
+/// Returns all tokens of `text`; `None` if the deparser does not write such text.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -69,13 +69,13 @@ fn next(rest: &str, first: char) -> Option<(TokenKind, usize)> {
     })
 }
 
-/// Returns the number of bytes at the beginning of `text` that are like that.
+/// Returns the number of bytes at the beginning of `text` whose characters meet `is_such`.
 fn span(text: &str, is_such: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_such(c)).unwrap_or(text.len())
 }
 
-/// The length of what `text` begins with, in quotes that are doubled, or behind a backslash if it
-/// `escapes`.
+/// Returns the length of the quoted text at the beginning of `text`. Quotes in it are doubled, or escaped by
+/// a backslash if it `escapes`.
 fn quoted(text: &str, quote: char, escapes: bool) -> Option<usize> {
     let mut characters = text.char_indices().skip(1).peekable();
     while let Some((at, character)) = characters.next() {

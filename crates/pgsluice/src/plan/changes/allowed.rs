@@ -1,4 +1,4 @@
-//! What keeps rows from being changed, and which columns options may name.
+//! Checks whether rows can be changed, and which columns options may name.
 
 use pgsluice_core::catalog::{NodeId, label};
 use pgsluice_core::route::Cause;
@@ -12,7 +12,7 @@ use crate::pg::introspect::triggers::RowTrigger;
 use crate::pg::introspect::uniques::Changing;
 use crate::plan::Plan;
 
-/// The columns that options name must be of the input.
+/// Checks that the input has the columns that options name.
 pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> Result<()> {
     if let Some(name) = options.columns().find(|name| !catalogue.columns.contains(name)) {
         let all: Vec<String> = catalogue.columns.iter().map(|name| label(name)).collect();
@@ -36,7 +36,7 @@ pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> R
     }
 }
 
-/// Refuses tables in which rows cannot be changed as the server would change them.
+/// Rejects tables in which pgsluice could not change rows like the server.
 pub(super) fn check_tables(
     catalogue: &Catalogue,
     options: &ChangeOptions,
@@ -70,8 +70,9 @@ pub(super) fn check_tables(
     Ok(())
 }
 
-/// Returns why rows may be stored with another key than the input has, if a trigger may give them one. Rows that are only
-/// updated are found by the key of the input, which no trigger may move then.
+/// Returns the reason why rows may be stored with another key than in the input, if a trigger may change
+/// keys. If rows are only updated, they are found by the input's key, so a trigger that may change it is an
+/// error.
 pub(super) fn changed_key(
     catalogue: &Catalogue,
     triggers: &[RowTrigger],
@@ -97,8 +98,9 @@ pub(super) fn changed_key(
     }
 }
 
-/// Refuses options that compare the rows of the input with each other, because rows are sent in input order for the
-/// reason `why`: the first row of a key then counts where rows are skipped, and the last one where they are updated.
+/// Rejects options that compare the rows of the input with each other, because rows are sent in input order
+/// for the reason `why`. In that case the first row of a key wins if rows are skipped, and the last one if
+/// they are updated.
 pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &MatchKey) -> Result<()> {
     let by_itself = match options.on_conflict {
         OnConflict::Update => Duplicates::Last,
@@ -120,7 +122,7 @@ pub(super) fn check_in_order(options: &ChangeOptions, why: &str, key: &MatchKey)
     Err(Error::new(Kind::Usage, message).with_sqlstate("0A000"))
 }
 
-/// Refuses leaves that would not do by their own name what they do through the root.
+/// Rejects leaves that behave differently when written by name than through the root.
 pub(in crate::plan) fn check_detours(
     catalogue: &Catalogue,
     detours: &[Option<String>],
@@ -132,7 +134,7 @@ pub(in crate::plan) fn check_detours(
     }
 }
 
-/// Refuses to send rows in input order if the tree does not tell the leaf of some.
+/// Rejects sending rows in input order if the leaf of some rows is unknown.
 pub(in crate::plan) fn check_leaves(plan: &Plan) -> Result<()> {
     let Some(node) = plan.opaque_node().filter(|_| plan.is_in_order()) else { return Ok(()) };
     let (what, why) = plan.explain(node, Cause::Opaque);
@@ -146,7 +148,7 @@ fn cannot_change(catalogue: &Catalogue, node: NodeId, why: &str) -> Error {
     Error::new(Kind::Server, format!("cannot change rows of {name}: {why}"))
 }
 
-/// Refuses options by which the server would read a column otherwise than it is compared here.
+/// Rejects options with which the server would read a column differently from the comparison here.
 pub(super) fn check_fields(job: &Job, columns: &[String], changes: &Changes) -> Result<()> {
     let FieldOptions { force_null, force_not_null, default } = &job.input.fields;
     let forced = [force_null, force_not_null].map(|some| some.among(columns));

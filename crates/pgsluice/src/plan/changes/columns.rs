@@ -1,4 +1,4 @@
-//! What is to be known of single columns.
+//! Properties of single columns.
 
 use std::iter::successors;
 
@@ -7,7 +7,7 @@ use tokio_postgres::types::{Oid, Type};
 
 use crate::pg::introspect::Catalogue;
 
-/// Whether the input has all columns of which it depends which rows a leaf takes.
+/// Whether the input has all columns that determine which rows a leaf accepts.
 pub(super) fn is_readable(catalogue: &Catalogue, leaf: NodeId) -> bool {
     let above = |node: &NodeId| catalogue.tree.nodes[*node].parent;
     let keys =
@@ -20,7 +20,7 @@ pub(super) fn is_readable(catalogue: &Catalogue, leaf: NodeId) -> bool {
         })
 }
 
-/// The columns of the input of types whose equal values are stored alike.
+/// Returns the columns of the input whose types store equal values in the same way.
 pub(super) fn exact(catalogue: &Catalogue) -> Vec<String> {
     let types = [
         Type::BOOL,

@@ -1,4 +1,4 @@
-//! The indexes by which rows are the same.
+//! The indexes that identify rows.
 
 use pgsluice_core::catalog::{NodeId, ROOT, Tree, label};
 use tokio_postgres::types::Oid;
@@ -9,33 +9,34 @@ use crate::job::{ChangeOptions, OnConflict};
 use crate::pg::compared::ComparedColumn;
 use crate::pg::introspect::uniques::{UniqueIndex, Wanted};
 
-/// Indexes that one error names.
+/// The maximum number of indexes that an error names.
 const NAMED: usize = 5;
 
-/// The index that was chosen.
+/// The chosen index.
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Chosen {
-    /// `None` if several say which rows are the same.
+    /// `None` if several indexes identify rows.
     pub(super) index: Option<Index>,
-    /// Why rows are sent in input order, if they are.
+    /// The reason why rows are sent in input order, if they are.
     pub(super) in_order: Option<String>,
-    /// Triggers of a table may change rows for each row that is changed.
+    /// Whether row triggers may change rows.
     pub(super) has_row_triggers: bool,
 }
 
-/// An index, of the first leaf that has it.
+/// An index, as found on the first leaf.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     oid: Oid,
-    /// Its columns as statements compare them.
+    /// Its columns with their comparisons.
     pub(super) compared: Vec<ComparedColumn>,
     pub(super) joins_nulls: bool,
     pub(super) is_of_root: bool,
 }
 
 impl Chosen {
-    /// What is to be read of the tables. A leaf refuses a row of another one when it is inserted, and by a key of the
-    /// whole table none is found in another one. Otherwise its constraint is looked at.
+    /// Returns the facts to read about the tables. A leaf rejects the insertion of another leaf's row, and a
+    /// key of the whole table never matches a row in another leaf. In all other cases the leaf's constraint
+    /// is needed.
     pub(in crate::plan) fn wanted(&self, options: &ChangeOptions) -> Wanted {
         let updates = options.on_conflict == OnConflict::Update;
         let is_found = self.index.iter().all(|index| index.is_of_root);
@@ -47,14 +48,14 @@ impl Chosen {
     }
 }
 
-/// All indexes of a tree that keep rows apart.
+/// All indexes of a tree that exclude duplicates.
 struct Indexes<'i> {
     tree: &'i Tree,
     all: &'i [UniqueIndex],
 }
 
-/// Chooses the index by which rows are the same. Every leaf must have one like it. If rows are skipped by any index, none
-/// is chosen unless it is the only one.
+/// Chooses the index that identifies rows. Every leaf must have one like it. If rows are skipped by any
+/// index, none is chosen unless it is the only one.
 pub(super) fn choose(
     tree: &Tree,
     indexes: &[UniqueIndex],
@@ -94,8 +95,8 @@ impl<'i> Indexes<'i> {
         self.all.iter().filter(move |index| index.node == node)
     }
 
-    /// Returns the index of the first leaf on these columns that all leaves have. If several compare keys in different
-    /// ways, it is the one that compares them as the columns do by themselves.
+    /// Returns the first leaf's index on these columns that all leaves have. If several of them compare keys
+    /// differently, the one with the columns' own comparisons is returned.
     fn on_key(&self, columns: &[String]) -> Result<&'i UniqueIndex> {
         let mut chosen: Option<Vec<&UniqueIndex>> = None;
         for leaf in self.tree.leaves() {
@@ -128,7 +129,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// Refuses an index if `ON CONFLICT` cannot tell it from another one that takes NULLs otherwise.
+    /// Rejects an index that `ON CONFLICT` cannot tell from another one that treats NULLs differently.
     fn told_apart(&self, index: &'i UniqueIndex) -> Result<&'i UniqueIndex> {
         let mut usable = self.all.iter().filter(|it| why_unusable(it).is_none());
         let other =
@@ -145,7 +146,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// Returns the usable indexes of a leaf on these columns. It is an error if the leaf has none.
+    /// Returns the usable indexes of a leaf on these columns. Fails if there are none.
     fn usable(&self, leaf: NodeId, columns: &[String]) -> Result<Vec<&'i UniqueIndex>> {
         let is_in = |name: &Option<String>| name.as_ref().is_some_and(|it| columns.contains(it));
         let is_on = |index: &&UniqueIndex| {
@@ -166,7 +167,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// Chooses among all that say which rows of a leaf are the same.
+    /// Chooses among all indexes that identify the rows of a leaf.
     fn any(&self) -> Result<Chosen> {
         let leaves: Vec<NodeId> = self.tree.leaves().collect();
         let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.of(*leaf)).collect();
@@ -202,7 +203,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// The error for a leaf without a usable index; `index` is one that is not.
+    /// Returns the error for a leaf without a usable index; `index` is an unusable one.
     fn no_usable(&self, leaf: NodeId, index: Option<&UniqueIndex>) -> Error {
         let name = self.name(leaf);
         let error = no_key(format!("no unique index of {name} can identify rows"), Vec::new());
@@ -228,7 +229,7 @@ fn why_unusable(index: &UniqueIndex) -> Option<&'static str> {
     }
 }
 
-/// The error for a table without the key that is needed; `others` are the indexes that it has.
+/// Returns the error for a table without the required key; `others` are the indexes that it has.
 fn no_key(message: String, others: Vec<&UniqueIndex>) -> Error {
     let error = Error::new(Kind::Usage, message).with_sqlstate("42P10");
     if others.is_empty() {

@@ -1,4 +1,4 @@
-//! Changes: by which key rows of the input meet those of the table, and what is done to these.
+//! Changes: the key by which input rows match existing rows, and how they change them.
 
 mod allowed;
 mod columns;
@@ -22,61 +22,63 @@ use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::uniques::Uniques;
 use crate::plan::Plan;
 
-/// How rows change what is in the table.
+/// How input rows change existing rows.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// What becomes of a row whose key is there.
+    /// The action for a row whose key exists.
     pub(crate) on_conflict: OnConflict,
-    /// The key, and where the input has it. It has no columns if several constraints say which rows are the same.
+    /// The key, and its fields in the input. It has no columns if several constraints identify rows.
     pub(crate) key: MatchKey,
-    /// Why the rows of each leaf are sent in input order, if they are: the server decides which of them are the same.
+    /// The reason why the rows of each leaf are sent in input order, if they are: the server decides which
+    /// rows have the same key.
     pub(crate) in_order: Option<String>,
-    /// Whether a row is there already if any constraint says so.
+    /// Whether any constraint may identify an existing row.
     pub(crate) any_constraint: bool,
-    /// The columns that the table gets.
+    /// The columns that are written to the table.
     pub(crate) columns: Vec<String>,
-    /// Those that are set in rows that are there.
+    /// The columns that are set in existing rows.
     pub(crate) set: Vec<String>,
-    /// Those of which equal values are stored alike.
+    /// The columns whose equal values are stored in the same way.
     pub(crate) exact: Vec<String>,
-    /// Whether rows are inserted whose key is not there.
+    /// Whether rows with new keys are inserted.
     pub(crate) inserts: bool,
-    /// Which row of the input counts of several with one key.
+    /// The rule for which of several input rows with one key wins.
     pub(crate) rule: Rule,
-    /// The column whose greatest value counts, if one does.
+    /// The column whose greatest value wins, if there is one.
     pub(crate) newer: Option<KeyPart>,
     pub(crate) newer_column: Option<String>,
-    /// The column that says which rows delete others, if one does.
+    /// The column that marks rows that delete others, if there is one.
     pub(crate) delete_when: Option<Flag>,
-    /// Whether there must be no duplicates.
+    /// Whether duplicates are an error.
     pub(crate) refuses_duplicates: bool,
     /// Whether triggers fire for each row.
     pub(crate) has_triggers: bool,
-    /// Which rows each leaf takes, in SQL as the server deparses it, where rows may be found in another one unnoticed.
+    /// The rows that each leaf accepts, in SQL as the server deparses it, for leaves whose rows might match
+    /// in another leaf unnoticed.
     pub(crate) places: HashMap<NodeId, String>,
-    /// Whether rows may meet others through the root, leaf by leaf as in the leaves themselves.
+    /// Whether rows may be matched through the root, with the same result as in each leaf.
     pub(crate) through_root: bool,
-    /// Whether rows are merged in the order of their keys, so that sessions which do that do not deadlock.
+    /// Whether rows are merged in key order, so that sessions that do the same cannot deadlock.
     pub(crate) sorts_keys: bool,
 }
 
-/// The key by which rows are the same.
+/// The key that identifies rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MatchKey {
     /// Its columns in the order of the index.
     pub(crate) columns: Vec<String>,
-    /// These columns as statements compare them.
+    /// These columns with their comparisons.
     pub(crate) compared: Vec<ComparedColumn>,
-    /// How each is found in the input.
+    /// The fields of these columns in the input.
     pub(crate) parts: Vec<KeyPart>,
-    /// NULL equals NULL.
+    /// Whether NULLs are treated as equal.
     pub(crate) joins_nulls: bool,
-    /// The whole table keeps it unique, not each leaf.
+    /// Whether it is unique in the whole table, not only in each leaf.
     pub(crate) is_of_root: bool,
 }
 
 impl MatchKey {
-    /// The key of an index, whose columns `found` says how the input has.
+    /// Creates the key of an index; `found` has its columns in the input.
     fn new(index: &Index, found: &[KeyColumn]) -> Result<Self> {
         let Index { joins_nulls, is_of_root, .. } = *index;
         let columns = found.iter().map(|column| column.name().to_owned()).collect();
@@ -86,15 +88,15 @@ impl MatchKey {
     }
 }
 
-/// The column that says which rows delete others.
+/// The column that marks rows that delete others.
 #[derive(Clone, Debug)]
 pub(crate) struct Flag {
     pub(crate) column: String,
-    /// Then true deletes; otherwise any value that is not NULL.
+    /// Whether true deletes; otherwise any value other than NULL does.
     pub(crate) is_boolean: bool,
 }
 
-/// Returns the columns that a row of the table takes from a row of the input with its key.
+/// Returns the columns of an existing row that are set from the input row with its key.
 fn updated<'c>(
     options: &ChangeOptions,
     given: impl Iterator<Item = &'c String>,
@@ -113,7 +115,7 @@ fn updated<'c>(
     }
 }
 
-/// Returns which row of a key counts.
+/// Returns the rule for which row of a key wins.
 fn rule(options: &ChangeOptions) -> Rule {
     match options.counting() {
         _ if options.newer.is_some() => Rule::Greatest,
@@ -122,7 +124,7 @@ fn rule(options: &ChangeOptions) -> Rule {
     }
 }
 
-/// Returns the constraint that says which rows belong in a leaf, for the leaves whose rows can be read.
+/// Returns the constraints of the leaves for which the input has all needed columns.
 fn places(catalogue: &Catalogue) -> HashMap<NodeId, String> {
     let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
     let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
@@ -131,7 +133,7 @@ fn places(catalogue: &Catalogue) -> HashMap<NodeId, String> {
 }
 
 impl Changes {
-    /// Decides how rows change what is there, by the indexes that [`choose`] has chosen.
+    /// Decides how rows change existing ones, based on the index that [`choose`] has chosen.
     pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: Chosen) -> Result<Self> {
         let options = &job.changes;
         let (found, newer) = match &catalogue.met {
@@ -153,7 +155,7 @@ impl Changes {
             column: column.clone(),
             is_boolean: is_boolean(catalogue, column),
         };
-        // Through the root a row is marked before it is updated, and a trigger may keep it as it is.
+        // Through the root, a row is marked before it is updated, and a trigger may leave it unchanged.
         let tells_new = options.on_conflict != OnConflict::Update
             || options.no_insert
             || !chosen.has_row_triggers;
@@ -181,7 +183,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// What is done with rows whose key is there, and on which way, for people.
+    /// Describes the action for existing rows, and how it is done, for the user.
     pub fn words(&self, is_atomic: bool) -> String {
         let labels =
             |names: &[String]| names.iter().map(|name| label(name)).collect::<Vec<_>>().join(", ");
@@ -224,7 +226,7 @@ impl Changes {
         format!("{what}; {way}")
     }
 
-    /// Returns a column that is set in existing rows, if one is.
+    /// Returns a column that is set in existing rows, if there is one.
     pub(super) fn updated(&self) -> Option<&str> {
         let updates = self.on_conflict == OnConflict::Update;
         self.set.first().filter(|_| updates).map(String::as_str)
@@ -235,19 +237,19 @@ impl Changes {
         self.on_conflict == OnConflict::Delete || self.delete_when.is_some()
     }
 
-    /// All fields that rows are compared by.
+    /// Returns all fields by which rows are compared.
     pub(crate) fn compared(&self) -> impl Iterator<Item = &KeyPart> {
         self.key.parts.iter().chain(&self.newer)
     }
 
-    /// Whether rows may be copied straight in while they meet no others.
+    /// Whether rows may be copied directly as long as they match no existing rows.
     pub(crate) fn may_copy(&self) -> bool {
         let may_change_keys = self.in_order.is_some() && self.has_triggers;
         self.inserts && self.delete_when.is_none() && !may_change_keys
     }
 
-    /// Whether existing rows may be updated before new ones are inserted. A trigger before INSERT would not see them
-    /// then, although it may change the values that they get.
+    /// Whether existing rows may be updated before new ones are inserted. A BEFORE INSERT trigger would not
+    /// see the updated rows then, although it may change the values that they get.
     pub(crate) fn may_update_first(&self) -> bool {
         let updates = self.on_conflict == OnConflict::Update && self.inserts;
         updates && self.in_order.is_none() && !self.has_triggers
@@ -265,7 +267,7 @@ impl Plan {
         self.changes.as_ref().is_some_and(|changes| changes.in_order.is_some())
     }
 
-    /// The type of a field that is read natively, for a partition key or the key of rows that change others.
+    /// Returns the type of a field that is read natively, for a partition key or a match key.
     pub(crate) fn key_type(&self, field: usize) -> Option<&KeyType> {
         let of_changes = || {
             let mut parts = self.changes.as_ref()?.compared();
@@ -275,8 +277,9 @@ impl Plan {
     }
 }
 
-/// Chooses the index by which rows are the same: on the key that is given, or else the primary key. Every leaf
-/// must have one like it, and let its rows be changed. To skip rows without a key, all indexes count.
+/// Chooses the index that identifies rows: on the given key, or else on the primary key. Every leaf must have
+/// one like it, and must allow its rows to be changed. If rows are skipped without a given key, all indexes
+/// apply.
 pub(super) fn choose(
     catalogue: &Catalogue,
     uniques: &Uniques,
@@ -300,8 +303,8 @@ pub(super) fn choose(
     Ok(Chosen { has_row_triggers, ..chosen })
 }
 
-/// Returns the key, if there is a single one whose columns can be compared here, and why rows are sent in input order,
-/// if they are.
+/// Returns the key, if there is a single one whose columns can be compared here, and the reason why rows are
+/// sent in input order, if they are.
 fn key(
     options: &ChangeOptions,
     chosen: &Chosen,
@@ -321,7 +324,7 @@ fn key(
     Ok((key, Some(why)))
 }
 
-/// Returns how a column of the key is found in the input.
+/// Returns the field of a key column in the input.
 fn part(column: &KeyColumn) -> Result<KeyPart> {
     match column {
         KeyColumn::Native { field: Some(slot), ty, .. } => {
