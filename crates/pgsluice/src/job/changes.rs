@@ -1,21 +1,21 @@
-//! What becomes of rows whose key is in the table already.
+//! How input rows whose key exists change the table.
 
 use pgsluice_core::catalog::label;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 
-/// What becomes of a row whose key is in the table already.
+/// The action for an input row whose key is already in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// The server refuses it, as COPY does.
+    /// The server rejects it, like COPY.
     #[default]
     Error,
-    /// It is left out.
+    /// The input row is skipped.
     Skip,
-    /// The row in the table becomes what it says.
+    /// The existing row is updated from the input row.
     Update,
-    /// The row in the table is deleted: the input is a list of keys.
+    /// The existing row is deleted: the input is a list of keys.
     Delete,
 }
 
@@ -31,41 +31,41 @@ impl OnConflict {
     }
 }
 
-/// Which row counts of several of the input that have one key.
+/// The input row that wins if several have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// The first one.
     First,
     /// The last one.
     Last,
-    /// None: the load fails before a row is sent.
+    /// Neither: the load fails before any row is sent.
     Error,
 }
 
-/// How rows change what is in the table.
+/// How input rows change existing rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeOptions {
-    /// What becomes of a row whose key is in the table already.
+    /// The action for a row whose key is already in the table.
     pub on_conflict: OnConflict,
-    /// The columns by which rows are the same; None for the primary key, or, to skip rows, for any unique
+    /// The columns that identify a row; `None` for the primary key, or, if rows are skipped, for any unique
     /// or exclusion constraint.
     pub key: Option<Vec<String>>,
-    /// The columns that are set; None for all that the input has but the key.
+    /// The columns that are updated; `None` for all columns of the input except the key.
     pub update: Option<Vec<String>>,
-    /// Rows are changed only where the input has a greater value in this column.
+    /// A column: existing rows are changed only if the input has a greater value in it.
     pub newer: Option<String>,
-    /// Where this column of the input says so, the row in the table is deleted instead.
+    /// A column of the input that marks rows whose existing row is deleted instead.
     pub delete_when: Option<String>,
-    /// Whether rows are left out whose key is not in the table.
+    /// Whether rows with new keys are skipped.
     pub no_insert: bool,
-    /// Which row counts of several of one key; None for the last one that updates and the first one that
-    /// does not.
+    /// The input row that wins if several have the same key; `None` for the last one if rows are updated, and
+    /// otherwise the first one.
     pub duplicates: Option<Duplicates>,
 }
 
 impl ChangeOptions {
-    /// Whether rows may meet others in the table.
+    /// Whether existing rows may be changed or skipped.
     pub(crate) fn is_any(&self) -> bool {
         self.on_conflict != OnConflict::Error
     }
@@ -76,7 +76,7 @@ impl ChangeOptions {
         lists.chain(&self.newer).chain(&self.delete_when)
     }
 
-    /// Which row counts of several of one key.
+    /// Returns which input row wins if several have the same key.
     pub(crate) fn counting(&self) -> Duplicates {
         self.duplicates.unwrap_or(match self.on_conflict {
             OnConflict::Update => Duplicates::Last,
@@ -84,7 +84,7 @@ impl ChangeOptions {
         })
     }
 
-    /// Refuses what makes no sense.
+    /// Rejects invalid combinations of options.
     pub(super) fn check(&self) -> Result<()> {
         let of_update = [
             (self.update.is_some(), "update"),
@@ -128,7 +128,7 @@ impl ChangeOptions {
         Ok(())
     }
 
-    /// Returns the terms of a load that they set, by name.
+    /// Returns the terms of a load that these options set, as names and values.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
         let Self { on_conflict, key, update, newer, delete_when, no_insert, duplicates: _ } = self;
         if !self.is_any() {

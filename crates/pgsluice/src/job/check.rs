@@ -1,11 +1,15 @@
-//! Refuses jobs whose options make no sense together.
+//! Checks of a job's options.
 
 use super::{Job, LEAST_MEMORY, LONGEST_LOAD_ID, MOST_JOBS};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 
 impl Job {
-    /// Refuses what makes no sense, before anything is opened.
+    /// Rejects invalid options, before anything is opened.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the job has no input, or if its options are invalid or cannot be used together.
     pub fn check(&self) -> Result<()> {
         if self.input.files.is_empty() {
             return Err(Error::new(Kind::Usage, "no input file given"));
@@ -19,7 +23,11 @@ impl Job {
         self.check_settings()
     }
 
-    /// Refuses settings that make no sense, whatever the input.
+    /// Rejects invalid settings, regardless of the input.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a setting is out of range, or if settings cannot be used together.
     pub fn check_settings(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
         if !(1..=MOST_JOBS).contains(&self.speed.jobs) {
@@ -59,7 +67,7 @@ impl Job {
         self.safety.load_id.as_deref().map_or(Ok(()), |id| check_name("a load id", id))
     }
 
-    /// Refuses a share that could not be stored in one transaction, or that no load is known of.
+    /// Rejects a share that could not be stored in one transaction, or whose load has no id or ledger.
     fn check_share(&self) -> Result<()> {
         let Some(share) = &self.safety.share else { return Ok(()) };
         check_name("the name of a participant", &share.participant)?;
@@ -85,7 +93,7 @@ impl Job {
     }
 }
 
-/// Refuses a name that cannot be told from others in a line of text.
+/// Rejects a name that could be confused with others in a line of text.
 fn check_name(what: &str, name: &str) -> Result<()> {
     let is_usual = !name.is_empty() && name.chars().count() <= LONGEST_LOAD_ID;
     if is_usual && !name.chars().any(char::is_control) {

@@ -1,33 +1,33 @@
-//! COPY's options about single fields, checked as PostgreSQL checks them.
+//! COPY's options about single fields, checked like in PostgreSQL.
 
 use pgsluice_core::catalog::label;
 use pgsluice_core::format::{Format, Syntax};
 
-/// COPY's options about single fields: the server reads these, so the rows are sent as text.
+/// COPY's options about single fields. The server interprets them, so the rows are sent as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldOptions {
-    /// `FORCE_NULL`: in these columns a quoted field may be NULL.
+    /// `FORCE_NULL`: the columns in which a quoted field may be NULL.
     pub force_null: Columns,
-    /// `FORCE_NOT_NULL`: in these columns no field is NULL.
+    /// `FORCE_NOT_NULL`: the columns in which no field is NULL.
     pub force_not_null: Columns,
-    /// `DEFAULT`: how a field is spelled that stands for its column's default.
+    /// `DEFAULT`: the spelling of a field that stands for its column's default.
     pub default: Option<Vec<u8>>,
 }
 
-/// Some of the columns that the input has.
+/// A selection of the input's columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
-    /// None of them.
+    /// No column.
     #[default]
     None,
-    /// All of them.
+    /// All columns.
     All,
-    /// These.
+    /// The named columns.
     Named(Vec<String>),
 }
 
 impl Columns {
-    /// The names, of an input that has the columns `all`.
+    /// Returns the selected names, for an input with the columns `all`.
     pub(crate) fn among<'c>(&'c self, all: &'c [String]) -> &'c [String] {
         match self {
             Self::None => &[],
@@ -38,12 +38,12 @@ impl Columns {
 }
 
 impl FieldOptions {
-    /// Whether none is given.
+    /// Whether no option is given.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the terms of a load that they set, by name.
+    /// Returns the terms of a load that these options set, as names and values.
     pub(crate) fn terms(&self) -> Vec<(&'static str, String)> {
         let Self { force_null, force_not_null, default } = self;
         let names = |columns: &Columns| match columns {
@@ -63,7 +63,7 @@ impl FieldOptions {
         given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// Refuses what `ProcessCopyOptions` refuses, in its words (PostgreSQL 18).
+    /// Rejects invalid options like `ProcessCopyOptions`, with its messages (PostgreSQL 18).
     pub(super) fn check(&self, format: &Format) -> Result<(), String> {
         let quote = match format.syntax {
             Syntax::Csv { quote, .. } => Some(quote),

@@ -14,7 +14,7 @@ use crate::source::{FileFormat, Input, Relation, Snapshots};
 impl InputOptions {
     /// Takes rows of `columns` as text, in which `None` is NULL. The server reads each value as its column's type.
     ///
-    /// A row with more or fewer values than columns is refused when it is read, as in a file.
+    /// A row with more or fewer values than columns is rejected when it is read, like a row of a file.
     pub fn of_rows<R, V>(columns: &[&str], rows: impl IntoIterator<Item = R>) -> Self
     where
         R: IntoIterator<Item = Option<V>>,
@@ -44,13 +44,14 @@ impl InputOptions {
         Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 
-    /// Takes the rows of a table, each range of pages under a snapshot of its own.
+    /// Takes the rows of a table, each range of pages under its own snapshot.
     pub(crate) fn of_changing(relation: Relation) -> Self {
         let files = Input::of_snapshots(relation, Snapshots::Each).into();
         Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 
-    /// Takes record batches, whose columns have the names of the table's. Their buffers are shared and not copied.
+    /// Takes record batches, whose columns are matched to the table's by name. Their buffers are shared, not
+    /// copied.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! A job: what to load from where into which table, how fast, and how carefully. Every setting stands
-//! here once, with its default and range; the command line and Python fill it in.
+//! A job: the input, the table, and all settings of a load. Every setting is defined once, here, with its
+//! default and range; the command line and Python fill it in.
 
 mod changes;
 mod check;
@@ -19,35 +19,35 @@ pub use self::share::ShareOptions;
 
 use crate::source::{ByName, Encoding, FileFormat, Header, InputNames, Inputs};
 
-/// Memory for the rows that are waiting to be sent, in bytes.
+/// The default for [`SpeedOptions::memory`], in bytes.
 pub const DEFAULT_MEMORY: usize = 512 << 20;
 
-/// The least memory that a load can run in, in bytes.
+/// The minimum memory of a load, in bytes.
 pub const LEAST_MEMORY: usize = 1 << 20;
 
-/// The most connections that a load opens.
+/// The maximum number of connections of a load.
 pub const MOST_JOBS: usize = 256;
 
-/// How long the swap of an exchange, or the commit of several transactions at once, is tried while others
-/// hold locks.
+/// The default time for retrying the swap of an exchange, or the commit of several transactions at once,
+/// while other sessions hold locks.
 pub const DEFAULT_SWAP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The schema that a ledger is kept in.
+/// The default schema of the ledger.
 pub const DEFAULT_LEDGER: &str = "pgsluice";
 
-/// The most characters that the name of a load has.
+/// The maximum length of a load's id, in characters.
 pub const LONGEST_LOAD_ID: usize = 200;
 
-/// The most partitions that a load makes unless told otherwise.
+/// The default maximum number of partitions that a load creates.
 pub const DEFAULT_MAX_NEW_PARTITIONS: usize = 100;
 
-/// How many rows of each input a plan reads.
+/// The maximum number of rows of each input that a plan reads.
 pub const SAMPLE_ROWS: usize = 10_000;
 
-/// About the bytes of each input after which a plan reads no more rows.
+/// The approximate maximum number of bytes of each input that a plan reads.
 pub const SAMPLE_BYTES: usize = 64 << 20;
 
-/// What to load, from where, into which table, and within which bounds.
+/// The description of a load: what to load, into which table, and how.
 ///
 /// ```
 /// use pgsluice::core::format::Format;
@@ -64,42 +64,42 @@ pub const SAMPLE_BYTES: usize = 64 << 20;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Job {
-    /// Where the rows come from.
+    /// The rows to load.
     pub input: InputOptions,
-    /// Where they go.
+    /// The table to load into.
     pub target: TargetOptions,
-    /// How they change what is there.
+    /// How the rows change existing rows.
     pub changes: ChangeOptions,
-    /// How fast, and with what.
+    /// The resources of the load.
     pub speed: SpeedOptions,
-    /// How carefully.
+    /// The safety measures of the load.
     pub safety: SafetyOptions,
 }
 
-/// Where rows come from, and how they are written there.
+/// The rows to load, and their format.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// What is read, in this order.
+    /// The inputs, in order.
     pub files: Inputs,
-    /// What the files are.
+    /// The format of the files.
     pub file_format: FileFormat,
-    /// Whether the user gave the format. If so, the lines of an SQL dump are loaded as rows.
+    /// Whether the user gave the format. In this case the lines of an SQL dump are loaded as rows.
     pub is_format_given: bool,
-    /// How rows are written; text as COPY has it by default, and of files that have no such rows.
+    /// The format of delimited rows; COPY's text format by default, and for other file formats.
     pub format: Format,
-    /// What to do with the first row of each input.
+    /// The meaning of the first row of each input.
     pub header: Header,
-    /// In which encoding the inputs are.
+    /// The encoding of the inputs.
     pub encoding: Encoding,
-    /// The columns that the input has, in its order; None for all that can be written.
+    /// The columns of the input, in its order; `None` for all writable columns.
     pub columns: Option<Vec<String>>,
-    /// How the names in a header lead to columns, with [`Header::Map`].
+    /// How names in a header are matched to columns, with [`Header::Map`].
     pub by_name: ByName,
-    /// Whether values that their columns cannot hold exactly are rounded, as the server rounds what it reads as text.
-    /// Of formats that are text the server always rounds.
+    /// Whether values that their columns cannot hold exactly are rounded, like the server rounds values in
+    /// text. In text formats, the server always rounds.
     pub round: bool,
-    /// The names in the inputs, once they were read.
+    /// The names in the inputs, once they are known.
     pub(crate) names: Option<InputNames>,
     /// COPY's options about single fields.
     pub fields: FieldOptions,
@@ -123,21 +123,21 @@ impl Default for InputOptions {
     }
 }
 
-/// Where rows go.
+/// The table to load into.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetOptions {
-    /// The table's name as SQL takes it: perhaps qualified, perhaps quoted.
+    /// The table's name in SQL syntax, optionally qualified or quoted.
     pub table: String,
-    /// Whether partitions that rows need and the table lacks are made before the load.
+    /// Whether missing partitions are created before the load.
     pub create_partitions: bool,
-    /// The width of new ranges: `month`, an interval, or a number; None for their siblings'.
+    /// The width of new ranges: `month`, an interval, or a number; `None` for the width of their siblings.
     pub step: Option<String>,
-    /// The most partitions that are made; a load that needs more is refused.
+    /// The maximum number of partitions that are created. A load that needs more fails.
     pub max_new_partitions: usize,
-    /// Where rows go in the end.
+    /// The final destination of rows.
     pub sink: Sink,
-    /// Whether the table is dropped if the load fails: its error says nothing of rows in it.
+    /// Whether the table is dropped if the load fails. The error then does not mention rows in it.
     pub(crate) is_scratch: bool,
 }
 
@@ -154,23 +154,23 @@ impl Default for TargetOptions {
     }
 }
 
-/// How fast a load may be, and with what.
+/// The resources of a load.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SpeedOptions {
-    /// Connections that write at the same time.
+    /// The number of connections that write at the same time.
     pub jobs: usize,
-    /// Threads that parse, route and encode; None for one a connection, and a processor.
+    /// The number of threads that parse, route and encode; `None` for one per connection, up to one per
+    /// processor.
     pub threads: Option<usize>,
-    /// Bytes for the rows that are waiting to be sent.
+    /// The memory for rows that wait to be sent, in bytes.
     pub memory: usize,
-    /// A leaf's last rows, if fewer than this, travel with those of others through the root. None lets
-    /// the loader measure it: as many as the server routes in the time of an empty COPY.
+    /// The number of rows below which a leaf's last rows are sent through the root, together with rows of
+    /// other leaves. `None` to measure it: as many rows as the server routes in the time of an empty COPY.
     pub few_rows: Option<usize>,
-    /// Whether rows are sent in binary where every column has a codec; otherwise all go as they stand in
-    /// the input.
+    /// Whether rows are sent in binary if every column has a codec; otherwise all are sent as text.
     pub binary: bool,
-    /// Whether leaves are found here at all; otherwise every row is left to the server.
+    /// Whether pgsluice finds the leaves of rows; otherwise the server routes every row.
     pub native: bool,
 }
 
@@ -187,36 +187,36 @@ impl Default for SpeedOptions {
     }
 }
 
-/// How carefully a load is done.
+/// The safety measures of a load.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SafetyOptions {
-    /// Whether the server is asked about some keys before rows are sent.
+    /// Whether the routing of some keys is compared with the server before rows are sent.
     pub self_test: bool,
     /// The leaves for which new tables are built and swapped in, if any.
     pub exchange: Option<ExchangeMode>,
-    /// Whether all rows become visible together, or none does.
+    /// Whether all rows are committed in one transaction.
     pub atomic: bool,
-    /// How long the swap of an exchange, and the commit of several transactions at once, are tried while
-    /// others hold locks.
+    /// The time for retrying the swap of an exchange, or the commit of several transactions at once, while
+    /// other sessions hold locks.
     pub swap_patience: Duration,
-    /// How long a lock that others hold is waited for; None for ever.
+    /// The maximum time to wait for a lock of another session; `None` to wait forever.
     pub lock_timeout: Option<Duration>,
-    /// How far replicas and the archiver may be behind before the load pauses; None for any.
+    /// The maximum lag of replicas and the archiver, beyond which the load pauses; `None` for no limit.
     pub max_lag: Option<MaxLag>,
-    /// Where the rows go that the server refuses; None if the first of them ends the load.
+    /// The place for rows that the server rejects; `None` if the first such row ends the load.
     pub rejects: Option<Rejects>,
-    /// Names the load in the ledger; a load of that name is resumed. None for a fresh name.
+    /// The load's id in the ledger; a load with an existing id is resumed. `None` for a fresh id.
     pub load_id: Option<String>,
     /// The share of the load that these inputs are, if they are not the whole load.
     pub share: Option<ShareOptions>,
-    /// The schema of the target in which a ledger is kept, so that the load can be resumed; None for none.
+    /// The schema of the ledger in the target, with which the load can be resumed; `None` to keep no ledger.
     pub ledger: Option<String>,
-    /// Refuse input that another load has loaded into the table, or is loading.
+    /// Whether input that another load has loaded into the table, or is loading, is an error.
     pub once: bool,
-    /// End the sessions of another run of the load, instead of leaving it alone.
+    /// Whether the sessions of another run of the load are ended. Otherwise that run makes this one fail.
     pub end_other: bool,
-    /// Whether several writers share the load, each with participants of its own.
+    /// Whether several writers share the load, each with its own participants.
     pub shared: bool,
 }
 
@@ -240,15 +240,15 @@ impl Default for SafetyOptions {
     }
 }
 
-/// The leaves that an exchange takes, and the end of rows for others.
+/// The leaves that are exchanged, and the treatment of rows for other leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeMode {
-    /// Empty leaves. Other leaves get their rows as usual.
+    /// Empty leaves. Rows for other leaves are loaded as usual.
     Try,
-    /// Empty leaves. A row for another leaf ends the load.
+    /// Empty leaves. A row for any other leaf ends the load.
     Require,
-    /// Every leaf that the input has rows for, and the rows that it had are gone. A row for a leaf that
-    /// cannot be exchanged ends the load.
+    /// Every leaf that the input has rows for, whose existing rows are removed. A row for a leaf that cannot
+    /// be exchanged ends the load.
     Replace,
 }
 
@@ -259,73 +259,73 @@ impl ExchangeMode {
     }
 }
 
-/// Where the rows go that the server refuses, as they stand in the input.
+/// Options for rows that the server rejects. They are kept in their original form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejects {
-    /// Keeps the rows and the server's reasons.
+    /// The place for the rows and the server's reasons.
     pub place: RejectPlace,
-    /// How many there may be.
+    /// The maximum number of rejected rows.
     pub most: Most,
 }
 
-/// Keeps rejected rows.
+/// A place for rejected rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RejectPlace {
     /// A file; see [`log_of`] for the reasons.
     File(PathBuf),
-    /// A table, written as in SQL. It gets the rows in the transaction of the rows beside them.
+    /// A table, written as in SQL. Rejected rows are committed in the same transaction as their neighbours.
     Table(String),
 }
 
-/// Returns the file that takes the reasons of a file of rejected rows, one JSON object in a line for each row.
+/// Returns the file with the reasons for a file of rejected rows: one line for each row, with a JSON object.
 pub fn log_of(rejects: &Path) -> PathBuf {
     let mut name = rejects.as_os_str().to_owned();
     name.push(".log");
     name.into()
 }
 
-/// How many rows may be rejected before the load ends.
+/// The number of rows that may be rejected before the load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Most {
     /// This many rows.
     Rows(u64),
-    /// This share of the rows that are read, in percent.
+    /// This percentage of the rows that were read.
     Percent(f64),
 }
 
-/// How far what follows the server's WAL may be behind.
+/// The maximum lag of followers of the server's WAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxLag {
-    /// This many bytes of WAL.
+    /// A number of bytes of WAL.
     Bytes(u64),
-    /// This long.
+    /// A duration.
     Time(Duration),
 }
 
-/// Where rows go in the end.
+/// The final destination of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sink {
-    /// Into the table.
+    /// The table.
     #[default]
     Copy,
-    /// Nowhere: what is measured is the client alone.
+    /// Nothing is sent, in order to measure the client alone.
     Null,
 }
 
-/// Connections that a load opens unless told otherwise: one for each processor, up to 8.
+/// Returns the default number of connections: one for each processor, up to 8.
 fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(8)
 }
 
 impl Job {
-    /// A job for a table, whose name is given as SQL takes it. It has no input yet.
+    /// Creates a job for a table, whose name is given in SQL syntax. It has no input yet.
     pub fn new(table: impl Into<String>) -> Self {
         let mut job = Self::default();
         job.target.table = table.into();
         job
     }
 
-    /// Whether there is anything that a ledger could be kept of.
+    /// Whether the load is recorded in a ledger.
     pub fn keeps_ledger(&self) -> bool {
         self.safety.ledger.is_some() && self.target.sink == Sink::Copy
     }

@@ -1,4 +1,4 @@
-//! The options of the input: checked, and what the inputs themselves must say to them.
+//! The options of the input: checks, and names that are read from the inputs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use pgsluice_session::conninfo::Target;
 use crate::source::{FileFormat, Header, OpenRelation, typed};
 
 impl InputOptions {
-    /// Refuses options that make no sense.
+    /// Rejects invalid combinations of options.
     pub(super) fn check(&self) -> Result<()> {
         let usage = |message: Words| Err(Error::new(Kind::Usage, message));
         if self.columns.as_ref().is_some_and(Vec::is_empty) {
@@ -47,7 +47,8 @@ impl InputOptions {
         self.fields.check(&self.format).map_err(|refused| self.refused_fields(refused))
     }
 
-    /// The error for options about single fields, with another spelling of NULL where that of the default is the same.
+    /// Returns the error for options about single fields. If DEFAULT and NULL have the same spelling, it
+    /// suggests another one for NULL.
     fn refused_fields(&self, refused: String) -> Error {
         let error = Error::new(Kind::Usage, refused);
         if self.fields.default.as_ref() != Some(&self.format.null) {
@@ -60,8 +61,8 @@ impl InputOptions {
         ))
     }
 
-    /// Refuses what is only for rows as COPY has them: other files name their columns, and have types or a syntax of
-    /// their own.
+    /// Rejects options that apply only to delimited rows: other formats name their columns, and have their
+    /// own types or syntax.
     fn check_named(&self) -> Result<()> {
         let name = self.file_format.name();
         let others = match self.file_format {
@@ -113,7 +114,8 @@ impl InputOptions {
         Ok(())
     }
 
-    /// Sentences about how the inputs are wrapped, and about entries of directories that are not read.
+    /// Returns sentences about the compression and encoding of the inputs, and about entries of directories
+    /// that are not read.
     pub(crate) fn notes(&self) -> Vec<String> {
         let compressed = self.files.compressions().into_iter().map(|(name, inputs)| match inputs {
             1 => format!("1 input is compressed with {name}"),
@@ -130,8 +132,8 @@ impl InputOptions {
 }
 
 impl Job {
-    /// Returns the job with its inputs in their encoding, and with the column names that they contain. To be called
-    /// once. A table whose server is not given is read from `target`.
+    /// Returns the job with its inputs in their encoding, and with the column names in them. Must be called
+    /// only once. A table without a server is read from `target`.
     pub fn opened(&self, target: &Target, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
         let readers = job.speed.jobs;
@@ -142,7 +144,7 @@ impl Job {
             input.files = files;
             input.names = Some(names);
         } else if input.file_format.is_typed() {
-            // What lies where in such a file is said at its end.
+            // The metadata of such a file is at its end.
             input.files = input.files.kept_as_files(control)?;
             input.names = Some(typed::names(&input.files, input.file_format, control)?);
         } else if input.file_format.has_objects() {

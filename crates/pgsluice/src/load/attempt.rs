@@ -10,7 +10,7 @@ use crate::job::Job;
 use crate::ledger::Run;
 use crate::pg::conninfo::Target;
 
-/// An attempt, with what each of its steps needs.
+/// An attempt, with the data that each of its steps needs.
 pub(super) struct Attempt<'a> {
     pub(super) job: &'a Job,
     pub(super) id: &'a str,

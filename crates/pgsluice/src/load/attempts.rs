@@ -1,4 +1,4 @@
-//! A load as a whole: attempts, until one succeeds or none can.
+//! A whole load: attempts until one succeeds, or none can.
 
 use std::sync::Arc;
 
@@ -38,19 +38,19 @@ pub struct Load {
 }
 
 impl Load {
-    /// Makes a load that has not begun.
+    /// Creates a load that has not begun.
     pub fn new(job: Job, target: Target) -> Self {
         Self { job, target }
     }
 
     /// Blocks until all rows are committed or the load has failed; watch and stop it through `control`.
     ///
-    /// On an error the rows of payloads that were committed before it stay in the table, and the
-    /// error's detail says how many there are. A load that is stopped does not wait for its input. A
-    /// thread that reads from a silent one ends when there is something to read.
+    /// On an error, rows of payloads that were already committed stay in the table, and the error's detail
+    /// gives their number. A load that is stopped does not wait for its input. A thread that is reading from
+    /// a silent input ends when the input continues.
     ///
-    /// If an error passes, such as the server's absence, the load waits as long as the target's
-    /// patience lasts. Then it is resumed where it was, as far as its inputs can be read again.
+    /// If an error is temporary, such as an unreachable server, the load waits as long as the target's
+    /// patience lasts. It then resumes where it stopped, if its inputs can be read again.
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
         control.begin();
         let outcome = self.attempts(control).map(|summary| {
@@ -70,7 +70,7 @@ impl Load {
         job.check()?;
         let mut job = job.opened(target, control)?;
         if job.changes.is_any() || job.safety.share.is_some() {
-            // Such inputs are read twice: to look for keys beforehand, or to compare a share that is stored.
+            // Such inputs are read twice: to look for keys in advance, or to compare a stored share.
             job.input.files = job.input.files.kept(control)?;
         }
         let job = &job;

@@ -1,4 +1,4 @@
-//! The end of a load that failed: what it has left in the table, and how it is resumed.
+//! The end of a failed load: the rows that it has left in the table, and how to resume it.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,12 +8,12 @@ use crate::counts::words::grouped;
 use crate::error::kind::Kind;
 use crate::error::{Error, Left, Remedy, Setting, option, quoted};
 
-/// Returns the error of a load that was asked to end and did not: it says what is known of the table.
+/// Returns the error of a load that was asked to end but has not, with the known state of the table.
 pub fn interrupted(control: &Control) -> Error {
     with_committed(Error::interrupted(), control)
 }
 
-/// Says what a load that failed has left in the table, and how it is resumed.
+/// Adds to an error the rows that the failed load has left in the table, and how to resume it.
 pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     let rows = control.rows_in();
     let in_doubt = control.progress.rows_in_doubt.load(Relaxed);
@@ -31,7 +31,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
         )),
     };
     let error = match control.attempts.resume() {
-        // What does not add up now will not when it is resumed.
+        // A mismatch of counts would occur again after a resume.
         _ if error.kind() == Kind::Internal => error,
         _ if rows + in_doubt == 0 => without_rows(error, control.attempts.rejecting()),
         Some(id) => with_rest(error, &id, control.attempts.rejecting()),
@@ -48,7 +48,8 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
     }
 }
 
-/// The way out where nothing is in the table, of a row for which there is no other.
+/// Adds a remedy to the error of a load without rows in the table, if its cause is a bad row and it has no
+/// other remedy.
 fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
     let Rejecting::IfAsked(suffix) = rejecting else { return error };
@@ -59,10 +60,10 @@ fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     error.with_remedy(Remedy::options(what, rejects(suffix)))
 }
 
-/// The way out where rows are in the table: the load goes on where it was, without rows that are refused.
+/// Adds a remedy to the error of a load with rows in the table: to resume it without rejected rows.
 fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
     if error.take_round() {
-        // The rows that are in were not rounded, so the load is not resumed with the option.
+        // The committed rows were not rounded, so the load cannot be resumed with this option.
         let what = format!("To round such values, remove the rows of load {id} and load all anew");
         error = error.with_remedy(Remedy::options(what, [option("round")]));
     }
@@ -91,7 +92,7 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
     }
 }
 
-/// Options that leave rows out, with a file that is not there yet, whose name ends so.
+/// Returns options that reject rows into a file that does not exist yet, whose name has this suffix.
 fn rejects(suffix: &str) -> [Setting; 2] {
     let names = (1..).map(|number| match number {
         1 => format!("bad.{suffix}"),

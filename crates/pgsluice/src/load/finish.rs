@@ -1,5 +1,5 @@
-//! Closing: the end of a load whose rows are all sent. Shadows are swapped in, the transaction of a load that is all or
-//! nothing is committed, and the load is marked as finished.
+//! The end of a load whose rows were all sent. Shadows are swapped in, the transaction of an atomic load is
+//! committed, and the load is marked as finished.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +15,7 @@ use crate::sink::flow::Flow;
 use crate::sink::held::Held;
 use crate::source::Input;
 
-/// Ends a load whose rows were all sent without an error. `session` is the one that has begun it.
+/// Ends a load whose rows were all sent without an error. `session` is the one that began it.
 pub(crate) async fn finish(
     job: &Job,
     session: Option<Client>,
@@ -43,12 +43,12 @@ pub(crate) async fn finish(
         _ if job.target.sink == Sink::Null => Ok(()),
         Some(ledger) => {
             let check = |receipts: &_, others| match flow.plan.one_statement {
-                // Then all rows are in by one statement, which writes no receipts.
+                // All rows are then stored by one statement, which writes no receipts.
                 Some(_) => Ok(()),
                 None => {
                     let settled = match flow.inputs.iter().any(Input::may_change) {
                         false => outcome.routed.settled(),
-                        // Rows that earlier runs have settled may be gone.
+                        // Rows that earlier runs have settled may have disappeared from the input.
                         true => outcome.routed.settled_after(ledger.claimed_rows()),
                     };
                     reconcile::check_receipts(flow.plan, &settled, receipts, others)
@@ -58,12 +58,12 @@ pub(crate) async fn finish(
             let finishing = ledger.finish(&flow.inputs, counts, check, session, target);
             flow.control.stop.unless_stopped(finishing).await
         }
-        // What each connection has committed is durable.
+        // Everything that the connections have committed is durable.
         None => Ok(()),
     }
 }
 
-/// Each row that was read must be accounted for.
+/// Checks that each row that was read is accounted for.
 async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()> {
     let Flow { plan, control, .. } = flow;
     reconcile::check(plan, outcome, control.progress.rows_read.load(Relaxed))?;
@@ -71,7 +71,7 @@ async fn check(flow: &Flow<'_>, outcome: &Outcome, target: &Target) -> Result<()
     control.stop.unless_stopped(reconcile::check_dropped_by_node(plan, dropped, target)).await
 }
 
-/// Returns how a load ended that is all or nothing.
+/// Returns the outcome of an atomic load.
 fn finish_at_once(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     if outcome.decision == Decision::Committed {
         return Ok(());
@@ -82,7 +82,7 @@ fn finish_at_once(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     Err(flow.control.stop.failure().unwrap_or_else(Error::interrupted))
 }
 
-/// Commits a load that is all or nothing, if its counts agree.
+/// Commits an atomic load, if its counts agree.
 pub(crate) fn commit(
     flow: &Flow<'_>,
     held: Held<'_>,
@@ -105,7 +105,7 @@ pub(crate) fn commit(
     decision
 }
 
-/// Checks what else must hold before any row is committed.
+/// Checks the other conditions for committing any row.
 fn may_commit(flow: &Flow<'_>, outcome: &Outcome) -> Result<()> {
     flow.ledger.map_or(Ok(()), |ledger| ledger.check_whole(&flow.inputs))?;
     let too_many = flow.rejects.and_then(|rejects| rejects.too_many(outcome));

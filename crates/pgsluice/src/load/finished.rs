@@ -1,5 +1,5 @@
-//! A load that is finished is not loaded again: its streams are only compared with what they were. A share that is in is
-//! compared whatever its inputs are.
+//! A finished load is not loaded again: its streams are only compared with the previous ones. A stored share
+//! is compared for any kind of input.
 
 use crate::control::Control;
 use crate::error::Result;
@@ -9,8 +9,8 @@ use crate::plan::Plan;
 use crate::source::interruptible::unless_stopped;
 use crate::source::{Input, Inputs, Reader};
 
-/// Reads the streams of a load that is finished, or the inputs of a share that is in: they must be what they were. Returns
-/// the summary of a share.
+/// Reads the streams of a finished load, or the inputs of a stored share, and checks that they are the same
+/// as before. Returns the summary of a share.
 pub(super) fn check(
     plan: &Plan,
     inputs: &Inputs,

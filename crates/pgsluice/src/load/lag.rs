@@ -1,8 +1,7 @@
 //! Lag: payloads wait while a replica, a slot or the archiver is too far behind.
 //!
-//! One measure for all: the place in the WAL that each has come to. Being behind in time is measured
-//! second by second: how long ago the WAL ended at that place. So a replica that stands still is behind
-//! as well.
+//! All followers are measured by their place in the WAL. The lag in time is determined every second: how long
+//! ago the WAL ended at that place. A replica that stands still is therefore behind, too.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,14 +18,14 @@ use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
-/// Between two looks.
+/// The pause between two measurements.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a look may overlook that the load is over.
+/// The time within which a measurement notices that the load is over.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Pauses the load as long as one is further behind than `most`, until `over`. It goes on when all have
-/// come to within half of that, so that it does not stop at every payload.
+/// Pauses the load while a follower is further behind than `most`, until `over`. The load continues when the
+/// lag of all followers is less than half of that, so that it does not stop at every payload.
 pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &AtomicBool) {
     let mut ends = Ends::default();
     let mut is_behind = false;
@@ -68,7 +67,7 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
     }
 }
 
-/// Pauses the load if one is too far behind, or lets it go on; whether it is paused.
+/// Pauses the load if a follower is too far behind, or lets it continue. Returns whether it is paused.
 fn pause(
     most: MaxLag,
     was_behind: bool,
@@ -101,7 +100,7 @@ fn half(most: MaxLag) -> MaxLag {
     }
 }
 
-/// Where the WAL has ended, and when that was seen.
+/// Ends of the WAL, and the times when they were observed.
 #[derive(Default)]
 struct Ends(VecDeque<(Instant, u64)>);
 
@@ -112,7 +111,8 @@ impl Ends {
             self.0.push_back((Instant::now(), end));
         }
         let least = followers.iter().map(|follower| self.place(follower)).min();
-        // The first of them stands for the beginning, which one without a place is measured from.
+        // The first entry stays as the beginning: the lag of a follower without a place is measured from
+        // there.
         while self.0.len() > 2 && self.0.get(1).is_some_and(|(_, end)| Some(*end) <= least) {
             self.0.remove(1);
         }
@@ -122,7 +122,7 @@ impl Ends {
         follower.place.unwrap_or_else(|| self.0.front().map_or(0, |(_, end)| *end))
     }
 
-    /// Says how far it is behind, if that is more than `most`.
+    /// Describes how far a follower is behind, if that is more than `most`.
     fn behind(&self, follower: &Follower, most: MaxLag) -> Option<String> {
         let place = self.place(follower);
         let bytes = follower.end.saturating_sub(place);

@@ -1,10 +1,11 @@
-//! The lock watch: says who holds a lock that the load waits for, and ends the load where it has waited
-//! longer than it may.
+//! The lock watch: reports which session holds a lock that the load waits for, and ends the load if it has
+//! waited too long.
 //!
-//! It sleeps until a session has been at work for two seconds. Only then it opens a session of its own,
-//! and asks the server whether that work is a wait for a lock.
+//! It sleeps until a statement has been running for two seconds. Only then it opens a session of its own, and
+//! asks the server whether that statement waits for a lock.
 //!
-//! `--lock-timeout` is kept here, so that it is one limit for payloads, DDL, the ledger and the swap.
+//! `--lock-timeout` is implemented here, so that the same limit applies to payloads, DDL, the ledger and the
+//! swap.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,27 +22,28 @@ use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
-/// How long a wait may be before the user is told.
+/// How long a wait may be before the user is notified.
 const UNSAID: Duration = Duration::from_secs(2);
 
-/// Between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How long one look may take: the end of a load waits for it.
+/// The maximum duration of one check, for which the end of a load waits.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a session may take to end.
 const LEAVE: Duration = Duration::from_millis(10);
 
-/// The last notice about each session that waits.
+/// The last notice about each waiting session.
 type Said = BTreeMap<i32, String>;
 
-/// Does `work`, and says who holds a lock that its sessions wait for.
+/// Runs `work`, and reports which sessions hold a lock that its sessions wait for.
 pub(crate) fn watched<T>(target: &Target, control: &Control, work: impl FnOnce() -> T) -> T {
     super::watched::watched(work, |over| watch(None, target, control, over))
 }
 
-/// Watches the sessions of a load until `over`; `timeout` is how long one of them may wait for a lock.
+/// Watches the sessions of a load until `over`. `timeout` is the maximum time that any of them may wait for a
+/// lock.
 pub(crate) fn watch(
     timeout: Option<Duration>,
     target: &Target,
@@ -58,7 +60,7 @@ pub(crate) fn watch(
         let busy = control.busy.longer_than(after);
         let waits = match busy.is_empty() || control.stop.is_stopped() {
             true => Vec::new(),
-            // Without a session nothing can be said; the wait itself goes on.
+            // Without a session, nothing can be reported; the wait itself continues.
             false => {
                 let looking = async {
                     let looking = look(&mut client, target, &busy);
@@ -78,7 +80,7 @@ pub(crate) fn watch(
             control.stop.fail(timed_out(wait));
         }
         if busy.is_empty() && client.take().is_some() {
-            // Its task takes leave of the server.
+            // The connection's task sends Terminate.
             runtime.block_on(async { tokio::time::sleep(LEAVE).await });
         }
     }
@@ -96,13 +98,13 @@ async fn look(
     lock_waits(client, busy).await
 }
 
-/// Tells the user who holds a lock, if that is new, and when the load goes on.
+/// Notifies the user which session holds a lock, if that is new, and when the load continues.
 fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
     let had = !said.is_empty();
     said.retain(|pid, _| waits.iter().any(|wait| wait.pid == *pid));
     for wait in waits.iter().filter(|wait| wait.waited >= UNSAID) {
         let text = format!("waiting for {}: {}", wait.what, wait.holder);
-        // Several connections mostly wait for the same.
+        // Several connections usually wait for the same lock.
         let is_new = said.values().all(|other| *other != text);
         if is_new {
             control.progress.notice(text.clone());

@@ -1,4 +1,4 @@
-//! The load: the flow from bytes to committed rows, wired.
+//! The load: connects the stages from bytes to committed rows.
 //!
 //! ```text
 //!     |- one thread -|   |----- one thread a processor ------|  |- one a connection
@@ -12,12 +12,12 @@
 //!
 //! Three arrows run back:
 //!
-//! 1. The ledger says which rows of a resumed load are already in the table.
+//! 1. The ledger tells which rows of a resumed load are already in the table.
 //! 2. The server answers, in batches, for keys that are not native.
-//! 3. The input is read again for the reject file if the server refuses a row that was sent in binary.
+//! 3. The input is read again for the reject file if the server rejects a row that was sent in binary.
 //!
-//! One thread finds the rows, because the end of a row depends on everything before it. The others take whole
-//! splits and payloads, so that no row needs a lock. The first thread that fails stops the others.
+//! One thread finds the rows, because the end of a row depends on everything before it. All other threads
+//! take whole splits and payloads, so no row needs a lock. The first thread that fails stops the others.
 
 mod attempt;
 mod attempts;
@@ -62,8 +62,8 @@ use crate::testing::failpoint::failpoint;
 use crate::testing::fault::fault;
 pub use attempts::Load;
 
-/// Runs all threads to their end. `session` has begun the load. It is returned, unless the load is a share, which has one
-/// session at a time. Failures are in `flow.control`.
+/// Runs all threads to their end. `session` is the one that began the load. It is returned, unless the load
+/// is a share, which has one session at a time. Failures are in `flow.control`.
 fn run(
     job: &Job,
     target: &Target,
@@ -73,7 +73,7 @@ fn run(
 ) -> (Outcome, Option<Link>) {
     let Flow { plan, control, inputs, .. } = flow;
     let jobs = plan.jobs(job);
-    // Several routers would not keep the input order.
+    // Several routers would not preserve the input order.
     let routers = if plan.is_in_order() { 1 } else { plan.routers(job) };
     let queue = Queue::new(plan, job, routers, control, flow.ledger.is_some());
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
@@ -92,7 +92,7 @@ fn run(
         false => (None, Some(session)),
     };
     let mut outcome = thread::scope(|scope| {
-        // They have nothing to send before the router is tested, and open meanwhile.
+        // Connections have nothing to send before the router is tested, so they open during the test.
         let connections: Vec<_> =
             (0..jobs).map(|_| scope.spawn(move || send(job, flow, queue, target))).collect();
         let routers: Vec<_> = (0..routers)
@@ -118,14 +118,14 @@ fn run(
         }
         outcome
     });
-    // A silent stream is not waited for.
+    // Do not wait for a silent stream.
     if !control.stop.is_stopped() || inputs.are_rereadable() {
         outcome.ignored = ended(control, reading.end());
     }
     (outcome, session)
 }
 
-/// Source and split: one thread.
+/// Starts source and split, on one thread.
 fn read(flow: &Flow<'_>, routers: usize) -> Reading {
     let mut reader = Reader::new(flow.inputs.clone(), &flow.plan.shape);
     reader.header_row = Arc::clone(&flow.header_row);
@@ -137,7 +137,7 @@ fn read(flow: &Flow<'_>, routers: usize) -> Reading {
     })
 }
 
-/// Parse, route, encode and bucket: one of the threads.
+/// Parses, routes, encodes and buckets, on one of several threads.
 fn route(
     flow: &Flow<'_>,
     mut first: Option<Split>,
@@ -175,8 +175,8 @@ fn route(
     bucketing.tally(routing.answered())
 }
 
-/// Sink: one connection, and its thread. Returns the transaction of a load that is all or nothing, if all rows
-/// are sent.
+/// Sends payloads over one connection, on its own thread. Returns the transaction of an atomic load, if all
+/// rows were sent.
 fn send<'a>(
     job: &Job,
     flow: &'a Flow<'a>,
@@ -212,7 +212,7 @@ fn send<'a>(
     (committed, held)
 }
 
-/// Returns what a thread returned; one that panicked fails the load.
+/// Returns the result of a thread. A panic fails the load.
 fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
         control.stop.fail(

@@ -1,5 +1,5 @@
-//! Again: an attempt of a load that ended for a reason that passes is followed by another, which takes
-//! the load up where it was. The ledger says where, also after a COMMIT without an answer.
+//! Retries: if an attempt at a load fails for a temporary reason, another attempt resumes the load where it
+//! stopped. The ledger knows where, even after a COMMIT without an answer.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use crate::job::Job;
 use crate::load::failed::with_committed;
 use crate::pg::conninfo::Target;
 
-/// About the first pause, and the longest.
+/// The approximate first pause, and the longest one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a load is tried again whose transactions were rolled back in favour of others, whatever the
-/// patience. These soon end.
+/// The minimum time for retrying a load whose transactions were rolled back in favour of others, regardless
+/// of the patience, because these others end soon.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often the patience of an atomic load may begin again.
+/// How often the patience of an atomic load may start again.
 const MOST_RESTARTS: u32 = 5;
 
-/// Makes attempts until one succeeds, or fails for good. They must be of one load.
+/// Makes attempts at one load until one succeeds, or fails permanently.
 pub(crate) fn until_settled<T>(
     job: &Job,
     target: &Target,
@@ -31,7 +31,7 @@ pub(crate) fn until_settled<T>(
     mut attempt: impl FnMut() -> Result<T>,
 ) -> Result<T> {
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-    // Since when nothing has been loaded.
+    // The time since when nothing has been loaded.
     let mut idle_since = Instant::now();
     let mut restarts = 0;
     loop {
@@ -44,7 +44,7 @@ pub(crate) fn until_settled<T>(
             Policy::Wait => target.patience(),
             Policy::Reject | Policy::Stop => return Err(error),
         };
-        // What is rolled back as a whole does not come nearer to its end, however much it was.
+        // A load that is rolled back as a whole makes no progress, however many rows it has sent.
         let had_rows = job.safety.atomic && control.progress.rows_unseen.load(Relaxed) > 0;
         if control.progress.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS)
         {

@@ -1,7 +1,7 @@
-//! A small load: the server routes its rows sooner than the partition tree is read.
+//! A small load: the server routes its rows faster than pgsluice could read the partition tree.
 //!
-//! They go into the root in one COPY, as psql sends them. If anything is wrong with them, none of them
-//! is in the table. Then the whole load begins, and reports the error in full.
+//! The rows go into the root in one COPY, like psql sends them. If anything is wrong, none of them is stored.
+//! The regular load then follows, and reports the error in full.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,36 +27,38 @@ use crate::plan::format_for;
 use crate::source::{FileFormat, Fingerprint, Header, Reader, Shape, Split};
 use crate::testing::small::most_rows;
 
-/// Inputs of at most this many bytes are small: to plan a load takes as long as the server does to route some
-/// ten thousand rows into many leaves.
+/// The maximum size in bytes of a small input: planning a load takes as long as the server needs to route
+/// about ten thousand rows into many leaves.
 const FEW_BYTES: u64 = 1 << 20;
 
-/// The same for a table of up to 128 leaves, whose rows it routes nearly as fast as it stores them.
+/// The maximum size for a table with at most 128 leaves, whose rows the server routes nearly as fast as it
+/// stores them.
 const FEW_BYTES_OF_FEW_LEAVES: u64 = 12 << 20;
 
-/// Blocks of the ledger in which the same inputs are looked for: it takes the server a tenth of a millisecond for
-/// each ten.
+/// The number of the ledger's blocks that are searched for the same inputs. The server needs a tenth of a
+/// millisecond for ten blocks.
 const LEDGER_BLOCKS: u32 = 16;
 
-/// About the bytes that are read and sent at once: the server stores rows while the next are read.
+/// The approximate number of bytes that are read and sent together: the server stores rows while the next
+/// ones are read.
 const AT_ONCE: usize = 64 << 10;
 
-/// Rows that are read, and go as they are.
+/// Rows that are read and sent unchanged.
 struct SmallRows {
     reader: Reader,
     used: Option<Split>,
-    /// Those that are not sent yet, each with a newline behind it.
+    /// The rows that are not sent yet, each followed by a newline.
     text: BytesMut,
-    /// Bytes of text that there may still be.
+    /// The number of bytes of text that may still follow.
     left: u64,
     count: u64,
     bytes_read: u64,
 }
 
-/// What has become of inputs that may be small.
+/// The outcome of an attempt at a small load.
 pub(crate) enum Tried {
     Loaded(Summary),
-    /// No row is in the table, and the whole load must follow. The session is as it was, if it is there.
+    /// No row is stored, and the regular load must follow. The session, if any, is unchanged.
     Not(Option<Link>),
 }
 
@@ -67,7 +69,7 @@ struct Small<'a> {
     named: Option<Participant>,
 }
 
-/// Rows that are in the table.
+/// The numbers of rows that were stored.
 struct SmallStored {
     relation: Relation,
     read: u64,
@@ -75,7 +77,7 @@ struct SmallStored {
     stored: u64,
 }
 
-/// Loads the inputs if they are small and the server takes all rows.
+/// Loads the inputs if they are small and the server accepts all rows.
 pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
     let Attempt { job, target, control, .. } = *attempt;
     if !may_be(job) {
@@ -100,7 +102,7 @@ pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
 }
 
 impl Small<'_> {
-    /// Stores all rows, or none: then it returns `None`.
+    /// Stores all rows. Returns `None` if it stored no row.
     async fn store(&self, asked: SmallQuestion) -> SmallAnswer<Option<SmallStored>> {
         let Attempt { job, target, control, run, .. } = *self.attempt;
         let client = &self.link.client;
@@ -113,7 +115,7 @@ impl Small<'_> {
             Some(of) => new_handful(job, of, &table, rows.count).ok(),
             None => Some(String::new()),
         };
-        // The questions that go in front of the rows.
+        // The queries before the rows.
         let before = async {
             let holding = async {
                 match &earlier {
@@ -142,7 +144,7 @@ impl Small<'_> {
         Ok(Some(SmallStored { relation: table.relation, read, bytes_read, stored }))
     }
 
-    /// Counts rows that are in the table.
+    /// Counts the stored rows.
     async fn finish(&self, rows: SmallStored) -> Result<Summary> {
         let Attempt { id, control, .. } = *self.attempt;
         let SmallStored { relation, read, bytes_read, stored } = rows;
@@ -155,7 +157,7 @@ impl Small<'_> {
         Ok(Summary::of_handful(id, relation.label(), rows, &self.attempt.opening))
     }
 
-    /// Leaves the inputs to the whole load. The session can go on if it `is_intact`.
+    /// Leaves the inputs to the regular load. The session can be used again if it `is_intact`.
     async fn leave(self, is_intact: bool) -> Result<Tried> {
         let Attempt { target, control, .. } = *self.attempt;
         control.progress.bytes_read.store(0, Relaxed);
@@ -170,16 +172,16 @@ impl Small<'_> {
 
 fn may_be(job: &Job) -> bool {
     let as_usual = job.speed.native
-        // Another run with the same input is kept out only where the load is known before its rows.
+        // Another run with the same input can be kept out only if the load is in the ledger before its rows.
         && !job.safety.once
-        // A share opens its transaction by a claim.
+        // A share begins its transaction with a claim.
         && job.safety.share.is_none()
         && job.speed.few_rows.is_none()
         && !job.target.create_partitions
         && job.input.header != Header::Map
         && job.input.file_format == FileFormat::Delimited
         && job.safety.exchange.is_none()
-        // A table of rejected rows is looked for before any row is sent.
+        // A table of rejected rows is looked up before any row is sent.
         && !matches!(&job.safety.rejects, Some(Rejects { place: RejectPlace::Table(_), .. }))
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
@@ -187,7 +189,7 @@ fn may_be(job: &Job) -> bool {
     as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
 }
 
-/// What the server says of the table, and of the ledger if one is kept.
+/// The server's answers about the table, and about the ledger if one is kept.
 struct SmallQuestion {
     table: SmallAnswer<Option<FoundTable>>,
     ledger: Option<SmallAnswer<Vec<SimpleQueryMessage>>>,
@@ -195,7 +197,7 @@ struct SmallQuestion {
 
 type SmallAnswer<T> = Result<T, tokio_postgres::Error>;
 
-/// Asks about the table and the ledger, and changes nothing.
+/// Asks about the table and the ledger. Changes nothing.
 async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> SmallQuestion {
     let find = find(client, job);
     let glance = async {
@@ -212,17 +214,17 @@ async fn find(client: &Client, job: &Job) -> SmallAnswer<Option<FoundTable>> {
     lookup::find(&job.target.table, counts, client).await
 }
 
-/// The answers of the ledger about a load that it does not have.
+/// The ledger's answers about a load that it does not have.
 #[derive(Default)]
 struct KnownLoad {
-    /// A load that has loaded the same inputs before.
+    /// An earlier load of the same inputs.
     earlier: Option<Earlier>,
     /// Whether there are publications, which may include the ledger.
     has_publications: bool,
 }
 
-/// Asks whether the ledger knows the load, which load has loaded the same inputs before, and whether there are
-/// publications.
+/// Returns the queries for whether the ledger has the load, which load has loaded the same inputs before, and
+/// whether there are publications.
 fn questions(named: &Participant, job: &Job) -> [String; 3] {
     let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
@@ -230,8 +232,9 @@ fn questions(named: &Participant, job: &Job) -> [String; 3] {
     [named.is_known(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
 }
 
-/// Returns the table, and the answers of the ledger. The first load makes the ledger. Returns `None` if the whole load
-/// must follow: the table does not exist, the ledger has the load, or the ledger cannot be made.
+/// Returns the table, and the answers of the ledger, which is created for the first load. Returns `None` if
+/// the regular load must follow: the table does not exist, the ledger has the load, or the ledger cannot be
+/// created.
 async fn look(
     client: &Client,
     SmallQuestion { table, ledger }: SmallQuestion,
@@ -246,14 +249,15 @@ async fn look(
         None => KnownLoad::default(),
     };
     let table = match table {
-        // It may have come in between where there was no ledger yet.
+        // The table may have been created since, if there was no ledger before.
         Err(error) if is_refusal(&error) => find(client, job).await?,
         table => table?,
     };
     Ok(table.map(|table| (table, known)))
 }
 
-/// Returns the answers of the ledger; `None` if it has this load, or may not be used. The whole load then says why.
+/// Returns the answers of the ledger; `None` if it has this load, or may not be used. The regular load then
+/// reports the reason.
 async fn ask_ledger(
     named: &Participant,
     glanced: SmallAnswer<Vec<SimpleQueryMessage>>,
@@ -288,8 +292,8 @@ fn answered(answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
 }
 
 impl SmallRows {
-    /// The first rows. None if the inputs are too long for the table, have no rows, or begin with some that are not
-    /// well formed.
+    /// Reads the first rows. Returns `None` if the inputs are too long for the table, have no rows, or begin
+    /// with malformed rows.
     fn begin(job: &Job, table: &FoundTable) -> Option<Self> {
         let inputs = &job.input.files;
         let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
@@ -308,14 +312,14 @@ impl SmallRows {
         (rows.count > 0).then_some(rows)
     }
 
-    /// Reads on, if there is more. None if the rows are too many, or not well formed.
+    /// Reads more rows, if there are any. Returns `None` if there are too many rows, or malformed ones.
     fn read(&mut self) -> Option<()> {
         while self.text.is_empty()
             && let Some(split) = self.reader.next(self.used.take()).ok()?
         {
             self.count += split.rows.len() as u64;
             self.bytes_read += split.taken;
-            // What is compressed may be larger than it seemed.
+            // The text of a compressed input may be longer than expected.
             self.left = self.left.checked_sub(split.length as u64)?;
             self.text.reserve(split.bytes.len() + 1);
             for index in 0..split.rows.len() {
@@ -328,8 +332,9 @@ impl SmallRows {
     }
 }
 
-/// The number of rows that are stored and durable, with the outcome of `before`, whose questions go first in the same
-/// round trip; None if they are to be loaded in another way, and none of them is stored.
+/// Copies the rows. Returns the number of durably stored rows, with the outcome of `before`, whose queries
+/// are sent first in the same round trip. Returns `None`, without storing any row, if the rows must be loaded
+/// in another way.
 async fn copy<T>(
     link: &Link,
     job: &Job,
@@ -344,7 +349,7 @@ async fn copy<T>(
     let columns = job.input.columns.as_deref().unwrap_or(&table.columns);
     let copy = sql::copy_in(&table.relation, columns, Some(&format));
     let copy = sql::with_fields(copy, &job.input.fields, columns);
-    // In this order the settings end with a transaction that is taken back.
+    // In this order, a rollback of the transaction also ends the settings.
     let begin = [sql::BEGIN, sql::NO_LOCK_TIMEOUT, sql::DURABLE].join("; ");
     let preparing = client.prepare(&copy);
     let (before, _, copy) = try_join3(before, client.simple_query(&begin), preparing).await?;
@@ -354,7 +359,7 @@ async fn copy<T>(
         control.progress.bytes_read.store(rows.bytes_read, Relaxed);
         control.progress.rows_read.store(rows.count, Relaxed);
         sink.feed(rows.text.split().freeze()).await?;
-        // So that it is on its way before more is read.
+        // This sends the rows before more are read.
         tokio::task::yield_now().await;
         is_whole = rows.read();
     }
@@ -372,8 +377,8 @@ async fn copy<T>(
     Ok(Some((outcome?.0, before)))
 }
 
-/// Records in the ledger that some of the rows that were read were not stored; a trigger must have
-/// dropped them.
+/// Records in the ledger that some rows were not stored, which is only possible if a trigger has dropped
+/// them.
 async fn note_dropped(
     link: &Link,
     named: Option<&Participant>,
@@ -390,7 +395,7 @@ async fn note_dropped(
     Ok(())
 }
 
-/// Whether the server has refused a statement, and the session goes on: then nothing is in the table.
+/// Whether the server has rejected a statement and the session continues: in this case no row was stored.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     let severity = error.as_db_error().map(|error| error.parsed_severity());
     matches!(severity, Some(Some(Severity::Error)))

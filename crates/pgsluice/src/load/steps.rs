@@ -1,4 +1,4 @@
-//! The steps of an attempt at a load: those before its rows, and those after them.
+//! The steps of an attempt at a load before and after its rows.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -92,12 +92,12 @@ struct Beginning {
     /// The table of rejected rows, if they go to one.
     reject_table: Option<RejectTable>,
     begun: Option<Begun>,
-    /// The session that has begun it: by that session others know to the end that the load is alive.
+    /// The session that began it, and shows to the end that the load is alive.
     session: Link,
 }
 
 impl Attempt<'_> {
-    /// Records what an error of this attempt may suggest.
+    /// Records the hints that an error of this attempt may give.
     fn announce(&self) {
         if self.job.keeps_ledger() && !self.job.target.is_scratch {
             self.control.attempts.set_resume(self.id);
@@ -106,7 +106,7 @@ impl Attempt<'_> {
         self.control.attempts.set_share(self.job.safety.share.is_some());
     }
 
-    /// Adds to an error before the first row what is in the table. If no row can be, there is no need to say so.
+    /// Adds the state of the table to an error before the first row, unless no row can be in the table.
     fn explain_early(&self, error: Error) -> Error {
         let asks = self.control.may_have_rows() || error.kind() == Kind::Interrupted;
         if asks { self.left_by(error) } else { error }
@@ -153,7 +153,7 @@ impl Attempt<'_> {
             }
             let mut plan = Plan::read(job, client).await?;
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
-            // Later this session does not look names up as the user's sessions do.
+            // From here on, this session resolves names differently from the user's sessions.
             let table = RejectTable::of(job, &plan, client).await?;
             let Some(named) = ledger::named(job, id) else { return Ok((plan, table, None)) };
             plan.catalogue.read_reads(client).await?;
@@ -169,7 +169,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Ends an attempt at a load that is finished.
+    /// Ends an attempt at a load that was already finished.
     fn end_finished(&self, plan: &Plan, ledger: Ledger, counts: RowCounts) -> Result<Summary> {
         let share = finished::check(plan, &self.job.input.files, ledger, self.control)
             .map_err(|error| refuse(error, self.id))?;
@@ -178,7 +178,7 @@ impl Attempt<'_> {
         Ok(Summary { share, rows_read, ..summary })
     }
 
-    /// Looks through the input before the first row is sent: for keys that come again where rows may meet others, and
+    /// Reads the input before the first row is sent: for repeated keys if rows may match existing ones, and
     /// for the rows that earlier runs of the load have settled.
     fn look_through(&self, plan: &Plan, ledger: Option<&Ledger>) -> Result<Superseded> {
         let Self { job, target, control, .. } = *self;
@@ -194,7 +194,7 @@ impl Attempt<'_> {
             }
             Ok(superseded)
         };
-        // There is no use in saying how to resume a load that cannot be resumed as it is.
+        // A load that cannot be resumed in this form needs no hint on how to resume it.
         let is_refused = |error: &Error| matches!(error.sqlstate(), Some("55000" | "0A000"));
         looking()
             .map_err(|error| if is_refused(&error) { error } else { self.explain_early(error) })
@@ -214,14 +214,14 @@ impl Attempt<'_> {
         exchange.map(Some).map_err(|error| self.explain_early(error))
     }
 
-    /// Runs the flow to its end. Returns the session that has begun the load, if it is needed to end it.
+    /// Runs the flow to its end. Returns the session that began the load, if it is needed to end the load.
     fn run(&self, flow: &Flow<'_>, session: Link) -> (Outcome, Option<Link>) {
         let Self { job, target, control, .. } = *self;
         control.progress.bytes_total.store(flow.inputs.size().unwrap_or(0), Relaxed);
         let running = || run(job, target, flow, &self.runtime, session);
         let (outcome, session) = match job.safety.max_lag {
             Some(most) => {
-                // Until it has looked once.
+                // The load is paused until the first measurement.
                 control.is_paused.store(true, Relaxed);
                 watched(running, |over| lag::watch(most, target, control, over))
             }
@@ -233,7 +233,7 @@ impl Attempt<'_> {
         (outcome, session)
     }
 
-    /// Ends the load, by the session that has begun it.
+    /// Ends the load with the session that began it.
     fn finish(&self, flow: &Flow<'_>, session: Option<Link>, outcome: &mut Outcome) -> Result<()> {
         let session = session.map(|link| link.client);
         let finishing = finish::finish(self.job, session, self.target, flow, outcome);
@@ -246,7 +246,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Adds to the error of a load that was under way what to do about it.
+    /// Adds hints to the error of a load that was running.
     fn explain(&self, error: Error, plan: &Plan) -> Error {
         let Self { job, target, control, .. } = *self;
         if plan.one_statement.is_some() {
@@ -261,12 +261,13 @@ impl Attempt<'_> {
         self.left_by(error)
     }
 
-    /// Adds to an error what is in the table.
+    /// Adds the state of the table to an error.
     fn left_by(&self, error: Error) -> Error {
         if self.job.target.is_scratch { error } else { with_committed(error, self.control) }
     }
 
-    /// Adds to an error the mistake that may be behind it. Once rows are in the table, its command would double them.
+    /// Adds the likely mistake behind an error. Once rows are in the table, the suggested command would store
+    /// them twice.
     fn guess(&self, error: Error, plan: &Plan) -> Error {
         match self.control.may_have_rows() {
             true => error,
@@ -275,12 +276,12 @@ impl Attempt<'_> {
     }
 }
 
-/// Whether one transaction takes all payloads.
+/// Whether one transaction stores all payloads.
 fn is_held(job: &Job, plan: &Plan) -> bool {
     job.safety.atomic && job.target.sink == Sink::Copy && plan.one_statement.is_none()
 }
 
-/// Whether rows can be left out.
+/// Returns whether and how rows can be rejected.
 fn rejecting(job: &Job) -> Rejecting {
     match job.safety.rejects {
         Some(_) => Rejecting::Does,

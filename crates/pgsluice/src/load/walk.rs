@@ -1,10 +1,12 @@
-//! Walk: before a resumed load sends anything, the rows that receipts claim are looked for in the input.
+//! Walk: before a resumed load sends any row, it looks for the rows that receipts claim in the input.
 //!
-//! A claim speaks of the rows of a node, and the next run computes each row's node again. If it finds
-//! exactly as many rows of each node as the receipts count, rows are led where they were led before.
-//! Otherwise something has changed unnoticed, and the load is refused.
+//! A claim covers the rows of a node, and the next run computes the node of each row again. If it finds
+//! exactly as many rows for each node as the receipts count, the routing is the same as before. Otherwise
+//! something has changed unnoticed, and the load fails.
 //!
-//! Of pipes nothing is known beforehand. Receipts of several trees may claim one row: then the sum must
+//! Pipes cannot be checked in advance. If receipts of several trees claim one row, only the sum must agree,
+//! and the count of each tree must lie between the rows that only this tree claims and all rows that it
+//! claims.
 //! agree. The count of each tree lies between the rows that only it claims and all rows that it claims.
 
 use std::collections::BTreeMap;
@@ -21,15 +23,15 @@ use crate::route::routing::Routing;
 use crate::source::reading::Reading;
 use crate::source::{Input, Inputs, Reader, Split, differs};
 
-/// Tables that one error names.
+/// The maximum number of tables that an error names.
 const NAMED: usize = 3;
 
 /// Rows of the input that receipts claim.
 #[derive(Debug, Default)]
 struct FoundRows {
-    /// The rows that each claimant's receipts claim, and how many of them no other receipts claim.
+    /// The number of rows that each claimant's receipts claim, and that no other receipts claim.
     of: BTreeMap<Claimant, WalkedRows>,
-    /// Each row once.
+    /// The number of rows, each counted once.
     rows: u64,
 }
 
@@ -39,7 +41,7 @@ struct WalkedRows {
     alone: u64,
 }
 
-/// Refuses a load whose receipts are not found in its inputs, as far as these can be read again.
+/// Rejects a load whose receipts do not match its inputs, as far as these can be read again.
 pub(super) fn check(
     attempt: &Attempt<'_>,
     plan: &Plan,
@@ -48,7 +50,7 @@ pub(super) fn check(
 ) -> Result<()> {
     let Attempt { job, control, .. } = *attempt;
     let inputs = &job.input.files;
-    // Of a table that changes, rows that are in the table may be gone.
+    // If a table changes, some of its loaded rows may have disappeared.
     if !ledger.is_resumed() || !inputs.iter().any(|it| it.is_rereadable() && !it.may_change()) {
         return Ok(());
     }
@@ -79,7 +81,7 @@ fn walk(
     Ok(found)
 }
 
-/// One thread: routes, and sends nothing.
+/// Routes rows on one thread, without sending any.
 fn look(
     attempt: &Attempt<'_>,
     plan: &Plan,
@@ -135,8 +137,8 @@ impl FoundRows {
         }
     }
 
-    /// Compares the rows that were found with the receipts. If the input was not read to its end, there
-    /// may be more rows than were found.
+    /// Compares the rows that were found with the receipts. If the input was not read to its end, the
+    /// receipts may count more rows.
     fn compare(self, ledger: &Ledger, plan: &Plan, inputs: &Inputs) -> Result<()> {
         let is_whole = inputs.are_rereadable();
         let mut receipts: BTreeMap<Claimant, u64> = ledger.claimed_rows().collect();

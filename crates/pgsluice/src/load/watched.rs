@@ -1,10 +1,10 @@
-//! A thread that watches a load while it works.
+//! Runs a thread that watches a load.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
-/// The outcome of `work`, while `watch` runs in a thread of its own until its flag says that the work is over.
+/// Returns the outcome of `work`. `watch` runs in another thread until its flag shows that the work is over.
 pub(crate) fn watched<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -14,7 +14,7 @@ pub(crate) fn watched<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBoo
     })
 }
 
-/// Tells a watch that it is over when it is dropped, also by a panic: the scope waits for its thread.
+/// Notifies the watch when dropped, even by a panic, because the scope waits for its thread.
 struct Told<'a> {
     over: &'a AtomicBool,
     watch: &'a thread::Thread,

@@ -1,4 +1,4 @@
-//! Whether rows of a table can be sent on in the binary form in which the source copies them out.
+//! Checks whether rows of a table can be passed on in the binary form in which the source copies them out.
 //!
 //! Each column must have the same type on both sides, and the type's receive function must return the value that its
 //! input function would return for the text. The receive function also applies the type modifier. All other rows are

@@ -1,4 +1,4 @@
-//! Rows that must go into an exchange, and cannot: the load ends before they are committed.
+//! Errors for rows that must go into an exchange but cannot: the load ends before they are committed.
 
 use pgsluice_core::catalog::NodeId;
 
@@ -8,17 +8,17 @@ use crate::error::kind::Kind;
 use crate::error::{Error, option};
 
 impl Plan {
-    /// Returns why a leaf is not exchanged, if it was to be.
+    /// Returns the reason why a leaf is not exchanged, if the job asks for an exchange.
     pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
         self.exchange.as_ref()?.why_kept(leaf)
     }
 
-    /// Whether the rows that leaves have are replaced.
+    /// Whether existing rows of leaves are replaced.
     pub(crate) fn replaces(&self) -> bool {
         self.exchange.as_ref().is_some_and(Eligible::replaces)
     }
 
-    /// Returns the error for rows of `nodes` if one of these is a leaf that must be exchanged, and cannot be.
+    /// Returns the error for rows of `nodes` if one of these is a leaf that must be exchanged but cannot be.
     pub(crate) fn refuse_kept(&self, nodes: &[NodeId]) -> Option<Error> {
         let (node, why) =
             nodes.iter().find_map(|node| Some((*node, self.not_exchanged(*node)?)))?;
@@ -40,8 +40,8 @@ impl Plan {
         Some(Error::new(Kind::Server, message).with_sqlstate("55000").with_hint(hint))
     }
 
-    /// Returns the error for rows that only the server can route, below `node`, if rows are replaced: it would
-    /// put them into the old leaves.
+    /// Returns the error for rows that only the server can route, below `node`, if rows are replaced: the
+    /// server would store them in the old leaves.
     pub(crate) fn refuse_unrouted(&self, node: NodeId) -> Option<Error> {
         self.exchange.as_ref().filter(|eligible| eligible.replaces())?;
         let table = self.tree.nodes[node].relation.label();

@@ -1,4 +1,5 @@
-//! Rows whose keys depend on the clock: they stop where they are, by their bytes and without a question.
+//! Rows whose keys depend on the clock. Their bytes determine the node at which they stop; the server is not
+//! asked.
 
 use pgsluice_core::catalog::{KeyColumn, NodeId};
 use pgsluice_core::parse::{Fields, Value};
@@ -7,8 +8,8 @@ use pgsluice_core::route::Cause;
 use super::Plan;
 
 impl Plan {
-    /// Returns the cause if the clock keeps a row at `node` from being asked about: the value of the
-    /// key's `column`, or the whole key.
+    /// Returns the cause if a row at `node` must not be asked about because its value depends on the clock.
+    /// `column` is the column of the key, or `None` for the whole key.
     pub(crate) fn clock_at(
         &self,
         node: NodeId,

@@ -321,8 +321,8 @@ ORDER BY l.begun DESC, l.id";
 const OF_LOAD: [&str; 5] = ["witness", "block", "reject", "receipt", "tree"];
 
 impl Participant {
-    /// Marks the load or the share as finished, in the transaction that `client` is in. `sources` is JSON. Returns false if
-    /// another attempt has begun.
+    /// Marks the load or the share as finished, in the transaction that `client` is in. `sources` is JSON.
+    /// Returns false if another attempt has begun.
     pub(crate) async fn settle_load(
         &self,
         client: &Client,

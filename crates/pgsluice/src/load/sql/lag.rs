@@ -1,14 +1,14 @@
-//! How far those that follow the server's WAL have come. A session of our own must ask, whose names are
-//! those of `pg_catalog`.
+//! The progress of the followers of the server's WAL. The queries must run in a session of pgsluice, in which
+//! bare names belong to `pg_catalog`.
 
 use tokio_postgres::GenericClient;
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 
-/// Reads the end of the server's WAL, and each follower's name and place in it. The place is what a
-/// replica has replayed, a slot's consumer no longer needs, or the archiver has stored as whole
-/// segments. An archiver that has stored none, and failed, has no place.
+/// Query for the end of the server's WAL, and the name and place of each follower. The place is the end of
+/// the WAL that a replica has replayed, that a slot's consumer no longer needs, or that the archiver has
+/// stored in whole segments. An archiver that has failed without storing any has no place.
 const FOLLOWERS: &str = "
 WITH wal AS (
     SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::int8 AS lsn,
@@ -33,9 +33,9 @@ WHERE current_setting('archive_mode') <> 'off'
 /// A follower of the server's WAL; places are bytes since its beginning.
 pub(crate) struct Follower {
     pub(crate) name: String,
-    /// Where it is to come.
+    /// The place that it must reach.
     pub(crate) end: u64,
-    /// How far it has come; None if that is not known.
+    /// Its present place; `None` if unknown.
     pub(crate) place: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn followers(client: &impl GenericClient) -> Result<Vec<Followe
     Ok(rows.iter().map(follower).collect())
 }
 
-/// Refuses a user who does not see how far replicas are.
+/// Rejects a user who may not see the progress of replicas.
 pub(crate) async fn check_rights(client: &impl GenericClient) -> Result<()> {
     let sql = "SELECT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE'),
                       pg_catalog.quote_ident(CURRENT_USER)";

@@ -1,5 +1,5 @@
-//! Says who holds the locks that some sessions wait for. A session of our own must ask, whose names are
-//! those of `pg_catalog`.
+//! The holders of locks that some sessions wait for. The query must run in a session of pgsluice, in which
+//! bare names belong to `pg_catalog`.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio_postgres::GenericClient;
 
 use crate::error::Result;
 
-/// Says of the sessions $1, which wait, for how many milliseconds, for what, and by whom they are
-/// blocked. A user without `pg_read_all_stats` does not see what others do. Sessions that only wait for
-/// each other are left out: their work ends by itself, or the server sees a deadlock. When the wait
-/// began is known from PostgreSQL 14 on.
+/// Query for the waiting ones among the sessions $1: for how many milliseconds they wait, for what, and which
+/// session blocks them. A user without `pg_read_all_stats` does not see the statements of other users.
+/// Sessions that only wait for each other are left out: their work ends by itself, or the server detects a
+/// deadlock. The time when a wait began is known since PostgreSQL 14.
 const LOCK_WAITS: &str = "
 SELECT w.pid,
        (extract(epoch FROM clock_timestamp() - (to_jsonb(l) ->> 'waitstart')::timestamptz) * 1000)::int8,
@@ -33,14 +33,14 @@ pub(crate) struct LockWait {
     pub(crate) pid: i32,
     pub(crate) waited: Duration,
     pub(crate) what: String,
-    /// The first of those who are in the way, in words.
+    /// A description of the first blocking session.
     pub(crate) holder: String,
-    /// 0 stands for a prepared transaction.
+    /// The process of that session; 0 for a prepared transaction.
     pub(crate) holder_pid: i32,
 }
 
-/// Returns the sessions, among those that have been at work for this long, that wait for locks of
-/// others.
+/// Returns the sessions that wait for locks of others, among the `busy` ones, which have been at work for
+/// these times.
 pub(crate) async fn lock_waits(
     client: &impl GenericClient,
     busy: &[(i32, Duration)],

@@ -1,4 +1,4 @@
-//! The questions that a load asks about the server it burdens: its replicas, and who waits for a lock.
+//! Queries about the server during a load: the lag of replicas, and waits for locks.
 
 pub(crate) mod lag;
 pub(crate) mod lock_wait;

@@ -42,7 +42,8 @@ pub(super) fn refusal(name: &str) -> Option<Error> {
     })
 }
 
-/// Returns the program that prints a blob: `az://container/path`, `abfss://container@account.dfs.core.windows.net/path`.
+/// Returns the program that prints a blob, given as `az://container/path` or
+/// `abfss://container@account.dfs.core.windows.net/path`.
 fn of_azure(scheme: &str, rest: &str) -> Option<String> {
     let (place, path) = rest.split_once('/')?;
     let blob = match (scheme, place.split_once('@')) {
