@@ -20,7 +20,7 @@ pub enum OnConflict {
 }
 
 impl OnConflict {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -42,7 +42,7 @@ pub enum Duplicates {
     Error,
 }
 
-/// How input rows change existing rows.
+/// The rules by which input rows change existing rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeOptions {

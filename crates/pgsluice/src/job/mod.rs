@@ -68,7 +68,7 @@ pub struct Job {
     pub input: InputOptions,
     /// The table to load into.
     pub target: TargetOptions,
-    /// How the rows change existing rows.
+    /// The rules by which the rows change existing rows.
     pub changes: ChangeOptions,
     /// The resources of the load.
     pub speed: SpeedOptions,
@@ -94,7 +94,7 @@ pub struct InputOptions {
     pub encoding: Encoding,
     /// The columns of the input, in its order; `None` for all writable columns.
     pub columns: Option<Vec<String>>,
-    /// How names in a header are matched to columns, with [`Header::Map`].
+    /// Rules for matching names in a header to columns, with [`Header::Map`].
     pub by_name: ByName,
     /// Whether values that their columns cannot hold exactly are rounded, like the server rounds values in
     /// text. In text formats, the server always rounds.
@@ -195,7 +195,7 @@ pub struct SafetyOptions {
     pub self_test: bool,
     /// The leaves for which new tables are built and swapped in, if any.
     pub exchange: Option<ExchangeMode>,
-    /// Whether all rows are committed in one transaction.
+    /// Whether the load is all or nothing: all rows are committed in one transaction.
     pub atomic: bool,
     /// The time for retrying the swap of an exchange, or the commit of several transactions at once, while
     /// other sessions hold locks.

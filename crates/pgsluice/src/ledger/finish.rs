@@ -21,7 +21,7 @@ use crate::row_counts::RowCounts;
 /// A finished load.
 #[derive(Clone, Debug, Serialize)]
 pub struct FinishedLoad {
-    /// Its name.
+    /// The id of the load.
     pub load_id: String,
     /// The number of its participants.
     pub participants: u64,

@@ -28,9 +28,9 @@ use crate::source::Fingerprint;
 /// A load in the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct LedgerEntry {
-    /// Its name.
+    /// The id of the load.
     pub id: String,
-    /// The table, as it was named when the load began.
+    /// The table's name when the load began.
     pub table: String,
     /// `finished` if all rows are in the table; before that `running`, or `unfinished` if no run of the load
     /// is active.
@@ -75,7 +75,7 @@ pub struct Details {
     /// The load as [`list`] shows it.
     #[serde(flatten)]
     pub entry: LedgerEntry,
-    /// How its input is read and routed.
+    /// The terms by which its input is read and routed.
     pub terms: BTreeMap<String, String>,
     /// The outcomes of its rows, as far as known. For an unfinished load, these are only the rows that were
     /// not simply inserted.

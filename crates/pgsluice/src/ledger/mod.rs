@@ -200,7 +200,7 @@ impl Ledger {
         self.attempt == 1
     }
 
-    /// The load's name.
+    /// Returns the load's id.
     pub(crate) fn id(&self) -> &str {
         &self.named.id
     }

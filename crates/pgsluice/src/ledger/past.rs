@@ -49,7 +49,7 @@ impl Past {
         self.layout.label(node)
     }
 
-    /// Returns the node whose receipts cover a row, if there is one. `at` is the place where the row begins.
+    /// Returns the node whose receipts cover a row, if any. `at` is the place where the row begins.
     pub(crate) fn claimant(
         &self,
         routed: &Routed<'_>,

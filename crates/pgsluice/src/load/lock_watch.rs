@@ -1,8 +1,7 @@
 //! The lock watch: reports which session holds a lock that the load waits for, and ends the load if it has
 //! waited too long.
-//!
-//! It sleeps until a statement has been running for two seconds. Only then it opens a session of its own, and
-//! asks the server whether that statement waits for a lock.
+//! It sleeps until a session has been busy for two seconds. Only then does it open a session of its own and ask
+//! the server whether the busy session waits for a lock.
 //!
 //! `--lock-timeout` is implemented here, so that the same limit applies to payloads, DDL, the ledger and the
 //! swap.

@@ -31,16 +31,13 @@ use crate::testing::small::most_rows;
 /// about ten thousand rows into many leaves.
 const FEW_BYTES: u64 = 1 << 20;
 
-/// The maximum size for a table with at most 128 leaves, whose rows the server routes nearly as fast as it
-/// stores them.
+/// The maximum for a table with at most 128 leaves, whose rows the server routes nearly as fast as it stores.
 const FEW_BYTES_OF_FEW_LEAVES: u64 = 12 << 20;
 
-/// The number of the ledger's blocks that are searched for the same inputs. The server needs a tenth of a
-/// millisecond for ten blocks.
+/// The ledger's blocks that are searched for the same inputs: the server takes 0.1 ms for ten blocks.
 const LEDGER_BLOCKS: u32 = 16;
 
-/// The approximate number of bytes that are read and sent together: the server stores rows while the next
-/// ones are read.
+/// The approximate bytes that are sent together: the server stores rows while the next ones are read.
 const AT_ONCE: usize = 64 << 10;
 
 /// Rows that are read and sent unchanged.
@@ -377,8 +374,7 @@ async fn copy<T>(
     Ok(Some((outcome?.0, before)))
 }
 
-/// Records in the ledger that some rows were not stored, which is only possible if a trigger has dropped
-/// them.
+/// Records in the ledger that some rows were not stored: a trigger must have dropped them.
 async fn note_dropped(
     link: &Link,
     named: Option<&Participant>,

@@ -43,7 +43,7 @@ SELECT most, most {minus} used, what FROM (
     FROM me WHERE datconnlimit {ge} 0 AND NOT rolsuper
 ) AS limits ORDER BY 2 LIMIT 1";
 
-/// Returns the number of free connections besides the one of `client`, and the limit in words.
+/// Returns the number of free connections, not counting that of `client`, and the limit in words.
 pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, String)> {
     let row = client.query_typed_one(&fill(LIMITS, &[]), &[]).await?;
     let (most, free): (i64, i64) = (row.get(0), row.get(1));

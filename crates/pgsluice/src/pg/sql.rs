@@ -206,7 +206,7 @@ pub(crate) const MOVED: &str = "moved";
 /// The answer of [`RECHECK`] if columns have other types.
 pub(crate) const RETYPED: &str = "retyped";
 
-/// Returns `COPY relation (columns) FROM STDIN` in the input's own format, or in binary if there is none.
+/// Returns `COPY relation (columns) FROM STDIN` in the input's own format, or in binary for `None`.
 pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {
     let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
     let options = format.map_or_else(|| "FORMAT binary".to_owned(), text_options);

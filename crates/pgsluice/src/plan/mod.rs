@@ -78,7 +78,7 @@ pub struct Plan {
     pub fewer_connections: Option<(usize, String)>,
     /// The leaves that are exchanged, if the job asks for it.
     pub exchange: Option<Eligible>,
-    /// How rows change existing ones, if they do.
+    /// The rules by which rows change existing ones, if they do.
     pub changes: Option<Changes>,
     /// Whether rows of several leaves are never sent together, because an earlier attempt has shown that
     /// other activity changes the server's counts.
@@ -245,8 +245,8 @@ impl Plan {
             (false, Wire::Binary) => ROOT,
             (false, Wire::Text) => return None,
         };
-        // A user who may not insert into a table cannot lock it either; COPY into the root does not lock it
-        // for the user either.
+        // A user who may not insert into a table cannot lock it either, and COPY into the root does not
+        // need that lock.
         let mut path: Vec<&Relation> = std::iter::successors(Some(node), above)
             .filter(|&node| self.catalogue.facts[node].may_insert)
             .map(|node| &self.tree.nodes[node].relation)

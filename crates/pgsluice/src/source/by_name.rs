@@ -12,7 +12,7 @@ use super::shown::{LISTED, SHOWN, shown, shown_list};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 
-/// How the names in a header are matched to columns.
+/// Rules for matching the names in a header to columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByName {
     /// Pairs of a name in the header and the name of its column, where the two differ.

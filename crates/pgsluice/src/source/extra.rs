@@ -21,7 +21,7 @@ pub(crate) struct Extra(Mutex<Found>);
 struct Found {
     names: Vec<String>,
     known: HashSet<String>,
-    /// How many were known before any row was read.
+    /// The number of names that were known before any row was read.
     ahead: usize,
 }
 
@@ -30,7 +30,7 @@ struct Found {
 pub struct ExtraNames {
     /// The first names, up to 100.
     pub extra_names: Vec<String>,
-    /// How many names there are; they are counted up to 10,000.
+    /// The number of names; they are counted up to 10,000.
     pub extra_names_count: usize,
 }
 

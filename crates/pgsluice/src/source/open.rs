@@ -103,7 +103,7 @@ impl Open {
         }
     }
 
-    /// Removes a byte order mark at the beginning of the input; returns false if there is none.
+    /// Removes a byte order mark at the beginning of the input; returns false if it has no mark.
     pub(super) fn skip_byte_order_mark(&mut self, bytes: &mut Vec<u8>) -> bool {
         let is_there = bytes.starts_with(BYTE_ORDER_MARK);
         if is_there {

@@ -173,7 +173,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// Opens the next input; returns false if there is none.
+    /// Opens the next input; returns false after the last one.
     fn begin(&mut self) -> Result<bool> {
         loop {
             let Some(input) = self.inputs.get(self.next) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Shape: how to read the rows of all inputs of a load.
+//! Shape: the format of the rows of all inputs of a load, their header and their conversion.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use super::written::Written;
 use super::{Header, Input, Split};
 use crate::error::Result;
 
-/// How to read the rows of all inputs of a load.
+/// The format of the rows of all inputs of a load, their header and their conversion.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// The format of the rows, in the inputs or after conversion.

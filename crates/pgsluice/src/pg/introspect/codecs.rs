@@ -52,7 +52,7 @@ ORDER BY whole, place";
 const MONEY: &str = "
 SELECT (-1234.56)::pg_catalog.money::pg_catalog.text {eq} '-$1,234.56'";
 
-/// A codec, or the reason for the user why there is none.
+/// A codec, or a message for the user why the type has no codec.
 pub(super) type CodecAnswer = std::result::Result<Codec, String>;
 
 /// The codec of a column, and the column with the structure of its type.
@@ -175,7 +175,7 @@ impl Types<'_> {
         Ok(Codec::Array { oid: element.oid, delimiter, element: codec.into() })
     }
 
-    /// Returns the codec of a scalar type; `None` if there is none.
+    /// Returns the codec of a scalar type, if it has one.
     fn scalar(&self, ty: &Type, modifier: i32) -> Option<CodecAnswer> {
         let zone = self.session.zone;
         let codec = match *ty {

@@ -61,7 +61,7 @@ pub struct Catalogue {
     pub(crate) questions: Questions,
     /// The columns of the input, in its order.
     pub columns: Vec<String>,
-    /// The codec of each of these columns, or the reason for the user why there is none.
+    /// The codec of each of these columns, or a message for the user why the type has no codec.
     pub codecs: Vec<std::result::Result<Codec, String>>,
     /// The types that the codecs are for.
     pub(crate) types: Vec<Oid>,

@@ -41,7 +41,7 @@ pub(crate) struct Questions {
     pub(super) cautions: Vec<Caution>,
     /// The columns that the question about spellings reads.
     pub(super) table: Vec<ReadColumn>,
-    /// The fields that it covers in addition to those of partition keys.
+    /// The fields that it covers in addition to the fields of partition keys.
     pub(super) also: BTreeSet<usize>,
 }
 

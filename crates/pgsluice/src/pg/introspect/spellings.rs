@@ -35,7 +35,7 @@ pub(super) async fn find(
 }
 
 impl Questions {
-    /// Includes the fields of these columns in addition to those of partition keys.
+    /// Includes the fields of these columns in addition to the fields of partition keys.
     pub(super) fn spell_also<'c>(&mut self, columns: impl Iterator<Item = &'c KeyColumn>) {
         self.also = columns.flat_map(spelled_in).collect();
     }

@@ -112,7 +112,7 @@ impl<'t> SqlText<'t> {
         }
     }
 
-    /// Keeps the parenthesized group that comes next, if there is one.
+    /// Keeps a parenthesized group, if one comes next.
     fn take_group(&mut self) {
         let mut open = 0_usize;
         while let Some(token) = self.peek() {

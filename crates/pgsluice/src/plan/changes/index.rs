@@ -146,7 +146,7 @@ impl<'i> Indexes<'i> {
         }
     }
 
-    /// Returns the usable indexes of a leaf on these columns. Fails if there are none.
+    /// Returns the usable indexes of a leaf on these columns. Fails if it has no such index.
     fn usable(&self, leaf: NodeId, columns: &[String]) -> Result<Vec<&'i UniqueIndex>> {
         let is_in = |name: &Option<String>| name.as_ref().is_some_and(|it| columns.contains(it));
         let is_on = |index: &&UniqueIndex| {

@@ -22,7 +22,7 @@ use crate::pg::introspect::Catalogue;
 use crate::pg::introspect::uniques::Uniques;
 use crate::plan::Plan;
 
-/// How input rows change existing rows.
+/// The rules by which input rows change existing rows.
 #[derive(Clone, Debug)]
 pub struct Changes {
     /// The action for a row whose key exists.
@@ -44,10 +44,10 @@ pub struct Changes {
     pub(crate) inserts: bool,
     /// The rule for which of several input rows with one key wins.
     pub(crate) rule: Rule,
-    /// The column whose greatest value wins, if there is one.
+    /// The column whose greatest value wins, if any.
     pub(crate) newer: Option<KeyPart>,
     pub(crate) newer_column: Option<String>,
-    /// The column that marks rows that delete others, if there is one.
+    /// The column that marks rows that delete others, if any.
     pub(crate) delete_when: Option<Flag>,
     /// Whether duplicates are an error.
     pub(crate) refuses_duplicates: bool,
@@ -226,7 +226,7 @@ impl Changes {
         format!("{what}; {way}")
     }
 
-    /// Returns a column that is set in existing rows, if there is one.
+    /// Returns a column that is set in existing rows, if any.
     pub(super) fn updated(&self) -> Option<&str> {
         let updates = self.on_conflict == OnConflict::Update;
         self.set.first().filter(|_| updates).map(String::as_str)

@@ -31,7 +31,7 @@ pub(super) enum Way {
     Fetch(&'static str),
 }
 
-/// How a program gets the contents of an input.
+/// The way in which a program gets the contents of an input.
 enum Reads {
     /// From the file itself.
     File,

@@ -104,7 +104,7 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     }
     let input = pipe(path.display().to_string(), Place::File(path.to_owned()));
     if !metadata.is_file() {
-        // Opening a pipe and closing it again would end the process that writes to it.
+        // A process that writes to a pipe would fail if the pipe were opened and closed again only to look.
         return Ok(input);
     }
     let mut start = Vec::with_capacity(MAGIC);

@@ -219,7 +219,7 @@ impl Stream {
     }
 }
 
-/// Returns the columns of the first batch, or none if there is no batch.
+/// Returns the columns of the first batch, or an empty schema without a batch.
 fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
     first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
 }
@@ -252,7 +252,7 @@ impl TypedPart for Whole {
     }
 }
 
-/// Rejects a batch whose columns differ from those of the first.
+/// Rejects a batch whose columns differ from the first batch's.
 fn check(schema: &SchemaRef, batch: &RecordBatch, number: usize, input: &Input) -> Result<()> {
     let this = batch.schema();
     if Arc::ptr_eq(schema, &this) {

@@ -157,7 +157,7 @@ impl Typed {
         self.columns.len()
     }
 
-    /// Rejects an input whose columns do not fit those of the table.
+    /// Rejects an input whose columns do not fit the table.
     pub(super) fn check(&self, input: &Input) -> Result<()> {
         self.mapping(&schema(input, self.format)?, input).map(|_| ())
     }

@@ -23,7 +23,7 @@ fn rows(bytes: &[u8], format: FileFormat) -> std::result::Result<usize, String> 
     rows_without(&[], bytes, format)
 }
 
-/// Like [`rows`], for a table without some of the columns.
+/// Returns the same as `rows` for a table without some of the columns.
 fn rows_without(
     left_out: &[&str],
     bytes: &[u8],
