@@ -20,7 +20,6 @@
 //!    round trip that ends COPY.
 //! 4. An exchange writes all of its receipts with the swap. A load in one statement, a small load and an
 //!    atomic load write no receipts: the mark that they are finished is enough.
-//!    atomic load write none: the mark that they are finished says all.
 //!
 //! **Why a claim means the same rows later.** "The rows of a node" are the rows that the recorded tree routes
 //! there (`layout`). If the tree has changed, a resumed load keeps the old one as well and routes each row by

@@ -7,7 +7,6 @@
 //! Pipes cannot be checked in advance. If receipts of several trees claim one row, only the sum must agree,
 //! and the count of each tree must lie between the rows that only this tree claims and all rows that it
 //! claims.
-//! agree. The count of each tree lies between the rows that only it claims and all rows that it claims.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,6 @@
 //! A leaf with rows is loaded directly, unless its rows are to be replaced; the plan lists such leaves. An
 //! exchange fails with the name of the leaf if something could not be carried over, so that nothing is lost
 //! silently.
-//! is lost silently.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,6 @@
 //!
 //! The footer is in Thrift's compact protocol. Each value takes at least one byte, so no list can be longer
 //! than the rest of the footer.
-//! left of the footer.
 
 /// A result whose error is the reason in words.
 type Result<T> = std::result::Result<T, &'static str>;
