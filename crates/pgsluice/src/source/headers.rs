@@ -35,7 +35,8 @@ impl Shape {
         checked.map_err(|error| error.at(input.locate(at)))
     }
 
-    /// Rejects an input that ends before its header, if the header is compared.
+    /// Rejects an input that ends before its header with [`Header::Match`], for which the server compares even a
+    /// missing line.
     pub(super) fn check_no_header(&self, input: &Input, number: u32) -> Result<()> {
         if self.header == Header::Match { self.check_header(b"", input, number) } else { Ok(()) }
     }
