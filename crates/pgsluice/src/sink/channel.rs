@@ -1,4 +1,5 @@
-//! A channel: a connection, the plan of its rows, and what the session has prepared for that.
+//! A channel: a connection, the plan of its rows, and the statements that the session has prepared for that
+//! plan.
 
 use std::cell::Cell;
 
@@ -15,21 +16,21 @@ use crate::counts::first_row::Opening;
 use crate::pg::connect::Link;
 use crate::plan::Plan;
 
-/// A connection, as its transactions see it.
+/// The view that a transaction has of its connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Channel<'s> {
     pub(crate) link: &'s Link,
     pub(crate) plan: &'s Plan,
     pub(crate) prepared: &'s Prepared,
     pub(crate) control: &'s Control,
-    /// The clock that the first row stops, if a load has one.
+    /// The clock that stops at the first row, if a load has one.
     pub(crate) opening: Option<&'s Opening>,
 }
 
-/// Statements that a session has prepared for a plan, because preparing them takes round trips, and its stage.
+/// Statements that a session has prepared for a plan, and its stage. Preparing them takes round trips.
 pub(crate) struct Prepared {
     pub(super) recheck: Recheck,
-    /// Shows the leaves of rows that go through the root together.
+    /// The statements that show the leaves of rows that go through the root together.
     pub(super) proof: Option<Proof>,
     pub(super) statements: Statements,
     /// Whether the session has a stage.
@@ -37,7 +38,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares the statements for rows of `plan`; with those that show the leaves of rows if it `proves` them.
+    /// Prepares the statements for rows of `plan`, and the statements of the proof if `proves`.
     pub(crate) async fn new(client: &Client, plan: &Plan, proves: bool) -> Result<Self, Error> {
         let proving = async { if proves { Proof::prepare(client, plan).await } else { Ok(None) } };
         let (recheck, proof) = try_join(Recheck::prepare(client, plan), proving).await?;
@@ -45,7 +46,7 @@ impl Prepared {
         Ok(Self { recheck, proof, statements, has_stage })
     }
 
-    /// Makes the stage of the session, unless it has one.
+    /// Creates the stage of the session, unless it exists.
     pub(crate) async fn make_stage(&self, client: &Client, plan: &Plan) -> Result<(), Error> {
         if self.has_stage.get() {
             return Ok(());

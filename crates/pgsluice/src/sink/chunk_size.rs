@@ -1,20 +1,20 @@
-//! ChunkSize: about how many rows of a payload are good between two that are bad.
+//! Chunk sizes: the estimated number of good rows between two bad ones in a payload.
 //!
-//! That many are sent together. With more rows, one more of them would be bad, and those before it sent
-//! for nothing. With fewer, more COPYs would be begun. Where half as many are good as before, half as
-//! many are sent; where all are bad, one. So if all rows are bad, each costs one COPY, and a few bad
-//! rows cost little. A connection remembers the size, and sends a payload in chunks at once if it
+//! That many rows are sent together. In a larger chunk another bad row would be likely, and the rows before
+//! it would be sent in vain. Smaller chunks would begin more COPYs. If half as many rows are good as before,
+//! half as many are sent; if all are bad, one at a time. So if all rows are bad, each costs one COPY, and a
+//! few bad rows cost little. A connection remembers the size, and sends a payload in chunks at once if it
 //! expects a refusal.
 
 use std::cell::Cell;
 
 use pgsluice_core::bucket::{Payload, Wire};
 
-/// Rows that are sent together at first, and at most.
+/// Number of rows that are sent together at first, and at most.
 const FIRST_ROWS: usize = 128;
 const MOST_ROWS: usize = 8192;
 
-/// What one connection knows of the payloads in each format.
+/// The chunk sizes of one connection, by format.
 #[derive(Debug, Default)]
 pub(super) struct ChunkSizes {
     text: Cell<Option<ChunkSize>>,
@@ -29,7 +29,7 @@ impl ChunkSizes {
         }
     }
 
-    /// Whether a payload has many rows for all of them to be good.
+    /// Whether a payload is so long that it probably contains a bad row.
     pub(super) fn is_expected_in(&self, payload: &Payload) -> bool {
         let chunk_size = self.of(payload.wire()).get();
         chunk_size.is_some_and(|chunk_size| 2 * chunk_size.rows < payload.rows())
@@ -41,7 +41,7 @@ impl ChunkSizes {
         ChunkSize { rows, since: 0 }
     }
 
-    /// Keeps the chunk size that it ends with.
+    /// Remembers the chunk size that a payload ends with.
     pub(super) fn end(&self, wire: Wire, chunk_size: ChunkSize) {
         self.of(wire).set(Some(chunk_size));
     }
@@ -51,22 +51,22 @@ impl ChunkSizes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkSize {
     rows: usize,
-    /// Behind the last bad row.
+    /// The row after the last bad one.
     since: usize,
 }
 
 impl ChunkSize {
-    /// The rows to send together.
+    /// Returns the number of rows to send together.
     pub(super) fn rows(&self) -> usize {
         self.rows.clamp(1, MOST_ROWS)
     }
 
-    /// Marks all rows before this one as settled.
+    /// Records that all rows before `row` are settled.
     pub(super) fn good_before(&mut self, row: usize) {
         self.rows = self.rows.max(row.saturating_sub(self.since));
     }
 
-    /// Marks this row as bad, and those between it and the last bad one as good.
+    /// Records that `row` is bad, and that the rows between the last bad one and it are good.
     pub(super) fn bad_at(&mut self, row: usize) {
         self.rows = usize::midpoint(self.rows(), row.saturating_sub(self.since));
         self.since = self.since.max(row + 1);
@@ -77,7 +77,7 @@ impl ChunkSize {
 mod tests {
     use super::*;
 
-    /// How many COPYs the rows take of which these are bad, and how many rows these have together.
+    /// Returns the number of COPYs that settle `rows` rows, and the total number of rows in them.
     fn copies(rows: usize, is_bad: impl Fn(usize) -> bool) -> (usize, usize) {
         let mut chunk_size = ChunkSizes::default().begin(Wire::Text);
         let (mut from, mut settled) = (0, vec![false; rows]);

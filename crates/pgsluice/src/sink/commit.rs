@@ -1,4 +1,4 @@
-//! How a transaction of the load is committed: with receipts for its rows.
+//! The commit of a transaction of the load, with receipts for its rows.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::rejects::Reject;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
-    /// Commits a transaction with receipts for the rows of `payloads`, which say what became of them where that is
-    /// `settled`, and which of them were `rejected`.
+    /// Commits a transaction with receipts for the rows of `payloads`. If rows were merged or rejected, the
+    /// receipts contain their counts (`settled`) and the `rejected` rows.
     pub(super) async fn commit(
         &self,
         transaction: &mut Transaction<'_>,
@@ -23,7 +23,7 @@ impl Connection<'_> {
         rejected: &[Reject],
     ) -> Result<Vec<Stored>, Failure> {
         let client = &self.link.client;
-        // A load that is all or nothing writes no receipts.
+        // An all-or-nothing load writes no receipts.
         let writer = self.writer.as_ref().filter(|_| !payloads.is_empty() && !self.flow.is_atomic);
         let writing = writer.map(|writer| {
             let writing = writer.ledger.writing(&self.flow.splits, payloads);

@@ -1,7 +1,8 @@
-//! The copy sink: one connection that takes payloads from the queue and commits them, mostly each in a transaction of
-//! its own.
+//! The copy sink: a connection that takes payloads from the queue and commits them, usually one per
+//! transaction.
 //!
-//! Where a statement trigger must fire once, all payloads are one COPY instead ([`Connection::copy_as_one`]).
+//! If a statement trigger must fire once, all payloads go into a single COPY instead
+//! ([`Connection::copy_as_one`]).
 
 use std::collections::VecDeque;
 use std::future::ready;
@@ -39,10 +40,10 @@ use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::testing::failpoint::failpoint;
 
-/// Bytes of payloads that are remembered while one COPY takes them all, to name a refused row.
+/// Bytes of payloads that are remembered during a COPY of all payloads, in order to name a refused row.
 const REMEMBERED_BYTES: usize = 16 << 20;
 
-/// One connection, and what it works on.
+/// A connection and the parts of the load that it works with.
 pub(crate) struct Connection<'a> {
     pub(super) flow: &'a Flow<'a>,
     pub(super) queue: &'a Queue<'a>,
@@ -55,7 +56,7 @@ pub(crate) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Connects.
+    /// Connects, prepares the statements, and begins the transaction of an all-or-nothing load.
     pub(crate) async fn open(
         flow: &'a Flow<'a>,
         queue: &'a Queue<'a>,
@@ -72,7 +73,7 @@ impl<'a> Connection<'a> {
             };
             let (prepared, writer) = try_join(preparing, writer).await?;
             if flow.is_atomic {
-                // Later it would be a part of the transaction.
+                // If it were created later, it would be part of the transaction.
                 prepared.make_stage(client, flow.plan).await?;
             }
             Ok((link, prepared, writer))
@@ -86,13 +87,13 @@ impl<'a> Connection<'a> {
         Ok(connection)
     }
 
-    /// Sends payloads until there are no more, each transaction of them behind the other.
+    /// Sends payloads until none are left, one transaction after the other.
     pub(crate) async fn copy(&self, committed: &mut Committed) -> Result<()> {
         let mut is_warm = false;
         while let Some((commit, payloads)) = self.next().await? {
             let payloads: Vec<_> = payloads.into_iter().map(Arc::new).collect();
             failpoint("payload::closed");
-            // Otherwise the time is that of a wait for the first transaction.
+            // Otherwise the time includes waiting for the first transaction.
             let is_timed = self.queue.is_first_in();
             let began = Instant::now();
             let storing = self.store(commit, &payloads, is_warm);
@@ -123,15 +124,15 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// The channel of its transactions.
+    /// Returns the channel of its transactions.
     pub(super) fn channel(&self) -> Channel<'_> {
         let Self { flow, link, prepared, .. } = self;
         let (plan, control, opening) = (flow.plan, flow.control, Some(flow.opening));
         Channel { link, plan, prepared, control, opening }
     }
 
-    /// Returns the transaction of rows that go into these tables, or for all rows into the one that is built for a
-    /// leaf.
+    /// Returns a transaction for rows that go into these tables, or into `shadow`, which is built to replace
+    /// a leaf.
     pub(super) fn transaction<'t>(
         &'t self,
         commit: Commit,
@@ -147,7 +148,8 @@ impl<'a> Connection<'a> {
         Transaction::new(self.channel(), commit, begin, fence)
     }
 
-    /// Returns what a transaction must prove whose rows go into the table. One that is held has its own fence.
+    /// Returns the fence of transactions that write to the table. The transaction of an all-or-nothing load
+    /// has its own.
     pub(super) fn fence(&self) -> Fence<'_> {
         match &self.writer {
             Some(writer) if !self.flow.is_atomic => Fence::Run(writer.ledger),
@@ -155,7 +157,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Measures what a COPY into `node` costs before it has any row.
+    /// Measures the cost of an empty COPY into `node`.
     pub(super) async fn probe(&self, node: NodeId) -> Result<(), Failure> {
         let began = Instant::now();
         let mut transaction =
@@ -166,7 +168,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Sends all payloads in one COPY into the root.
+    /// Sends all payloads in a single COPY into the root.
     pub(crate) async fn copy_as_one(&self, committed: &mut Committed) -> Result<()> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut all = Committed::default();
@@ -176,7 +178,7 @@ impl<'a> Connection<'a> {
             let (mut line, mut bytes) = (0, 0);
             // If the connection is lost while there is nothing to send, the commit reports it.
             while let Ok(Some((_, payloads))) = self.next().await {
-                // There is no first transaction here, and so one payload at a time.
+                // There is no first transaction here, so there is one payload at a time.
                 let Some(payload) = payloads.into_iter().next().map(Arc::new) else { continue };
                 transaction.send_more(&payload).await?;
                 all.send(&payload);
@@ -208,8 +210,8 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Waits for the payloads of the next transaction; `None` when there will be no more. Notices when the connection
-    /// is lost.
+    /// Waits for the payloads of the next transaction. Returns `None` if there will be no more. Fails if the
+    /// connection is lost.
     async fn next(&self) -> Result<Option<(Commit, Vec<Payload>)>> {
         let (commit, mut payloads) = loop {
             if !self.flow.is_share() {
@@ -229,15 +231,15 @@ impl<'a> Connection<'a> {
         Ok(Some((commit, payloads)))
     }
 
-    /// Where the rows of `node` go if not as planned: to the shadow of a leaf that is exchanged.
+    /// Returns the shadow for the rows of `node`, if its leaf is exchanged.
     pub(super) async fn destination(&self, node: NodeId) -> Result<Option<Destination>, Failure> {
         let Some(maker) = &self.maker else { return Ok(None) };
         let found = maker.destination(&self.link.client, self.flow.control, node).await;
         found.map_err(Failure::Unmade)
     }
 
-    /// Commits all `rows` rows of the load, which is over then: there is nothing in between. Returns how many the
-    /// server has stored.
+    /// Commits all `rows` rows of the load and marks it as finished, in one transaction. Returns the number
+    /// of rows that the server has stored.
     async fn commit_all(
         &self,
         mut transaction: Transaction<'_>,
@@ -252,7 +254,7 @@ impl<'a> Connection<'a> {
         Ok(stored)
     }
 
-    /// Counts rows of several leaves by what shows where they are, if that is less than was planned.
+    /// Counts rows of several leaves by the evidence for their leaves, if it is weaker than planned.
     fn count_joined(
         &self,
         committed: &mut Committed,
@@ -289,7 +291,7 @@ impl<'a> Connection<'a> {
     }
 
     fn give_back(&self, payload: Arc<Payload>) {
-        // Once COPY is finished the connection holds nothing of it.
+        // Once COPY is finished, the connection holds no reference to it.
         if let Some(payload) = Arc::into_inner(payload) {
             self.queue.recycle(payload);
         }

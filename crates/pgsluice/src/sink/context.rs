@@ -1,30 +1,30 @@
-//! Reads the CONTEXT of a server's error: the lines of the data that COPY may have been at.
+//! Parsing of the CONTEXT of a server's error: the lines of the data that COPY may have been at.
 //!
-//! It ends with what `CopyFromErrorCallback` of `src/backend/commands/copyfrom.c` says (PostgreSQL 13 to
-//! 18), in the server's language: `COPY relation, line N, column name: "value"`. The value is printed
-//! as it is, line ends included. Functions and statements come before it, with values printed in the
-//! same way. Where a trigger runs at the end of COPY, COPY is not mentioned at all. So what looks like
-//! COPY at the beginning of a line may be a row's own text.
+//! The context ends with the message of `CopyFromErrorCallback` in `src/backend/commands/copyfrom.c`
+//! (PostgreSQL 13 to 18), in the server's language: `COPY relation, line N, column name: "value"`. The value
+//! is printed verbatim, line ends included. Lines about functions and statements come before it, and print
+//! values in the same way. If a trigger runs at the end of COPY, the context does not mention COPY at all. So
+//! a line that begins like COPY's message may be text from a row.
 
-/// What COPY may have said.
+/// A possible message of COPY.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ContextLine {
-    /// Line of the COPY, from 1.
+    /// Line of the COPY's data, from 1.
     pub line: u64,
     pub column: Option<String>,
     /// The printed value of the column, or of the row.
     pub value: Option<String>,
-    /// Whether the context can end with it.
+    /// Whether the context can end with this message.
     is_last: bool,
     is_first: bool,
 }
 
-/// All that COPY may have said.
+/// All possible messages of COPY in a context.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Context(pub Vec<ContextLine>);
 
 impl Context {
-    /// `relations` are those that COPY may be into, `columns` its own.
+    /// Parses a context. `relations` are the tables that the COPY may name, and `columns` are its columns.
     pub(crate) fn parse<'r>(
         context: &str,
         relations: impl Iterator<Item = &'r str> + Clone,
@@ -45,17 +45,18 @@ impl Context {
         Self(found)
     }
 
-    /// Returns what only COPY can have said, because no row is printed before it.
+    /// Returns the message if it must be COPY's, because nothing is printed before it.
     pub(crate) fn certain(&self) -> Option<&ContextLine> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_first)
     }
 
-    /// Returns what COPY has said, unless a row imitates both COPY and the end of what a function says.
+    /// Returns the message if it is probably COPY's. A row could only mislead this if it imitated both COPY's
+    /// message and the end of a function's.
     pub(crate) fn likely(&self) -> Option<&ContextLine> {
         self.0.first().filter(|entry| self.0.len() == 1 && entry.is_last)
     }
 
-    /// The column, if there is no doubt.
+    /// Returns the column, if all possible messages agree on it.
     pub(crate) fn column(&self) -> Option<&String> {
         let mut columns = self.0.iter().map(|entry| entry.column.as_ref());
         columns.next().flatten().filter(|first| columns.all(|column| column == Some(first)))
@@ -69,13 +70,13 @@ impl ContextLine {
             None => (None, rest),
         };
         let value = value_of(rest);
-        // Where there is a column without a value, the words for that follow.
+        // If a column has no value, a description follows instead.
         let is_last = rest.is_empty() || value.is_some() || !rest.contains('\n');
         Self { line, column, value: value.map(str::to_owned), is_last, is_first }
     }
 }
 
-/// The line that `text` begins with if it is about `relation`, and what follows.
+/// Returns the line number if `text` begins with a message about `relation`, and the rest of the text.
 fn line_of<'t>(text: &'t str, relation: &str) -> Option<(u64, &'t str)> {
     // The relation comes first in Korean and Japanese.
     let after =
@@ -93,7 +94,7 @@ fn line_of<'t>(text: &'t str, relation: &str) -> Option<(u64, &'t str)> {
     Some((number[..digits].parse().ok()?, &number[digits..]))
 }
 
-/// Returns the column at the beginning of `rest`, behind a word for it, and what follows.
+/// Returns the column that `rest` begins with, after the word for "column", and the rest of the text.
 fn column_of<'t>(rest: &'t str, columns: &[String]) -> Option<(String, &'t str)> {
     let separators = [", ", "、", "번째 줄, ", "행, "];
     let rest = separators.iter().find_map(|separator| rest.strip_prefix(separator))?;
@@ -110,7 +111,7 @@ fn column_of<'t>(rest: &'t str, columns: &[String]) -> Option<(String, &'t str)>
     named.max_by_key(|(name, _)| name.len()).map(|(name, after)| (name.clone(), after))
 }
 
-/// The value that `rest` is, in quotes.
+/// Returns the quoted value in `rest`.
 fn value_of(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix("번째 줄").unwrap_or(rest);
     let quoted = rest.trim_start_matches(' ').strip_prefix(':')?.trim_start_matches(' ');
@@ -131,7 +132,7 @@ mod tests {
         )
     }
 
-    /// Line, column and value of what is certain.
+    /// Returns line, column and value of the certain message.
     fn certain(context: &str) -> Option<(u64, Option<String>, Option<String>)> {
         let context = parse(context);
         context

@@ -1,5 +1,5 @@
-//! The bad row that comes first in the input, of the rows of one transaction. Its payloads go one after the other, and
-//! rows of several leaves take turns, so that the server may refuse a later row first.
+//! The first bad row in input order among the rows of one transaction. Its payloads are sent one after the
+//! other, and rows of several leaves take turns, so the server may refuse a later row first.
 
 use std::iter::once;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::transaction::Commit;
 use crate::error::{Error, Location};
 
 impl Connection<'_> {
-    /// Names the first bad row of a transaction that the server has refused with `error`, at a part of it or at its end.
-    /// Each table is sent its rows in front of the known one again, in the order of the input, and nothing is committed.
+    /// Finds the first bad row of a transaction that the server has refused with `error` at part `at`, or at
+    /// its end. Sends the rows before the known bad row to each table again, in input order. Commits nothing.
     pub(super) async fn first_refused(
         &self,
         payloads: &[Arc<Payload>],
@@ -33,14 +33,14 @@ impl Connection<'_> {
             let Some(place) = first.place().cloned() else { return error.into() };
             match self.refused_before(&place, piece).await {
                 Ok(earlier) => first = earlier.unwrap_or(first),
-                // The row that is known counts.
+                // The bad row that is already known is reported.
                 Err(_) => break,
             }
         }
         Failure::Row(first)
     }
 
-    /// The first row of a piece that the server refuses, of those in front of a place.
+    /// Returns the first row of a piece before `place` that the server refuses.
     async fn refused_before(
         &self,
         place: &Location,
@@ -67,7 +67,7 @@ impl Connection<'_> {
         }
     }
 
-    /// The error at the row that the server means, if it says which.
+    /// Returns the error with the place of the row that the server means, if it says which row.
     fn refused_row(
         &self,
         error: &tokio_postgres::Error,

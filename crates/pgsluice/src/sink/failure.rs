@@ -1,4 +1,4 @@
-//! Why a COPY did not end well, and whether its rows may have been committed nevertheless.
+//! Reasons why a COPY failed, and whether its rows may have been committed nevertheless.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,52 +9,54 @@ use crate::error::Error;
 use crate::pg::is_answer;
 use crate::rejects::KeepError;
 
-/// Why a COPY did not end well.
+/// The reason why a COPY failed.
 pub(crate) enum Failure {
     /// The load was stopped. Not all rows were sent.
     Stopped,
-    /// The shadow of a leaf was not made.
+    /// The shadow of a leaf could not be made.
     Unmade(Error),
-    /// Taken back, because the first transaction of the load was long not in.
+    /// The transaction was rolled back because the first transaction of the load took long to commit.
     Early,
-    /// Before any row was sent.
+    /// A statement failed before any row was sent.
     Begin(tokio_postgres::Error),
-    /// When rows were stored, or committed if it is not known that it was `at` a part of the transaction.
+    /// A statement failed while rows were stored. If `at` is `None`, it may also have been the COMMIT;
+    /// otherwise it was this part of the transaction.
     Rows { error: tokio_postgres::Error, at: Option<usize> },
-    /// A row is refused that cannot be rejected, or a rejected row cannot be kept.
+    /// The server refused a row that cannot be rejected, or a rejected row cannot be kept.
     Row(Error),
-    /// The table is not what it was when the load began.
+    /// The table has changed since the load began.
     Changed(NodeId, Changed),
-    /// Refused by the ledger, by another run of the load, or because the session is another one than
-    /// before.
+    /// The ledger or another run of the load refused it, or the session is not the one that the load began
+    /// with.
     Ledger(Error),
-    /// When its receipts were written.
+    /// A statement failed while the receipts were written.
     Receipts(tokio_postgres::Error),
     /// Rows were routed to the wrong table. The transaction is not committed.
     Misrouted(Error),
-    /// The server's counts do not show the leaves of the rows, or a leaf rejects some of its rows. The transaction is
-    /// not committed.
+    /// The server's counts do not show the leaves of the rows, or a leaf rejects some of its rows. The
+    /// transaction is not committed.
     Unproven(Doubt),
 }
 
-/// Why the leaves of rows are not known.
+/// The reason why the leaves of rows are not known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Doubt {
-    /// The server has counted other rows.
+    /// The server's counts differ from the expected ones.
     Counts,
-    /// The leaf rejects at least one of these rows because of its bounds: the leaf, and the number of rows.
+    /// The leaf rejects at least one of its rows because of its bounds. The fields are the leaf and the
+    /// number of rows.
     Bounds(NodeId, u64),
-    /// Rows of a leaf refer to rows that may be of another leaf, and are not there yet.
+    /// Rows of a leaf refer to rows that may be in another leaf and are not stored yet.
     References,
 }
 
 impl Failure {
-    /// Whether the server has said so, and nothing is committed.
+    /// Whether the server reported this failure, so that nothing is committed.
     pub(crate) fn is_answer(&self) -> bool {
         self.answer().is_none_or(is_answer)
     }
 
-    /// Names the part whose rows have failed, if rows have.
+    /// Records the part whose rows have failed.
     pub(super) fn of_part(self, part: usize) -> Self {
         match self {
             Self::Rows { error, .. } => Self::Rows { error, at: Some(part) },
@@ -62,7 +64,7 @@ impl Failure {
         }
     }
 
-    /// The failure as an error, without the place of its row.
+    /// Converts the failure into an error, without the place of its row.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Self::Begin(error) | Self::Rows { error, .. } | Self::Receipts(error) => error.into(),
@@ -76,7 +78,7 @@ impl Failure {
         }
     }
 
-    /// How a statement ended, if it is about one.
+    /// Returns the error of the statement, if a statement failed.
     pub(super) fn answer(&self) -> Option<&tokio_postgres::Error> {
         match self {
             Self::Begin(error) | Self::Rows { error, .. } | Self::Receipts(error) => Some(error),
@@ -107,20 +109,20 @@ impl From<KeepError> for Failure {
     }
 }
 
-/// Rows whose commit is asked for.
+/// Rows whose COMMIT was sent and not answered yet.
 pub(super) struct InDoubt<'a> {
     all: &'a AtomicU64,
     asked: u64,
 }
 
 impl<'a> InDoubt<'a> {
-    /// Counts them among `all`.
+    /// Adds `asked` rows to `all`.
     pub(super) fn new(all: &'a AtomicU64, asked: u64) -> Self {
         all.fetch_add(asked, Relaxed);
         Self { all, asked }
     }
 
-    /// Counts them no longer if the server has answered.
+    /// Subtracts the rows if the server has answered.
     pub(super) fn settle<T>(self, outcome: &Result<T, Failure>) {
         if outcome.as_ref().map_or_else(Failure::is_answer, |_| true) {
             self.all.fetch_sub(self.asked, Relaxed);

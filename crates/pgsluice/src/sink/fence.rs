@@ -1,4 +1,4 @@
-//! A fence: the proof, in the first round trip of a transaction, that the transaction may write.
+//! A fence: a check in the first round trip of a transaction that it may write.
 
 use futures_util::future::try_join_all;
 use tokio_postgres::{Client, Error as PgError, SimpleQueryMessage};
@@ -11,13 +11,13 @@ use crate::pg::connect::Link;
 
 /// The conditions under which a transaction may write.
 pub(crate) enum Fence<'f> {
-    /// Nothing.
+    /// No condition.
     Open,
-    /// It is in the session that the load began with.
+    /// The session is the one that the load began with.
     Session,
-    /// It is in that session, and no other run of the load has begun.
+    /// The session is the one that the load began with, and no other run of the load has begun.
     Run(&'f Ledger),
-    /// Each of these participants stands where it is moved from.
+    /// Each of these participants is still at its `from` position.
     Positions(Vec<Advance<'f>>),
 }
 
@@ -25,14 +25,14 @@ pub(crate) enum Fence<'f> {
 pub(crate) struct Advance<'a> {
     pub(crate) participant: &'a Participant,
     pub(crate) from: WriterPosition,
-    /// The next position; the same as before if `None`.
+    /// The next position; `None` keeps the current one.
     pub(crate) to: Option<&'a str>,
-    /// The number of rows between the two.
+    /// The number of rows between the two positions.
     pub(crate) rows: u64,
 }
 
 impl Fence<'_> {
-    /// Returns the statements that follow the beginning of the transaction and its locks.
+    /// Returns the statements that follow the BEGIN and the locks.
     pub(super) fn sql(&self, link: &Link) -> String {
         match self {
             Self::Open | Self::Positions(_) => String::new(),
@@ -41,7 +41,7 @@ impl Fence<'_> {
         }
     }
 
-    /// Moves the positions. Returns the first participant that another attempt has taken over, if any.
+    /// Advances the positions. Returns the first participant that another attempt has taken over, if any.
     pub(super) async fn advance(&self, client: &Client) -> Result<Option<&Participant>, PgError> {
         let Self::Positions(advances) = self else { return Ok(None) };
         let advancing = advances.iter().map(|Advance { participant, from, to, rows }| {
@@ -52,7 +52,11 @@ impl Fence<'_> {
         Ok(overtaken.map(|(advance, _)| advance.participant))
     }
 
-    /// Returns the error for a transaction in another session, by the answers to [`Self::sql`].
+    /// Checks the answers to [`Self::sql`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the transaction is in another session.
     pub(super) fn check_session(
         &self,
         link: &Link,
@@ -64,7 +68,7 @@ impl Fence<'_> {
         }
     }
 
-    /// Whether no other run and no other attempt has begun, by the answers to [`Self::sql`].
+    /// Whether the answers to [`Self::sql`] show that no other run and no other attempt has begun.
     pub(super) fn is_held(&self, answers: &[SimpleQueryMessage]) -> bool {
         match self {
             Self::Run(_) => is_held(answers),
@@ -72,8 +76,8 @@ impl Fence<'_> {
         }
     }
 
-    /// Returns the error for a transaction that the fence has refused, if need be because of the participant
-    /// `overtaken`.
+    /// Returns the error for a transaction that the fence has refused, with `overtaken` as the cause if it is
+    /// given.
     pub(super) async fn explain(&self, client: &Client, overtaken: Option<&Participant>) -> Error {
         match (self, overtaken) {
             (_, Some(participant)) => participant.overtaken(),

@@ -1,4 +1,4 @@
-//! What every stage of one load sees, and nothing that changes except through [`Control`].
+//! Shared state of one load, which all stages see. Nothing in it changes except through [`Control`].
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ use crate::row_counts::RowCounts;
 use crate::source::Inputs;
 use crate::source::splits::Splits;
 
-/// One load: its plan, its inputs, and how it is watched and stopped.
+/// One load: its plan, its inputs, and its control.
 pub(crate) struct Flow<'a> {
     pub plan: &'a Plan,
     pub control: &'a Arc<Control>,
@@ -27,9 +27,9 @@ pub(crate) struct Flow<'a> {
     pub rejects: Option<&'a RejectKeeper>,
     /// Whether the load is all or nothing: one transaction on one connection.
     pub is_atomic: bool,
-    /// None if none is kept.
+    /// The ledger, if the load keeps one.
     pub ledger: Option<&'a Ledger>,
-    /// The rows of the input that do not count.
+    /// Input rows that lose to another row with the same key.
     pub superseded: Superseded,
     pub splits: Splits,
     /// The header of the input, once it is read.
@@ -42,14 +42,14 @@ impl Flow<'_> {
         self.ledger.is_some_and(|ledger| ledger.share().is_some())
     }
 
-    /// What became of the rows that earlier runs have committed.
+    /// Returns the counts of the rows that earlier runs have committed.
     pub(crate) fn counts_before(&self, outcome: &Outcome) -> RowCounts {
         let known = self.ledger.map(Ledger::counts_before).unwrap_or_default();
         let inserted = outcome.routed.already.saturating_sub(known.rows());
         RowCounts { inserted: known.inserted + inserted, ..known }
     }
 
-    /// Returns where a row is, in the words of the user.
+    /// Returns the location of a row as shown to the user.
     pub(crate) fn place_of(&self, at: RowAt) -> Option<Location> {
         self.inputs.locate(self.splits.position_of(at)?)
     }

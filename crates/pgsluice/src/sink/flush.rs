@@ -1,4 +1,4 @@
-//! The end of a connection that has committed without waiting for the disk.
+//! The end of a connection whose commits did not wait for the disk.
 
 use super::connection::Connection;
 use super::failure::Failure;
@@ -7,8 +7,8 @@ use crate::pg::sql::FLUSH;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
-    /// Makes all commits of this connection durable. It must be the same connection. If the server has
-    /// crashed since, and lost what it had answered, the connection is gone as well; behind a pooler it
+    /// Makes all commits of this connection durable. It must run on the same connection: if the server has
+    /// crashed and lost commits that it had confirmed, the connection is gone as well, or behind a pooler it
     /// has another session.
     pub(crate) async fn flush(&self) -> Result<()> {
         if self.flow.control.stop.is_stopped() {
@@ -23,7 +23,7 @@ impl Connection<'_> {
                 None => Ok(()),
             }
         };
-        // A standby may be waited for.
+        // The statement may wait for a standby.
         self.flow.control.stop.unless_stopped(flushing).await
     }
 }

@@ -1,7 +1,7 @@
-//! The one transaction of a load that is all or nothing.
+//! The single transaction of an all-or-nothing load.
 //!
-//! Each payload is a part of it, behind a savepoint where rows may be rejected. It writes no receipts, because its COMMIT
-//! also marks the load as finished.
+//! Each payload is a part of it, with a savepoint before it if rows may be rejected. It writes no receipts,
+//! because its COMMIT also marks the load as finished.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ use crate::plan::changes::Changes;
 use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 
-/// The transaction once all rows are sent. Dropping it rolls it back.
+/// The transaction after all rows are sent. Dropping it rolls it back.
 pub(crate) struct Held<'a> {
     connection: Connection<'a>,
     /// The runtime of the connection.
@@ -26,13 +26,13 @@ pub(crate) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Holds the transaction of `connection`, which works in `runtime`.
+    /// Holds the transaction of `connection`, which runs in `runtime`.
     pub(crate) fn new(connection: Connection<'a>, runtime: Runtime) -> Self {
         Self { connection, runtime }
     }
 
-    /// Commits all rows of the load and marks it as finished. Returns how far that came, and the error that
-    /// ended it.
+    /// Commits all rows of the load and marks it as finished. Returns how far the commit got, and the error
+    /// if it failed.
     pub(crate) fn commit(self, counts: RowCounts) -> (Decision, Result<()>) {
         let Self { connection, runtime } = self;
         let decision = Cell::new(Decision::Open);
@@ -47,7 +47,7 @@ impl<'a> Held<'a> {
 }
 
 impl Connection<'_> {
-    /// Begins the transaction of a load that is all or nothing.
+    /// Begins the transaction of an all-or-nothing load.
     pub(super) async fn hold(&self) -> Result<()> {
         let client = &self.link.client;
         let ledger = self.writer.as_ref().map(|writer| writer.ledger);
@@ -56,7 +56,7 @@ impl Connection<'_> {
         let begin = format!("{}; {immediate}; {fence}; {}", sql::BEGIN, self.link.asks_session());
         let holding = async {
             if self.flow.is_share() {
-                // Later it would keep a snapshot and the share from others.
+                // Waiting later would hold a snapshot and keep the share from other processes.
                 self.flow.control.unpaused().await;
             }
             let answers = client.simple_query(&begin).await?;
@@ -70,8 +70,8 @@ impl Connection<'_> {
         self.flow.control.stop.unless_stopped(holding).await
     }
 
-    /// Sends all payloads in the transaction and checks all constraints. Returns false if the load was
-    /// stopped before.
+    /// Sends all payloads in the transaction and checks all constraints. Returns `false` if the load was
+    /// stopped.
     pub(crate) async fn copy_all(&self, committed: &mut Committed) -> Result<bool> {
         let sending = async {
             self.copy(committed).await?;
@@ -119,7 +119,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Has the next attempt send all rows leaf by leaf, and returns the error that ends this one.
+    /// Makes the next attempt send all rows leaf by leaf, and returns the error that ends this attempt.
     pub(super) fn leaf_by_leaf(&self) -> Error {
         self.flow.control.attempts.go_leaf_by_leaf();
         Error::new(
@@ -138,10 +138,10 @@ impl Connection<'_> {
     }
 }
 
-/// Explains an error that is due to the length of the transaction.
+/// Adds an explanation to an error that is due to the length of the transaction.
 fn explain(error: Error) -> Error {
     match error.sqlstate() {
-        // More patience does not help.
+        // Waiting longer does not help.
         Some("53200") if !error.is_permanent() => error
             .with_detail(
                 "With "

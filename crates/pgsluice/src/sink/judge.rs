@@ -1,4 +1,4 @@
-//! A failure in the words of an error.
+//! Conversion of failures into errors.
 
 use super::connection::Connection;
 use super::failure::Failure;
@@ -8,8 +8,11 @@ use crate::error::Result;
 use crate::pg::lost;
 
 impl Connection<'_> {
-    /// Returns what was committed, or an error in the user's words; None if the load was stopped
-    /// before.
+    /// Returns the result, or `None` if the load was stopped.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the failure as an error for the user.
     pub(super) fn judge<T>(
         &self,
         outcome: Option<Result<T, Failure>>,
@@ -29,13 +32,13 @@ impl Connection<'_> {
                 | Failure::Ledger(error)
                 | Failure::Misrouted(error),
             )) => Err(error),
-            // One transaction of all rows cannot begin again in this attempt.
+            // A single transaction of all rows cannot begin again in this attempt.
             Some(Err(Failure::Unproven(_))) => Err(self.leaf_by_leaf()),
             Some(Err(Failure::Receipts(error))) => Err(match &self.writer {
                 Some(writer) => writer.ledger.failed(&error),
                 None => statement_error(&error),
             }),
-            // Why the server has ended the session is known where the session is.
+            // The connection knows why the server has ended the session.
             Some(Err(Failure::Begin(error) | Failure::Rows { error, .. }))
                 if error.as_db_error().is_none() =>
             {

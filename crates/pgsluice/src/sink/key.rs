@@ -1,4 +1,4 @@
-//! The key that the server names where it refuses a row without saying at which it was.
+//! The key in the server's error about a row, for errors that do not say which line they are about.
 
 use pgsluice_core::bucket::Wire;
 use pgsluice_core::encode;
@@ -14,12 +14,12 @@ pub(crate) struct RowKey {
 }
 
 impl RowKey {
-    /// `Key (a, b)=(1, 2) is not present in table "t".`, in the server's language: the parentheses
-    /// are the same in all. None if it is not clear which value is whose.
+    /// Parses `Key (a, b)=(1, 2) is not present in table "t".` in the server's language; the parentheses are
+    /// the same in all languages. Returns `None` if it is unclear which value belongs to which column.
     pub(crate) fn parse(detail: &str) -> Option<Self> {
         let (before, after) = detail.split_once(")=(")?;
         let (_, columns) = before.split_once('(')?;
-        // A value may have parentheses as well, but the text behind it has none.
+        // A value may contain parentheses, but the text after it does not.
         let (values, _) = after.rsplit_once(')')?;
         let parts = |list: &str| list.split(", ").map(str::to_owned).collect::<Vec<String>>();
         let columns = parts(columns);
@@ -28,7 +28,8 @@ impl RowKey {
         (columns.len() == values.len()).then_some(Self { columns, values })
     }
 
-    /// Finds the rows that have this key, if they are spelled as the server would spell them.
+    /// Returns a finder for the rows with this key, if their values are spelled as the server would spell
+    /// them.
     pub(crate) fn finder(&self, plan: &Plan, wire: Wire) -> Option<Finder> {
         let columns = &plan.catalogue.columns;
         let mut wanted = Vec::new();
@@ -40,7 +41,7 @@ impl RowKey {
                 Wire::Binary => {
                     let codec = plan.catalogue.codecs[position].as_ref().ok()?;
                     codec.encode(value.as_bytes(), &mut bytes)?;
-                    // Without its length.
+                    // The length is removed.
                     bytes.drain(..4);
                 }
             }
@@ -53,9 +54,9 @@ impl RowKey {
     }
 }
 
-/// Knows the rows that have a key.
+/// A matcher for rows that have a key.
 pub(crate) struct Finder {
-    /// Fields in the order of the row, and their bytes.
+    /// Fields and their bytes, in the order of the row.
     wanted: Vec<(usize, Vec<u8>)>,
     wire: Wire,
     parser: Parser,
@@ -63,7 +64,7 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// Whether `row`, as it is sent, has the key.
+    /// Whether `row`, in the form in which it is sent, has the key.
     pub(crate) fn has_key(&mut self, row: &[u8]) -> bool {
         let Self { wanted, wire, parser, fields } = self;
         match wire {

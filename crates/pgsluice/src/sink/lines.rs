@@ -1,27 +1,25 @@
 //! The lines of a payload as the server numbers them in its messages.
 //!
-//! The number is `cur_lineno` of `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 13 to 18). In text format it counts rows. In CSV it counts the line ends inside quotes
-//! as well. While it reads the first row of a COPY it does not know yet what a line end looks like, and
-//! counts carriage returns.
+//! The number is `cur_lineno` of `CopyReadLineText` in `src/backend/commands/copyfromparse.c` (PostgreSQL 13
+//! to 18). In text format it counts rows. In CSV it also counts the line ends inside quotes. While the server
+//! reads the first row of a COPY, it does not know the style of line ends yet and counts carriage returns.
 
 use memchr::memchr_iter;
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::format::{Format, Syntax};
 
-/// The number of lines of `payload`; `first` says that it is the first of its COPY.
+/// Returns the number of lines of `payload`, which is the `first` of its COPY or not.
 pub(super) fn count(payload: &Payload, format: &Format, first: bool) -> u64 {
     of_rows(payload.in_order(), payload.wire(), format, first).map(|(_, lines)| lines).sum()
 }
 
-/// The row that the server is at when it says `line`, counted from 1 for the first
-/// line of `payload`.
+/// Returns the row that the server means by `line`, counted from 1 at the start of `payload`.
 pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) -> Option<RowAt> {
     let mut rows = of_rows(payload.in_order(), payload.wire(), format, first);
     at_line(&mut rows, line)
 }
 
-/// The first of `rows` that has, or has behind the others, the line `line`, counted from 1.
+/// Returns the row that contains the line `line`, counted from 1 at the first of `rows`.
 pub(super) fn at_line(rows: &mut impl Iterator<Item = (RowAt, u64)>, line: u64) -> Option<RowAt> {
     let mut last = 0;
     rows.find_map(|(at, lines)| {
@@ -30,7 +28,7 @@ pub(super) fn at_line(rows: &mut impl Iterator<Item = (RowAt, u64)>, line: u64) 
     })
 }
 
-/// The lines of each row; all line ends but its own are within quotes.
+/// Returns each row with its number of lines. All line ends except the last of a row are inside quotes.
 pub(super) fn of_rows<'r>(
     rows: impl Iterator<Item = (RowAt, &'r [u8])>,
     wire: Wire,

@@ -1,9 +1,9 @@
-//! How rows are sent, and how rows of the stage are merged with the rows of the table.
+//! Methods of sending rows, and of merging rows of the stage with rows of the table.
 
-/// How rows of the stage are merged into their table.
+/// The method of merging rows of the stage into their table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merge {
-    /// Inserts the rows whose keys the table does not have. It is an error if another session inserts one of them at
+    /// Inserts the rows whose keys the table does not have. Fails if another session inserts one of them at
     /// the same time.
     Absent,
     /// Uses `ON CONFLICT`, or statements that insert nothing.
@@ -12,11 +12,12 @@ pub(crate) enum Merge {
     UpdateFirst,
 }
 
-/// How the rows of a transaction are sent.
+/// The method of sending the rows of a transaction.
 #[derive(Clone, Copy)]
 pub(super) struct Method {
-    /// How they are merged with existing rows; `None` if they are copied straight into the table.
+    /// The method of merging them with existing rows; `None` if they are copied straight into the table.
     pub(super) merge: Option<Merge>,
-    /// Whether rows that could travel together go leaf by leaf. That takes longer, but each leaf checks its rows.
+    /// Whether rows that could go through the root together go leaf by leaf. That takes longer, but each leaf
+    /// checks its rows.
     pub(super) is_apart: bool,
 }

@@ -1,4 +1,4 @@
-//! The null sink: takes payloads and drops them, to see what the client alone takes.
+//! The null sink: takes payloads and drops them, to measure the client alone.
 
 use pgsluice_core::bucket::Payload;
 
@@ -6,7 +6,7 @@ use crate::bucket::queue::{Next, Queue};
 use crate::counts::outcome::Committed;
 use crate::sink::flow::Flow;
 
-/// Takes payloads until there are no more. Their rows are not stored.
+/// Takes payloads until none are left, and drops their rows.
 pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committed) {
     let mut take = |mut payload: Payload| {
         queue.arrange(&mut payload);
@@ -16,7 +16,7 @@ pub(crate) fn drain(flow: &Flow<'_>, queue: &Queue<'_>, committed: &mut Committe
     };
     loop {
         match queue.pop() {
-            // Nothing is committed, and so nothing is first.
+            // Nothing is committed, so no transaction is the first.
             Next::First(payloads) => payloads.into_iter().for_each(&mut take),
             Next::Payload(payload) => take(payload),
             Next::Nothing => {}

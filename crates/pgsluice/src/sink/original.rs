@@ -1,4 +1,4 @@
-//! A rejected row as its input has it.
+//! The original form of a rejected row in its input.
 
 use pgsluice_core::bucket::RowAt;
 use pgsluice_core::parse::Fields;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::rejects::RejectKeeper;
 use crate::sink::flow::Flow;
 
-/// Reads a row that was sent as `bytes`, in binary, from its input again: encoding it must give the
+/// Reads a row that was sent in binary as `bytes` from its input again. Fails if it does not encode to the
 /// same bytes.
 pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
     let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
@@ -31,8 +31,8 @@ pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u
     }
 }
 
-/// A row that was sent as text, as a file of rejected rows has it: an object as it stands in its input, if that can be
-/// read again.
+/// Returns a row that was sent as text in the form for the reject file: for objects the original from the
+/// input, if that can be read again.
 pub(super) fn as_rejected(flow: &Flow<'_>, at: RowAt, sent: &[u8]) -> Result<Vec<u8>> {
     let shape = &flow.plan.shape;
     let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
@@ -61,7 +61,7 @@ pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejec
     at_row(flow, at, report)
 }
 
-/// The error with the place of its row.
+/// Adds the location of its row to an error.
 pub(super) fn at_row(flow: &Flow<'_>, at: RowAt, error: Error) -> Error {
     match flow.place_of(at) {
         Some(place) => error.at(place),

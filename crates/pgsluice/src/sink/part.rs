@@ -1,4 +1,4 @@
-//! A part of a transaction: the rows of one COPY, and where they land.
+//! A part of a transaction: the rows of one COPY and their destination.
 
 use std::sync::Arc;
 
@@ -20,31 +20,31 @@ pub(crate) struct Part<'p> {
 pub(crate) enum Rows<'p> {
     /// All rows of a payload.
     All(&'p Arc<Payload>),
-    /// Some rows in one format, each with its place in the input.
+    /// Some rows in one format, each with its position in the input.
     Some(Wire, Vec<(RowAt, &'p [u8])>),
 }
 
-/// Where the rows of a part go.
+/// The destination of the rows of a part.
 #[derive(Clone, Copy)]
 pub(crate) enum Landing<'p> {
     /// The table of their node.
     Leaf(NodeId),
-    /// The root, with the rows of several leaves in turns. If it `proves`, the server's counts must show that each leaf
-    /// got its rows.
+    /// The root, with the rows of several leaves in turns. If `proves`, the server's counts must show that
+    /// each leaf got its rows.
     Root { proves: bool },
     /// The table that is built to replace the leaf.
     Shadow(NodeId, &'p Destination),
-    /// The stage of the session, and from there the table of their node.
+    /// The stage of the session, from which they are taken into the table of their node.
     Stage(NodeId, Merge),
 }
 
 impl<'p> Part<'p> {
-    /// All rows of a payload, copied into the root.
+    /// Returns a part that copies all rows of a payload into the root.
     pub(crate) fn through_root(payload: &'p Arc<Payload>) -> Self {
         Self { rows: Rows::All(payload), landing: Landing::Root { proves: false } }
     }
 
-    /// No rows for the table of `node`.
+    /// Returns a part without rows for the table of `node`.
     pub(crate) fn empty(node: NodeId) -> Self {
         Self { rows: Rows::Some(Wire::Text, Vec::new()), landing: Landing::Leaf(node) }
     }
@@ -54,7 +54,7 @@ impl<'p> Part<'p> {
         matches!(&self.rows, Rows::Some(_, rows) if rows.is_empty())
     }
 
-    /// The format of the rows.
+    /// Returns the format of the rows.
     pub(crate) fn wire(&self) -> Wire {
         match &self.rows {
             Rows::All(payload) => payload.wire(),
@@ -62,7 +62,7 @@ impl<'p> Part<'p> {
         }
     }
 
-    /// The payload whose rows the server's counts must show in their leaves.
+    /// Returns the payload, if the server's counts must show its rows in their leaves.
     pub(super) fn proven(&self) -> Option<&'p Arc<Payload>> {
         match (&self.rows, self.landing) {
             (Rows::All(payload), Landing::Root { proves: true }) => Some(payload),
@@ -81,7 +81,7 @@ impl<'p> Part<'p> {
 }
 
 impl Landing<'_> {
-    /// The node that the rows belong to.
+    /// Returns the node that the rows belong to.
     pub(crate) fn node(&self) -> NodeId {
         match self {
             Self::Leaf(node) | Self::Shadow(node, _) | Self::Stage(node, _) => *node,
@@ -94,7 +94,7 @@ impl Landing<'_> {
         matches!(self, Self::Shadow(..))
     }
 
-    /// The table that COPY names in place of the node's.
+    /// Returns the table that COPY names instead of the node's.
     fn replaced(&self) -> Option<Relation> {
         match self {
             Self::Leaf(_) | Self::Root { .. } => None,

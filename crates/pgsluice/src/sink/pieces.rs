@@ -1,4 +1,4 @@
-//! Where the rows of a payload go that the server has refused.
+//! Pieces of a payload that the server has refused, by destination.
 
 use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
 use pgsluice_core::catalog::NodeId;
@@ -6,7 +6,8 @@ use pgsluice_core::catalog::NodeId;
 /// Rows that are sent to one table.
 pub(super) type PartRows<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
 
-/// What each table gets: a leaf with many rows gets them by its own name, so that the server checks them.
+/// Returns the rows for each table. If the leaves have many rows each, they are addressed by name, so that
+/// the server checks them.
 pub(super) fn pieces(payload: &Payload) -> Vec<PartRows<'_>> {
     let wire = payload.wire();
     if stays_whole(payload) {
@@ -20,7 +21,7 @@ fn stays_whole(payload: &Payload) -> bool {
     payload.rows() < FEW_ROWS * payload.nodes().len()
 }
 
-/// Where its pieces go, and how they are written.
+/// Returns the destinations of the pieces and their format.
 pub(super) fn tables(payload: &Payload) -> Vec<(NodeId, Wire)> {
     match stays_whole(payload) {
         true => vec![(payload.node(), payload.wire())],

@@ -1,10 +1,10 @@
-//! Proof: rows of several leaves that went through the root are where they were meant to go.
+//! The proof that rows of several leaves that went through the root are in the intended leaves.
 //!
-//! By a leaf's own name a wrong row is an error of the server. The root takes any row. So the server is asked how
-//! many rows it has stored in each leaf before the COPY, and fails the transaction behind it unless each leaf has got
-//! as many as were meant for it. Others can move these counts: a default that writes to the table, or a
-//! `track_counts` that is switched off. Nothing is committed then, and the rows go leaf by leaf
-//! ([`super::store`]).
+//! If a COPY names the leaf, the server reports a misrouted row as an error. The root accepts any row. So the
+//! server is asked before the COPY how many rows it has stored in each leaf. After the COPY, a second
+//! statement fails the transaction unless each leaf has got as many rows as were meant for it. Other causes
+//! can change these counts, such as a default that writes to the table, or `track_counts` being turned off.
+//! Then nothing is committed, and the rows go leaf by leaf ([`super::store`]).
 
 use pgsluice_core::bucket::Payload;
 use tokio_postgres::error::SqlState;
@@ -15,14 +15,14 @@ use crate::pg::sql;
 use crate::pg::template::fill;
 use crate::plan::Plan;
 
-/// The statements that ask, on one connection.
+/// The prepared statements of the proof on one connection.
 pub(super) struct Proof {
     counting: Statement,
     checking: Statement,
 }
 
 impl Proof {
-    /// Plans the statements; returns `None` if the server does not count, or others may add to its counts.
+    /// Prepares the statements. Returns `None` if the plan never sends rows of several leaves together.
     pub(super) async fn prepare(client: &Client, plan: &Plan) -> Result<Option<Self>, PgError> {
         if !plan.joins_leaves() {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Proof {
         Ok(Some(Self { counting, checking }))
     }
 
-    /// Returns how many rows the session has stored in each leaf of `payload`.
+    /// Returns the number of rows that the session has stored in each leaf of `payload`.
     pub(super) async fn count(
         &self,
         client: &Client,
@@ -42,7 +42,7 @@ impl Proof {
         Ok(client.query_one(&self.counting, &[&oids(plan, payload)]).await?.get(0))
     }
 
-    /// Fails the transaction unless each leaf has got its rows of `payload` since it had `before`.
+    /// Fails the transaction unless each leaf has got its rows of `payload` since its count was `before`.
     pub(super) async fn check(
         &self,
         client: &Client,

@@ -1,4 +1,5 @@
-//! A recheck: under the locks of its transaction a payload's table must be what the plan has seen.
+//! The recheck of a payload's table: under the locks of the transaction it must still be the table that the
+//! plan was made for.
 
 use pgsluice_core::bucket::Wire;
 use pgsluice_core::catalog::{NodeId, ROOT};
@@ -12,22 +13,22 @@ use crate::plan::Plan;
 /// The statement that checks, on one connection.
 pub(crate) struct Recheck {
     statement: Statement,
-    /// The columns by name, and their types.
+    /// The names of the columns, sorted, and their types.
     columns: Vec<String>,
     types: Vec<u32>,
 }
 
-/// What has changed.
+/// A change that the recheck has found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Changed {
-    /// The node is not where it was when the load began.
+    /// The node is no longer where it was when the load began.
     Moved,
-    /// The columns are not of the types that they had then.
+    /// The columns no longer have the types that they had when the load began.
     Retyped,
 }
 
 impl Recheck {
-    /// Plans the statement once for all payloads.
+    /// Prepares the statement once for all payloads.
     pub(crate) async fn prepare(client: &Client, plan: &Plan) -> Result<Self, Error> {
         let statement = client.prepare(&fill(sql::RECHECK, &[])).await?;
         let Catalogue { columns, types, besides, .. } = &plan.catalogue;
@@ -40,8 +41,8 @@ impl Recheck {
         Ok(Self { statement, columns, types })
     }
 
-    /// Checks whether anything that the rows of `node` rely on has changed since the plan was made.
-    /// Rows that go to the `shadow` of a leaf do not need the leaf to be there.
+    /// Returns the change since the plan was made that affects the rows of `node`, if any. Rows that go to
+    /// the `shadow` of a leaf do not need the leaf to be there.
     pub(crate) async fn changed(
         &self,
         plan: &Plan,

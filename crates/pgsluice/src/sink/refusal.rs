@@ -1,7 +1,7 @@
-//! A server's refusal turned into an error at the row that it is about.
+//! Conversion of a server's refusal into an error with the location of the row.
 //!
-//! COPY says in its CONTEXT which line of the payload it was at ([`Context`]). The payload knows where
-//! each of its rows is in the input.
+//! The server says in the CONTEXT which line of the data COPY was at ([`Context`]). The payload knows the
+//! position of each row in the input.
 
 use std::sync::Arc;
 
@@ -29,26 +29,27 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// A payload with a COPY of its own.
+    /// Creates the entry of a payload that has a COPY of its own.
     pub(super) fn first(payload: &Arc<Payload>) -> Self {
         Self { lines_before: 0, payload: Arc::clone(payload) }
     }
 }
 
-/// What the server says of a row that it refuses.
+/// The server's report about a row that it refuses.
 pub(super) struct Blame {
-    /// The report as an error, without the row's place.
+    /// The report as an error, without the row's location.
     pub report: Error,
     pub reason: RejectReason,
-    /// The lines of the data that it may have been at.
+    /// The lines of the data that COPY may have been at.
     pub context: Context,
-    /// The key of the row, if it names that.
+    /// The key of the row, if the report names it.
     pub key: Option<RowKey>,
 }
 
 impl Blame {
-    /// The same, about a row that was sent as `bytes`: if it stood for one of which no row can be made, the server
-    /// does not know why.
+    /// Returns the report for a row that was sent as `bytes`. If the row stands for an input record that
+    /// cannot be converted into a row, the report is replaced by the conversion error, which the server does
+    /// not know.
     pub(super) fn of_row(self, flow: &Flow<'_>, bytes: &[u8], wire: Wire) -> Self {
         let row = bytes.strip_suffix(b"\n").filter(|_| wire == Wire::Text);
         let Some(refusal) = row.and_then(|row| flow.plan.shape.refusal(row)) else { return self };
@@ -58,8 +59,8 @@ impl Blame {
     }
 }
 
-/// Returns what `error`, which came while rows of `node` were copied, says of one of them; None if it
-/// is about something else.
+/// Returns the report about a row from `error`, which occurred while rows of `node` were copied. Returns
+/// `None` if the error is about something else.
 pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId) -> Option<Blame> {
     let db = error.as_db_error()?;
     let sqlstate = db.code().code();
@@ -91,7 +92,7 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     Some(Blame { report, reason, context, key })
 }
 
-/// The error for `error`, which came while the payloads `sent` were copied.
+/// Converts `error`, which occurred while the payloads `sent` were copied.
 pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Sent]) -> Error {
     let node = sent.last().map_or(ROOT, |sent| sent.payload.node());
     let Some(blame) = blame(flow, error, node) else { return statement_error(error) };
@@ -107,10 +108,12 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
     at.into_iter().chain(range(flow, sent)).fold(report, Error::with_detail)
 }
 
-/// A hint where a partition refuses a row because of its bounds: the row is another's by now.
+/// Returns a hint if a partition refuses a row because of its bounds: the row belongs to another partition
+/// now.
 fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'static str> {
     let node = &flow.plan.tree.nodes[node];
-    // A CHECK constraint has a name, and a table with partitions says that none takes the row.
+    // A CHECK constraint has a name. If a partitioned table refuses a row, the message is that no partition
+    // was found.
     let by_bounds = *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none();
     (by_bounds && node.parent.is_some() && node.key.is_none()).then_some(
         "If partitions were attached during the load, load the missing rows; otherwise look for a \
@@ -118,18 +121,18 @@ fn no_longer_its_row(flow: &Flow<'_>, db: &DbError, node: NodeId) -> Option<&'st
     )
 }
 
-/// The error for `error`, which is about no row.
+/// Converts an `error` that is not about a row.
 pub(super) fn statement_error(error: &tokio_postgres::Error) -> Error {
     error.as_db_error().map_or_else(|| lost(Some(error)), Error::from)
 }
 
-/// The table that is built for the leaf in whose place the rows were sent to it.
+/// Returns the table to which the rows of a leaf were sent, if the leaf is being replaced.
 fn shadow(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
     flow.exchange?.relation(node)
 }
 
-/// Names all rows that were sent, if the server does not say which one it refused. Triggers and
-/// constraints that are checked at the end have no row.
+/// Describes the range of all rows that were sent, for errors where the server does not say which row it
+/// refused. Triggers and constraints that are checked at the end do not name a row.
 fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();
     let places = || sent.iter().flat_map(|sent| sent.payload.in_order().map(|(at, _)| at));
@@ -142,17 +145,18 @@ fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     })
 }
 
-/// Reads what COPY may have said of rows that were sent to `node`, or to its shadow.
+/// Parses the context of an error about rows that were sent to `node`, or to its shadow.
 fn context(flow: &Flow<'_>, db: &DbError, node: NodeId, shadow: Option<&Relation>) -> Context {
-    // Rows are sent to their node, or through the root; of a tree of many nodes it takes long to look
-    // for the name of each.
+    // Rows are sent to their node or through the root. In a large tree, a lookup of every node's name would
+    // take long.
     let nodes = [ROOT, node].into_iter().map(|node| &flow.plan.tree.nodes[node].relation);
     let stage = flow.plan.changes.as_ref().map(|_| stage());
     let relations = nodes.chain(shadow).chain(&stage).map(|relation| relation.name.as_str());
     Context::parse(db.where_().unwrap_or_default(), relations, &flow.plan.catalogue.columns)
 }
 
-/// Returns the row that `entry` is about, as far as it says what the row holds: its place, and how it was sent.
+/// Returns the row that `entry` is about, with its position, its bytes and their format. Returns `None` if
+/// the row does not contain the printed value.
 fn row<'s>(
     flow: &Flow<'_>,
     entry: &ContextLine,
@@ -167,10 +171,10 @@ fn row<'s>(
     (wire == Wire::Binary || has(flow, bytes, entry)).then_some((at, (bytes, wire)))
 }
 
-/// Whether the row, as text, has what the server has printed of it.
+/// Whether the row, as text, contains the value that the server has printed.
 fn has(flow: &Flow<'_>, row: &[u8], entry: &ContextLine) -> bool {
     let Some(value) = &entry.value else { return true };
-    // The server cuts what is long.
+    // The server truncates long values.
     let printed = value.strip_suffix("...").unwrap_or(value).as_bytes();
     let Some(column) = &entry.column else { return row.starts_with(printed) };
     let columns = &flow.plan.catalogue.columns;

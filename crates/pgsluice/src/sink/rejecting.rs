@@ -1,4 +1,4 @@
-//! Salvages a transaction of the load: commits the rows that are good, and keeps the rejected ones.
+//! Salvage of a transaction of the load: commits the good rows and keeps the rejected ones.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::plan::landing::Evidence;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
-    /// Stores what is good of a transaction that the server has refused, or is expected to, if it was not
-    /// tried.
+    /// Stores the good rows of a transaction. If it `was_tried`, the server has refused it; otherwise a
+    /// refusal is expected.
     pub(super) async fn salvage(
         &self,
         commit: Commit,
@@ -62,7 +62,7 @@ impl Connection<'_> {
         })
     }
 
-    /// Commits the rows that are stored, and keeps those that are rejected.
+    /// Commits the stored rows and keeps the rejected ones.
     async fn keep(
         &self,
         transaction: &mut Transaction<'_>,

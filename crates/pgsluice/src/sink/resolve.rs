@@ -1,5 +1,5 @@
-//! Rows of several leaves that went together, and whose leaves the server's counts do not show ([`super::proof`]): chooses
-//! how to send them again.
+//! A second method for rows of several leaves that were sent together, if the server's counts do not show
+//! their leaves ([`super::proof`]).
 
 use pgsluice_core::catalog::ROOT;
 
@@ -12,12 +12,12 @@ use crate::pg::introspect::Catalogue;
 use crate::plan::landing::Evidence;
 
 impl Connection<'_> {
-    /// Chooses how to send rows again whose leaves are not known. It is an error if a leaf rejects them although the
+    /// Chooses how to send rows again whose leaves are not known. Fails if a leaf rejects them although the
     /// partitions have not changed.
     pub(super) async fn resolve(&self, doubt: Doubt) -> Result<(), Failure> {
         let plan = self.flow.plan;
         let is_of_server = match doubt {
-            // One statement checks references when all of its rows are there.
+            // A single statement checks references after all of its rows are stored.
             Doubt::References => true,
             _ => self.has_changed().await.map_err(Failure::Unmade)?,
         };
@@ -31,7 +31,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Whether partitions have come, gone or changed since the plan was made.
+    /// Whether partitions have been added, removed or changed since the plan was made.
     async fn has_changed(&self) -> Result<bool> {
         let plan = self.flow.plan;
         let mut link = self.flow.control.stop.unless_stopped(open(self.target)).await?;

@@ -1,21 +1,22 @@
-//! Salvage: of a transaction that the server refuses, stores the good rows and rejects the bad ones.
+//! Salvage: stores the good rows of a transaction that the server refuses, and rejects the bad ones.
 //!
 //! ```text
 //!     chunk -> SAVEPOINT, COPY -> stored:  next chunk
-//!                              -> refused: COPY names the row   reject it, send the rest again
-//!                                          some rows may be it  store those before, try it alone
-//!                                          nothing is known     halve, until one row is left
+//!                              -> refused: COPY names the row         reject it, send the rest again
+//!                                          several rows are suspects  store the rows before, try each alone
+//!                                          no suspect                 halve, until one row is left
 //! ```
 //!
-//! 1. All is one transaction, as before. What went through the root goes leaf by leaf now, unless each has few
-//!    rows. Rows are sent in chunks, each behind a savepoint. What
-//!    keeps a chunk or takes it back goes with the beginning of the next COPY.
-//! 2. The server's CONTEXT says at which row it was (`context`). A row's own text may look like it, because
-//!    values are printed as they are. If a foreign key is violated, the server names only the key. Such
-//!    rows are only suspects.
-//! 3. A chunk has as many rows as were good between two bad ones ([`ChunkSize`]).
-//! 4. What passes a stage is taken from there chunk by chunk. Without a reject file the first bad row found is the
-//!    error: a statement that takes rows from a stage does not say at which one it was.
+//! 1. Everything is still one transaction. Rows that went through the root now go leaf by leaf, unless the
+//!    leaves have few rows each. Rows are sent in chunks, each after a savepoint. The statement that keeps a
+//!    chunk or rolls it back is sent with the beginning of the next COPY.
+//! 2. The server's CONTEXT names the line of the row (`context`). A row's own text may look like it, because
+//!    values are printed verbatim. If a foreign key is violated, the server names only the key. Such rows are
+//!    only suspects.
+//! 3. A chunk has as many rows as there were good ones between two bad ones ([`ChunkSize`]).
+//! 4. Rows that pass through a stage are taken from there chunk by chunk. Without a reject file, the first
+//!    bad row found is the error: a statement that takes rows from a stage does not say at which row it
+//!    failed.
 //! 5. A row that was sent in binary is read from its input again, and must encode to the same bytes.
 
 use std::pin::pin;
@@ -49,7 +50,7 @@ use crate::sink::sql::stage::empty_stage;
 
 /// The rows of a transaction that are stored or rejected so far.
 pub(super) struct Salvaged {
-    /// How rows are merged with existing ones, if they pass the stage.
+    /// The method of merging rows with existing ones, if they pass through the stage.
     pub(super) merge: Option<Merge>,
     /// How often another session has inserted a key.
     meanwhile: u32,
@@ -58,13 +59,13 @@ pub(super) struct Salvaged {
 }
 
 impl Salvaged {
-    /// No row yet, of those that are merged so.
+    /// Starts without rows, for the merge method `merge`.
     pub(super) fn new(merge: Option<Merge>) -> Self {
         Self { merge, meanwhile: 0, settled: Vec::new(), rejected: Vec::new() }
     }
 }
 
-/// The rows that are sent to one table, and what has become of them.
+/// The rows that are sent to one table, and their state.
 struct Salvage<'s, 't> {
     transaction: &'s Transaction<'t>,
     flow: &'s Flow<'s>,
@@ -72,21 +73,21 @@ struct Salvage<'s, 't> {
     node: NodeId,
     wire: Wire,
     rows: Vec<(RowAt, &'s [u8])>,
-    /// The rows that are stored or rejected.
+    /// Whether each row is stored or rejected.
     settled: Vec<bool>,
     copy: Statement,
-    /// What the next COPY begins with: it keeps what the last one has stored, or takes it back.
+    /// The statement that precedes the next COPY: it keeps the rows of the last one, or rolls them back.
     before: Option<&'static str>,
     chunk_size: ChunkSize,
-    /// What became of those that are stored.
+    /// The counts of the stored and rejected rows.
     counts: RowCounts,
 }
 
 /// The rows that the server may mean.
 enum Suspects {
-    /// This one, for certain.
+    /// This row, for certain.
     One(usize),
-    /// One of these, or of all.
+    /// One of these rows, or any row if the list is empty.
     Some(Vec<usize>),
 }
 
@@ -129,7 +130,7 @@ impl Transaction<'_> {
         Ok(client.batch_execute(last.unwrap_or_default()).await?)
     }
 
-    /// Prepares the COPY of chunks of rows, behind the statements `before` it.
+    /// Prepares the COPY for chunks of rows, and runs the statements `before` it.
     async fn prepare_chunks(
         &self,
         node: NodeId,
@@ -153,7 +154,7 @@ impl Salvage<'_, '_> {
     /// Stores or rejects every row.
     async fn settle_all(&mut self) -> Result<(), Failure> {
         let mut from = 0;
-        // A bad row that is not known lies before this one.
+        // The end of a range that contains an unknown bad row.
         let mut bad_before = None;
         while from < self.rows.len() {
             self.transaction.channel.check_running()?;
@@ -179,8 +180,8 @@ impl Salvage<'_, '_> {
         Ok(())
     }
 
-    /// Stores the rows from `from` on and before `to` that are not settled. If the server refuses them,
-    /// returns the suspects and what the server says.
+    /// Stores the rows in `from..to` that are not settled. If the server refuses them, returns the suspects
+    /// and the server's report.
     async fn store(
         &mut self,
         from: usize,
@@ -213,7 +214,8 @@ impl Salvage<'_, '_> {
         }
     }
 
-    /// Whether the rows that the server has refused are sent again, to update others before INSERT looks at them.
+    /// Whether to send the refused rows again with another merge method, such as updating existing rows
+    /// before INSERT.
     fn tries_otherwise(&mut self, error: &tokio_postgres::Error) -> bool {
         let Some(changes) = &self.flow.plan.changes else { return false };
         if self.all.merge != Some(Merge::UpdateFirst) {
@@ -228,7 +230,7 @@ impl Salvage<'_, '_> {
         is_meanwhile && self.all.meanwhile <= MOST_MEANWHILE
     }
 
-    /// Which of the rows that were sent the server may mean.
+    /// Returns the rows among `open` that the server may mean.
     fn suspects(&self, open: &[usize], blame: &Blame) -> Suspects {
         if let [only] = open {
             return Suspects::One(*only);
@@ -248,7 +250,7 @@ impl Salvage<'_, '_> {
         Suspects::Some(rows)
     }
 
-    /// Returns the row with a line of the data that was sent.
+    /// Returns the row that contains the line `line` of the data that was sent.
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
         let format = &self.flow.plan.shape.format;
@@ -257,14 +259,14 @@ impl Salvage<'_, '_> {
         open.iter().copied().find(|&at| self.rows[at].0 == row)
     }
 
-    /// The first row with the key that the server names.
+    /// Returns the first row with the key that the server names.
     fn with_key(&self, open: &[usize], blame: &Blame) -> Option<usize> {
         let key = blame.key.as_ref()?;
         let mut finder = key.finder(self.flow.plan, self.wire)?;
         open.iter().copied().find(|&at| finder.has_key(self.rows[at].1))
     }
 
-    /// Sends rows in one COPY. Returns what the server has stored.
+    /// Sends rows in one COPY. Returns the outcome.
     async fn copy(&self, rows: &[usize]) -> Result<Stored, tokio_postgres::Error> {
         let client = &self.transaction.channel.link.client;
         let beginning = client.copy_in::<_, Message>(&self.copy);
@@ -285,9 +287,9 @@ impl Salvage<'_, '_> {
         Ok(Stored { rows, taken: Some(taken), is_proven: false })
     }
 
-    /// Tries each of the rows `suspects` alone, until one is rejected. Those before it are stored first,
-    /// since it may need them. Where the rows begin that may not be settled, and before which one of
-    /// them is bad, if that is known.
+    /// Tries each of the rows `suspects` alone, until one is rejected. Stores the rows before it first,
+    /// because it may need them. Returns the first row that may be unsettled, and the end of a range that
+    /// must contain a bad row, if known.
     async fn settle_suspects(
         &mut self,
         from: usize,
@@ -309,7 +311,7 @@ impl Salvage<'_, '_> {
         Ok((begin, Some(to)))
     }
 
-    /// Rejects a row, if one more may be.
+    /// Rejects a row. Fails if the limit of rejected rows is reached.
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
         let flow = self.flow;
         let (at, bytes) = self.rows[row];

@@ -1,4 +1,4 @@
-//! The rows that a transaction has stored: their number, their node, and their outcome.
+//! The rows that a transaction has stored: their number, node and outcome.
 
 use pgsluice_core::catalog::NodeId;
 
@@ -18,10 +18,10 @@ pub(super) struct Settled {
 /// The outcome of the rows of a transaction.
 pub(super) struct Loaded {
     pub(super) settled: Vec<Settled>,
-    /// Where they are, if not where the plan says.
+    /// The shadow that they are in, if their leaf is exchanged.
     pub(super) destination: Option<Destination>,
-    /// Evidence for rows of several leaves.
+    /// The evidence for the leaves of rows that were sent together.
     pub(super) evidence: Evidence,
-    /// How they were merged with existing rows, if they passed the stage.
+    /// The method of merging, if they passed through the stage.
     pub(super) merge: Option<Merge>,
 }

@@ -1,12 +1,16 @@
-//! Existing rows: chooses how the rows of a transaction are merged with rows of the table, and counts the outcome.
+//! Existing rows: chooses how the rows of a transaction are merged with rows of the table, and counts the
+//! outcome.
 //!
-//! While rows meet no others they are copied straight in, as in any load. Once the server says that a key is there
-//! already, the transaction begins again through the stage; rows of the same leaf go that way as long as some of them
-//! meet others ([`Meeting`](crate::bucket::meeting::Meeting)). To insert the rows whose keys are not there takes half
-//! the time of `ON CONFLICT`, but another session may insert one at the same time: the next attempt uses `ON CONFLICT` ([`Merge`]).
+//! As long as rows do not meet existing ones, they are copied straight into the table, as in any load. When
+//! the server reports an existing key, the transaction begins again through the stage. Rows of the same leaf
+//! then take that path as long as some of them meet existing ones
+//! ([`Meeting`](crate::bucket::meeting::Meeting)). Inserting the rows whose keys are absent takes half the
+//! time of `ON CONFLICT`, but fails if another session inserts one at the same time; the next attempt then
+//! uses `ON CONFLICT` ([`Merge`]).
 //!
-//! `INSERT` refuses a NULL in a column that must have a value before it looks for the key, also of a row that is there
-//! and keeps its own value. Such rows go leaf by leaf: those that are there are updated, and then the others inserted.
+//! `INSERT` refuses a NULL in a NOT NULL column before it looks for the key, even if the row exists and would
+//! keep its own value. Such rows go leaf by leaf: existing rows are updated, and then the others are
+//! inserted.
 
 use std::sync::Arc;
 
@@ -27,18 +31,19 @@ use crate::plan::changes::Changes;
 use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
 
-/// How often rows are sent again because another session inserts their keys.
+/// The maximum number of times that rows are sent again because another session inserts their keys.
 pub(super) const MOST_MEANWHILE: u32 = 5;
 
 impl Connection<'_> {
-    /// Decides how the rows of `payloads` are merged with existing ones; `None` if they are copied straight in.
+    /// Chooses how the rows of `payloads` are merged with existing ones. Returns `None` if they are copied
+    /// straight into the table.
     pub(super) fn choose_merge(&self, payloads: &[Arc<Payload>]) -> Option<Merge> {
         let changes = self.flow.plan.changes.as_ref()?;
         let is_likely = |payload: &Arc<Payload>| self.queue.meeting.is_likely_in(payload.nodes());
         if self.queue.meeting.updates_first() {
             return Some(Merge::UpdateFirst);
         }
-        // A transaction that is held cannot begin again.
+        // The transaction of an all-or-nothing load cannot begin again.
         if self.flow.is_atomic {
             return Some(Merge::Conflict);
         }
@@ -46,8 +51,8 @@ impl Connection<'_> {
         (!is_straight).then(|| staged(changes))
     }
 
-    /// Returns how rows are merged that the server has refused because of existing ones; `None` if nothing else is
-    /// tried. Counts in `meanwhile` how often another session has inserted a key.
+    /// Returns how to merge rows that the server has refused because of existing ones, or `None` if there is
+    /// no other method to try. Counts in `meanwhile` how often another session has inserted a key.
     pub(super) fn next_merge(
         &self,
         merge: Option<Merge>,
@@ -86,7 +91,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Whether the server cannot say at which row it was, because it was no COPY that it refused.
+    /// Whether the server cannot say at which row it failed, because the failed statement was not a COPY.
     pub(super) fn hides_row(&self, error: &Error, Method { merge, is_apart }: Method) -> bool {
         let context = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
         let is_hidden = merge.is_some() && !context.contains("COPY ");
@@ -96,7 +101,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Counts what became of the rows of a payload that were taken from the stage.
+    /// Counts the outcome of the rows of a payload that were taken from the stage.
     pub(super) fn settle_taken(
         &self,
         changes: &Changes,
@@ -119,7 +124,7 @@ impl Connection<'_> {
         Ok(vec![Settled { node, rows, counts }])
     }
 
-    /// Returns what became of the rows of each node. No node can have got more than were meant for it.
+    /// Returns the outcome of the rows of each node. Fails if a node got more rows than were meant for it.
     fn by_node(
         &self,
         changes: &Changes,
@@ -146,7 +151,7 @@ impl Connection<'_> {
     }
 }
 
-/// Counts what became of rows of one node.
+/// Counts the outcome of rows of one node.
 pub(super) fn settle_node(
     plan: &Plan,
     node: NodeId,
@@ -160,7 +165,8 @@ pub(super) fn settle_node(
     Ok(Settled { node, rows, counts })
 }
 
-/// Counts what became of `rows` rows that were taken from the stage into `node`. None of them may belong to another one.
+/// Counts the outcome of `rows` rows that were taken from the stage into `node`. Fails if one of them belongs
+/// to another node.
 fn counts_of(
     plan: &Plan,
     changes: &Changes,
@@ -174,15 +180,15 @@ fn counts_of(
     }
 }
 
-/// Whether the server says that a key is there.
+/// Whether the server reports that a key exists.
 pub(super) fn is_met(error: &Error) -> bool {
     let met = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
     error.code().is_some_and(|code| met.contains(&code))
 }
 
-/// Returns how rows are merged that probably meet others.
+/// Returns how to merge rows that probably meet existing ones.
 fn staged(changes: &Changes) -> Merge {
-    // Where NULL is the same as NULL, keys are not found by the index.
+    // If NULL equals NULL, keys are not found by the index.
     let is_fast = changes.inserts
         && changes.in_order.is_none()
         && !changes.key.joins_nulls

@@ -1,4 +1,4 @@
-//! The COPY statements that a session has prepared: to prepare one again takes a round trip.
+//! The COPY statements that a session has prepared. Preparing one again would take a round trip.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -8,10 +8,10 @@ use tokio_postgres::{Client, CopyInSink, Error, Statement};
 
 use crate::bucket::message::Message;
 
-/// How many are kept at once. The server keeps some kilobytes for each.
+/// The maximum number of prepared statements. The server needs some kilobytes for each.
 const MOST: usize = 64;
 
-/// A COPY that has begun: where its rows are sent.
+/// A COPY that has begun, to which rows are sent.
 pub(crate) type CopySink = Pin<Box<CopyInSink<Message>>>;
 
 /// The COPY statements of one connection, by their text.
@@ -22,7 +22,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// Begins a COPY. Names in it are looked up each time that it begins.
+    /// Begins a COPY. The server looks up the names in it each time.
     pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<CopySink, Error> {
         let kept = self.kept.borrow().get(copy).cloned();
         let statement = match kept {
@@ -34,8 +34,8 @@ impl Statements {
         Ok(Box::pin(begun?))
     }
 
-    /// Whether a COPY could not begin. Its connection must not be used again: tokio-postgres 0.7 then sends Sync a second
-    /// time, and takes the answer to that for the answer to the next request.
+    /// Whether a COPY could not begin. Its connection must not be used again: tokio-postgres 0.7 then sends a
+    /// second Sync, and takes the answer to it for the answer to the next request.
     pub(super) fn has_refused(&self) -> bool {
         self.has_refused.get()
     }

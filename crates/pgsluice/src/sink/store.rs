@@ -1,5 +1,5 @@
-//! Stores the rows of a transaction of the load: chooses how they are sent, and sends them otherwise if the server
-//! refuses them for a reason that this mends.
+//! Storing the rows of a transaction: chooses how they are sent, and tries another method if the server
+//! refuses them for a reason that the method can avoid.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,12 +23,12 @@ use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 
-/// How long a transaction waits for the first one of the load before it is taken back: that one may wait for
-/// a lock or a key of it, which the server does not see as a deadlock.
+/// How long a transaction waits for the first one of the load before it is rolled back. The first one may
+/// wait for a lock or a key of this one, which the server cannot detect as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
 
 impl Connection<'_> {
-    /// How transactions are committed, but for the first of the load.
+    /// Returns how transactions other than the first are committed.
     pub(super) fn commit_of_each(&self) -> Commit {
         match self.flow.is_atomic {
             true => Commit::Once { divides: self.divides_parts() },
@@ -65,7 +65,7 @@ impl Connection<'_> {
                 Err(Failure::Rows { error, at }) => {
                     let next = self.next_merge(merge, &error, payloads, commit, &mut meanwhile);
                     merge = next.unwrap_or(merge);
-                    // A transaction that is held cannot begin again.
+                    // The transaction of an all-or-nothing load cannot begin again.
                     if next.is_none() || self.flow.is_atomic {
                         break (error, at, Method { merge, ..method });
                     }
@@ -93,7 +93,7 @@ impl Connection<'_> {
         Ok(self.link.client.batch_execute(sql::ROLLBACK).await?)
     }
 
-    /// Makes the stage before the first transaction that needs it.
+    /// Creates the stage before the first transaction that needs it.
     pub(super) async fn make_stage(&self, merge: Option<Merge>) -> Result<(), Failure> {
         if merge.is_none() {
             return Ok(());
@@ -102,16 +102,16 @@ impl Connection<'_> {
         made.map_err(Failure::Begin)
     }
 
-    /// Whether the rows of a transaction go to the table in another order than that of the input, and one that the
-    /// table already has is an error.
+    /// Whether the rows of a transaction reach the table in another order than that of the input, in a load
+    /// where an existing row is an error.
     fn mixes_rows(&self, payloads: &[Arc<Payload>]) -> bool {
         let is_held = self.flow.is_atomic || self.maker.is_some();
         let mixes = payloads.len() > 1 || payloads.iter().any(|payload| payload.nodes().len() > 1);
         mixes && !is_held && self.flow.plan.changes.is_none()
     }
 
-    /// Whether the rows of `payloads` go leaf by leaf: where the server's counts do not show their leaves, and where
-    /// existing rows are updated before others are inserted.
+    /// Whether the rows of `payloads` go leaf by leaf. They do if the server's counts do not show their
+    /// leaves, or if existing rows are updated before others are inserted.
     fn goes_apart(&self, payloads: &[Arc<Payload>], merge: Option<Merge>) -> bool {
         let is_joined = payloads.iter().any(|payload| payload.nodes().len() > 1);
         let evidence = self.queue.evidence();
@@ -129,7 +129,7 @@ impl Connection<'_> {
     ) -> Result<Loaded, Failure> {
         let kept = payloads.iter().find_map(|it| self.flow.plan.refuse_kept(it.nodes()));
         kept.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
-        // There is no first transaction with several payloads where leaves are exchanged.
+        // If leaves are exchanged, no first transaction has several payloads.
         let [first, ..] = payloads else { return Err(Failure::Stopped) };
         let destination = self.destination(first.node()).await?;
         if destination.is_none()
@@ -195,15 +195,15 @@ impl Connection<'_> {
         vec![Part { rows: Rows::All(payload), landing: landing(payload.node()) }]
     }
 
-    /// Whether the server's counts must show the rows of `payload` in their leaves: they are of several, and go through
-    /// the root.
+    /// Whether the server's counts must show the rows of `payload` in their leaves: they are of several
+    /// leaves and go through the root.
     fn proves(&self, payload: &Payload) -> bool {
         let is_leaf = |node: &NodeId| self.flow.plan.tree.nodes[*node].key.is_none();
         let is_joined = payload.nodes().len() > 1 && payload.nodes().iter().all(is_leaf);
         is_joined && self.prepared.has_proof() && self.queue.evidence() == Evidence::Counts
     }
 
-    /// Waits until a transaction whose rows are sent may be committed, but not for long.
+    /// Waits until a transaction whose rows are sent may be committed. Fails after [`FIRST_IN`].
     async fn may_commit(&self, commit: Commit) -> Result<(), Failure> {
         failpoint("payload::committing");
         match commit {
@@ -212,7 +212,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Waits for the first transaction of the load.
+    /// Waits until the first transaction of the load is committed.
     async fn first_is_in(&self) -> Result<(), Failure> {
         let waiting = async {
             self.queue.first_in().await;
@@ -261,7 +261,7 @@ impl Connection<'_> {
         Ok(payload.rows_by_node().map(inserted).collect())
     }
 
-    /// Looks for a leaf that is not there any more: the root says only that no partition takes a row.
+    /// Looks for a leaf that no longer exists: the root only reports that no partition takes a row.
     async fn find_moved(
         &self,
         payloads: &[Arc<Payload>],
@@ -283,8 +283,9 @@ impl Connection<'_> {
         Ok(None)
     }
 
-    /// The failure of rows that went leaf by leaf: a leaf that refuses a row by its bounds shows that the rows of a leaf
-    /// are not known, and one statement checks references when all of its rows are there.
+    /// Returns the failure for rows that went leaf by leaf. If a leaf refuses a row because of its bounds,
+    /// the leaves of the rows are not known. If a reference is missing, the rows must go in a single
+    /// statement, which checks references after all of its rows are stored.
     fn refused_by_leaf(&self, payloads: &[Arc<Payload>], failure: Failure) -> Failure {
         let Failure::Rows { error, at: Some(part) } = failure else { return failure };
         let mut nodes = payloads.iter().flat_map(|payload| payload.rows_by_node());

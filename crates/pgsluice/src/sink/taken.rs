@@ -1,4 +1,5 @@
-//! Rows of the stage, taken into their table: the statements, and what became of the rows by the server's answers.
+//! Rows of the stage that are taken into their table: the statements, and the outcome by the server's
+//! answers.
 
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::error::SqlState;
@@ -13,17 +14,17 @@ use crate::sink::sql::changes::{Applied, Apply, ConflictAction};
 use crate::sink::sql::misplaced;
 use crate::sink::sql::stage::{make_stage, number_stage, stage};
 
-/// What the server has done with the rows of the stage.
+/// The outcome of taking the rows of the stage.
 #[derive(Default)]
 pub(crate) struct Taken {
-    /// By leaf.
+    /// The counts by leaf.
     pub(crate) applied: Vec<Applied>,
-    /// How many rows are not the leaf's. Nothing of them may be committed.
+    /// The number of rows that do not belong to the leaf. If it is not 0, nothing may be committed.
     pub(crate) misplaced: u64,
 }
 
-/// Returns the statements that make the stage of a session, if rows may pass one. Most rows of a load may meet no
-/// others, and then it needs none.
+/// Returns the statements that create the stage of a session, if rows may pass through one. Most loads whose
+/// rows meet no existing ones never need it.
 pub(crate) fn made(plan: &Plan) -> Option<String> {
     let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
     let root = &plan.tree.nodes[ROOT].relation;
@@ -34,8 +35,8 @@ pub(crate) fn made(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Takes the rows of the stage into `node`. If it `is_alone`, existing rows are updated before others are inserted,
-/// and a key that another session inserts is an error.
+/// Takes the rows of the stage into `node`. If `is_alone`, existing rows are updated before others are
+/// inserted, and a key that another session inserts is an error.
 pub(crate) async fn take(
     client: &Client,
     plan: &Plan,
@@ -87,19 +88,19 @@ pub(crate) fn apply<'p>(
     }
 }
 
-/// Whether INSERT has refused rows that may be there already. It looks at columns that are not set of these, too, so
-/// that an update may take them.
+/// Whether INSERT may have refused rows that exist already. It also checks columns that an update would not
+/// set, so an update may succeed.
 pub(crate) fn may_be_there(changes: &Changes, error: &Error) -> bool {
     let refused = error.as_db_error().is_some_and(|db| match *db.code() {
         SqlState::NOT_NULL_VIOLATION => true,
-        // The bounds of a partition have no name.
+        // The bounds of a partition have no constraint name.
         SqlState::CHECK_VIOLATION => db.constraint().is_some(),
         _ => false,
     });
     refused && changes.may_update_first()
 }
 
-/// What was done in `node`. What goes below a node that is no leaf counts there.
+/// Returns the counts for `node`. If it is not a leaf, they include everything below it.
 pub(crate) fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied {
     let oid = plan.catalogue.facts[node].oid;
     let is_its =
@@ -107,7 +108,7 @@ pub(crate) fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied
     applied.iter().filter(is_its).fold(Applied::default(), Applied::with)
 }
 
-/// What became of `rows` rows of one node.
+/// Returns the outcome of `rows` rows of one node.
 pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCounts {
     let Applied { inserted, updated, met, deleting, found, deleted, .. } = applied;
     let [inserted, updated, met, deleting, found, deleted] =

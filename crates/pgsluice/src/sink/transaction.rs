@@ -1,4 +1,4 @@
-//! A transaction: parts are stored one behind the other, and committed together.
+//! A transaction: parts are stored one after the other and committed together.
 //!
 //! ```text
 //!     round trip 1    BEGIN, locks, fence, recheck -> COPY of the first part begins
@@ -36,20 +36,21 @@ use crate::plan::Plan;
 use crate::sink::sql::stage::empty_stage;
 use crate::testing::failpoint::failpoint;
 
-/// How a transaction is committed.
+/// The time at which a transaction is committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
-    /// Each by itself, once the first of the load is in.
+    /// By itself, after the first transaction of the load.
     Each,
     /// Before all others of the load.
     First,
-    /// With all others of the load at once. Each is a part of one transaction, which it `divides` by a savepoint.
+    /// Together with all others of the load. Each is a part of one transaction; if it `divides`, with a
+    /// savepoint before each part.
     Once { divides: bool },
     /// By the caller of a writer.
     Caller,
 }
 
-/// Rows that the server stores, or none of them.
+/// A transaction, whose rows the server stores completely or not at all.
 pub(crate) struct Transaction<'t> {
     pub(super) channel: Channel<'t>,
     commit: Commit,
@@ -82,7 +83,8 @@ pub(crate) struct Stored {
     pub(crate) is_proven: bool,
 }
 
-/// Returns the statements that begin a transaction which writes to these tables: their locks come before the fence.
+/// Returns the statements that begin a transaction which writes to these tables. The locks come before the
+/// fence.
 pub(crate) fn begin(
     plan: &Plan,
     commit: Commit,
@@ -96,7 +98,7 @@ pub(crate) fn begin(
     [begin, &locks(plan, into)].join("; ")
 }
 
-/// Returns the statements that lock the tables on which rows rely.
+/// Returns the statements that lock the tables on which the rows rely.
 pub(super) fn locks(plan: &Plan, into: impl Iterator<Item = (NodeId, Wire)>) -> String {
     let mut locks: Vec<String> = into.filter_map(|(node, wire)| plan.lock(node, wire)).collect();
     locks.dedup();
@@ -104,7 +106,7 @@ pub(super) fn locks(plan: &Plan, into: impl Iterator<Item = (NodeId, Wire)>) -> 
 }
 
 impl<'t> Transaction<'t> {
-    /// A transaction that begins with its first part, by the statements `begin`.
+    /// Creates a transaction that begins with its first part, by the statements `begin`.
     pub(crate) fn new(
         channel: Channel<'t>,
         commit: Commit,
@@ -115,12 +117,12 @@ impl<'t> Transaction<'t> {
         Self { channel, commit, begin, fence, has_begun, parts, last, stored }
     }
 
-    /// The client of its session.
+    /// Returns the client of its session.
     pub(crate) fn client(&self) -> &'t Client {
         &self.channel.link.client
     }
 
-    /// Begins it in the round trip of `action`, and returns what that returns.
+    /// Begins the transaction in the round trip of `action`, and returns the result of `action`.
     pub(crate) async fn begin_with<T>(
         &mut self,
         action: impl Future<Output = Result<T, Failure>>,
@@ -142,7 +144,7 @@ impl<'t> Transaction<'t> {
         if overtaken.is_none() && fence.is_held(&answers) {
             return Ok(acted);
         }
-        // A COPY that has begun ends before the next query.
+        // A COPY that has begun must end before the next query.
         drop(acted);
         Err(Failure::Ledger(fence.explain(client, overtaken).await))
     }
@@ -159,8 +161,8 @@ impl<'t> Transaction<'t> {
                 begun.map_err(|failure| moved(channel.plan, &part, failure))?
             }
             true => {
-                // A COPY that cannot begin spoils its connection (`Statements::has_refused`), so it waits for the end of
-                // the last one.
+                // A COPY that cannot begin spoils its connection (`Statements::has_refused`), so it waits for
+                // the end of the last one.
                 if let Some(last) = last {
                     let stored = self.end_copy(last, true).await?;
                     self.stored.push(stored);
@@ -185,7 +187,7 @@ impl<'t> Transaction<'t> {
         self.channel.check_running()
     }
 
-    /// Sends more rows by the COPY of the last part.
+    /// Sends more rows in the COPY of the last part.
     pub(super) async fn send_more(&mut self, payload: &Arc<Payload>) -> Result<(), Failure> {
         match &mut self.last {
             Some(OpenCopy { sink, .. }) => {
@@ -207,8 +209,8 @@ impl<'t> Transaction<'t> {
         Ok(mem::take(&mut self.stored))
     }
 
-    /// Commits the transaction behind its `receipts`, and returns the outcome of the parts that have not ended before.
-    /// `rows` are in doubt until the server has answered.
+    /// Writes the `receipts`, commits the transaction, and returns the outcome of the parts that have not
+    /// been returned before. `rows` rows are in doubt until the server has answered.
     pub(crate) async fn commit(
         &mut self,
         rows: u64,
@@ -233,14 +235,14 @@ impl<'t> Transaction<'t> {
         let committing = async { Ok(client.batch_execute(sql::COMMIT).await?) };
         let asked = if client.is_closed() { 0 } else { rows };
         let in_doubt = InDoubt::new(&self.channel.control.progress.rows_in_doubt, asked);
-        // The end of COPY is not the end of the transaction: constraints may be deferred to that.
+        // The end of COPY is not the end of the transaction: constraints may be deferred until then.
         let outcome = try_join3(ending, receipts, committing).await;
         in_doubt.settle(&outcome);
         self.stored.extend(outcome?.0);
         Ok(mem::take(&mut self.stored))
     }
 
-    /// Ends the COPY of a part. If the transaction `goes_on`, the stage is emptied for the next one.
+    /// Ends the COPY of a part. If the transaction `goes_on`, empties the stage for the next part.
     async fn end_copy(&self, open: OpenCopy<'t>, goes_on: bool) -> Result<Stored, Failure> {
         let OpenCopy { part, number, mut sink, before } = open;
         let client = &self.channel.link.client;
@@ -273,7 +275,7 @@ impl<'t> Transaction<'t> {
         ended.map_err(|failure| failure.of_part(number))
     }
 
-    /// Fails unless the rows of a part are in their leaves, which had `before`.
+    /// Fails unless the rows of a part are in their leaves, whose counts were `before`.
     async fn prove(&self, part: &Part<'_>, before: Option<&[i64]>) -> Result<(), Failure> {
         let Channel { link, plan, prepared, .. } = self.channel;
         match (&prepared.proof, part.proven(), before) {
@@ -338,7 +340,7 @@ async fn send(
     Ok(())
 }
 
-/// Says that the node of a part is gone where the server only misses its schema.
+/// Reports a missing schema as a node that has moved, if the part names the node.
 fn moved(plan: &Plan, part: &Part<'_>, failure: Failure) -> Failure {
     let node = part.landing.node();
     match failure {

@@ -1,5 +1,5 @@
-//! Rows that only the server can route, in a load that replaces rows: the server would store them in the old
-//! leaves, and they would be gone with these. So they end the load.
+//! Rows that only the server can route, in a load that replaces rows. The server would store them in the old
+//! leaves, and they would disappear with these. So they end the load.
 
 use std::iter::once;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::part::{Landing, Part, Rows};
 use crate::error::Error;
 
 impl Connection<'_> {
-    /// Sends the rows of `payload` to learn whether the server rejects them: most often no partition takes them.
-    /// Otherwise `refusal` is the error. Nothing is committed.
+    /// Sends the rows of `payload` to learn whether the server rejects them, usually because no partition
+    /// takes them. Returns that error, or `refusal` if the server accepts the rows. Commits nothing.
     pub(super) async fn refuse_unrouted(&self, payload: &Arc<Payload>, refusal: Error) -> Failure {
         let into = once((payload.node(), payload.wire()));
         let mut transaction = self.transaction(self.commit_of_each(), into, None);
@@ -32,7 +32,7 @@ impl Connection<'_> {
     }
 }
 
-/// Whether a row is in the table already. It may be one of those that were to be replaced.
+/// Whether the error is about an existing row, which may be one of the rows to be replaced.
 fn is_there(error: &tokio_postgres::Error) -> bool {
     [SqlState::UNIQUE_VIOLATION, SqlState::EXCLUSION_VIOLATION]
         .iter()

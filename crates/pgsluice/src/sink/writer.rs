@@ -1,4 +1,4 @@
-//! Writer: the receipts of one connection's payloads.
+//! The receipts of one connection's payloads.
 
 use futures_util::future::try_join3;
 use tokio_postgres::{Client, Error, Statement};
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::ledger::{Ledger, ReceiptStatements, Writing};
 use pgsluice_core::position::Origin;
 
-/// Writes receipts on one connection. Its statements are planned beforehand. Planning one takes a round
-/// trip, and COMMIT is sent without waiting for it, so it would come too early.
+/// A writer of receipts on one connection. Its statements are prepared in advance: COMMIT is sent without
+/// waiting for their answers, so it would overtake a statement that needed a round trip to be prepared.
 pub(super) struct ReceiptWriter<'a> {
     pub(super) ledger: &'a Ledger,
     statements: ReceiptStatements,
@@ -16,7 +16,7 @@ pub(super) struct ReceiptWriter<'a> {
 }
 
 impl<'a> ReceiptWriter<'a> {
-    /// Looks at the ledger, marks the load as running, and has the statements planned.
+    /// Checks the ledger, marks the load as running, and prepares the statements.
     pub(super) async fn open(ledger: &'a Ledger, client: &Client) -> Result<Self> {
         let looking = async {
             ledger.trust(client).await?;
@@ -28,7 +28,7 @@ impl<'a> ReceiptWriter<'a> {
         Ok(Self { ledger, statements, rejecting })
     }
 
-    /// Writes, in the transaction that `client` is in.
+    /// Writes receipts in the transaction that `client` is in.
     pub(super) async fn write(
         &self,
         client: &Client,
@@ -37,7 +37,7 @@ impl<'a> ReceiptWriter<'a> {
         self.ledger.write(client, &self.statements, writing).await
     }
 
-    /// Writes rejected rows, in the transaction that `client` is in.
+    /// Records rejected rows in the transaction that `client` is in.
     pub(super) async fn reject(
         &self,
         client: &Client,

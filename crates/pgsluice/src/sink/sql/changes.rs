@@ -1,5 +1,5 @@
-//! The statements that change rows which are there already: the rows of a payload are copied into a stage, a
-//! temporary table of the session, and from there into their leaf, in one transaction.
+//! Statements that change existing rows. The rows of a payload are copied into a stage, a temporary table of
+//! the session, and are moved from there into their leaf in one transaction.
 //!
 //! Names are qualified, because triggers and defaults must see the user's search_path.
 
@@ -9,31 +9,31 @@ use super::stage::{number_column, stage};
 use crate::pg::compared::{ComparedColumn, has_key};
 use crate::pg::template::{eq, fill, lt, ne};
 
-/// What is done with the rows of the stage in one table.
+/// The application of the rows of the stage to one table.
 #[derive(Clone, Debug)]
 pub(crate) struct Apply<'a> {
     /// The table.
     pub(crate) into: &'a Relation,
-    /// Whether the table has partitions, which get the rows.
+    /// Whether the table is partitioned, so that the rows go to its leaves.
     pub(crate) has_leaves: bool,
-    /// The columns that the table gets.
+    /// The columns that are written.
     pub(crate) columns: &'a [String],
-    /// The columns by which rows are the same.
+    /// The columns that identify a row.
     pub(crate) key: &'a [ComparedColumn],
-    /// Whether a row is there already if any constraint says so.
+    /// Whether a conflict with any constraint makes a row an existing one.
     pub(crate) any_constraint: bool,
-    /// The columns of the stage, if its rows are numbered and each is tried after those before it.
+    /// The columns of the stage, if its rows are numbered and tried in that order.
     pub(crate) by_number: Option<&'a [String]>,
-    /// Whether existing rows are updated before the others are inserted. This takes less time and checks only the columns
-    /// that are set, but fails if another session inserts one of the keys.
+    /// Whether existing rows are updated before the others are inserted. This takes less time and checks only
+    /// the columns that are set, but fails if another session inserts one of the keys.
     pub(crate) alone: bool,
-    /// Whether NULL is the same as NULL.
+    /// Whether NULL equals NULL.
     pub(crate) joins_nulls: bool,
-    /// The column whose value must be greater than that of the row that is there.
+    /// The column whose value must be greater than in the existing row.
     pub(crate) newer: Option<&'a str>,
-    /// The column that says which rows delete instead, and whether it is a boolean.
+    /// The column that marks rows as deletions, and whether it is a boolean.
     pub(crate) delete_when: Option<(&'a str, bool)>,
-    /// Columns of types whose equal values are stored alike.
+    /// Columns whose type stores equal values identically.
     pub(crate) exact: &'a [String],
     /// Whether rows are inserted in the order of their keys.
     pub(crate) sorts_keys: bool,
@@ -42,31 +42,34 @@ pub(crate) struct Apply<'a> {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConflictAction<'a> {
-    /// Rows whose key is there are left out.
+    /// Rows whose key exists are skipped.
     Skip,
-    /// These columns of rows that are there are set. Other rows are inserted, or left out.
+    /// Existing rows are updated in these columns. Other rows are inserted if `inserts`, and skipped
+    /// otherwise.
     Update { set: &'a [String], inserts: bool },
-    /// Rows that are there are deleted.
+    /// Existing rows are deleted.
     Delete,
 }
 
-/// Whether the row that is returned was inserted, and not [`marked`]. It takes the mark away.
+/// An expression that is true for a returned row that was inserted, and false for one that was [`marked`]. It
+/// removes the mark.
 ///
-/// A row that is returned through another table than its leaf has no `xmax`, and the server's counters have the rows
-/// of foreign keys' actions, too. So the row itself is marked: it is returned before the next one is stored.
+/// A row that is returned through another table than its leaf has no `xmax`, and the server's counters
+/// include rows that foreign key actions have changed. So the row itself is marked: it is returned before the
+/// next one is stored.
 const IS_UNMARKED: &str = "CASE WHEN pg_catalog.current_setting('pgsluice.updates', true) {eq} 'yes' \
      THEN pg_catalog.set_config('pgsluice.updates', 'no', true) {ne} 'no' ELSE true END";
 
-/// What statements say they have done in one leaf: [`Apply::statements`].
+/// The counts that the statements report for one leaf ([`Apply::statements`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// The leaf's oid; 0 for all leaves.
     pub(crate) leaf: u32,
     pub(crate) inserted: i64,
     pub(crate) updated: i64,
-    /// Rows whose key was there, where none is inserted.
+    /// Rows whose key existed, if nothing is inserted.
     pub(crate) met: i64,
-    /// Rows that are to delete one; those of them whose key was there; and those that did delete it.
+    /// Rows that request a deletion; those whose key existed; and those that deleted a row.
     pub(crate) deleting: i64,
     pub(crate) found: i64,
     pub(crate) deleted: i64,
@@ -93,7 +96,7 @@ impl Applied {
         Self { leaf: row.get(0), inserted: row.get(1), updated: row.get(2), ..Self::default() }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(crate) fn with(self, other: &Self) -> Self {
         Self {
             leaf: self.leaf,
@@ -108,7 +111,7 @@ impl Applied {
 }
 
 impl Apply<'_> {
-    /// The statements, whose answers are rows of [`Applied`]: its fields in their order.
+    /// Returns the statements. Each row of their answers has the fields of [`Applied`] in order.
     pub(crate) fn statements(&self) -> String {
         let kept = match self.how {
             ConflictAction::Delete => return self.delete("true"),
@@ -125,12 +128,12 @@ impl Apply<'_> {
         }
     }
 
-    /// Which rows of the stage delete others, if some do.
+    /// Returns the condition for rows of the stage that delete, if some may.
     fn flag(&self) -> Option<String> {
         self.delete_when.map(is_flagged)
     }
 
-    /// The rows of the stage that do not.
+    /// Returns the rows of the stage that do not delete.
     fn kept(&self) -> String {
         match self.flag() {
             Some(flag) => format!("{} WHERE ({flag}) IS NOT TRUE", stage()),
@@ -138,7 +141,7 @@ impl Apply<'_> {
         }
     }
 
-    /// The statement that inserts `rows`, and does with those that are there what is to be done.
+    /// Returns the statement that inserts `rows` and applies the conflict action to existing ones.
     pub(crate) fn insert(&self, rows: &str) -> String {
         let Self { into, columns, key, .. } = self;
         let (action, is_new) = match self.how {
@@ -146,7 +149,7 @@ impl Apply<'_> {
                 let (assigned, changes) =
                     (assigned(set, "excluded"), self.changes(set, "excluded"));
                 let (changes, is_new) = match self.has_leaves {
-                    // A row that was there is locked before it is updated.
+                    // An existing row is locked before it is updated.
                     false => (changes, format!("xmax {eq} 0")),
                     true => (marked(&changes), fill(IS_UNMARKED, &[])),
                 };
@@ -177,8 +180,8 @@ impl Apply<'_> {
         )
     }
 
-    /// Sets the columns `set` of rows that are there, and inserts the others. All is one statement, so that both
-    /// halves see the same rows.
+    /// Sets the columns `set` of existing rows, and inserts the others. Both happen in one statement, so that
+    /// both halves see the same rows.
     fn insert_absent(&self, set: &[String]) -> String {
         let Self { into, columns, .. } = self;
         let (kept, columns, same) = (self.kept(), list(columns, ""), self.same());
@@ -196,7 +199,7 @@ impl Apply<'_> {
         )
     }
 
-    /// The statement that sets the columns `set` of rows that are there.
+    /// Returns the statement that sets the columns `set` of existing rows.
     fn updated(&self, set: &[String]) -> String {
         if set.is_empty() {
             return "SELECT 0::pg_catalog.oid AS leaf WHERE false".to_owned();
@@ -220,7 +223,8 @@ impl Apply<'_> {
         )
     }
 
-    /// Deletes what the rows of the stage for which `flag` holds have the keys of.
+    /// Returns the statement that deletes the rows with the keys of the rows of the stage for which `flag`
+    /// holds.
     fn delete(&self, flag: &str) -> String {
         let (there, stage, same, newer) = (self.there(), stage(), self.same(), self.is_newer("s"));
         let deleting = format!("{stage} WHERE {flag}");
@@ -238,7 +242,8 @@ impl Apply<'_> {
         )
     }
 
-    /// Where rows are looked for. Tables that inherit from a leaf have keys of their own, which its index does not know.
+    /// Returns the table in which existing rows are looked up. Tables that inherit from a leaf are excluded,
+    /// because its index does not know their keys.
     fn there(&self) -> String {
         match self.has_leaves {
             true => self.into.to_string(),
@@ -246,13 +251,14 @@ impl Apply<'_> {
         }
     }
 
-    /// Whether a row of the stage has the key of one of the table.
+    /// Returns the condition that a row of the stage and a row of the table have the same key.
     fn same(&self) -> String {
         has_key(self.key, "s", self.joins_nulls)
     }
 
-    /// Whether a row of the table would not stay as it is. Columns that differ wherever they are not equal are
-    /// compared first: it takes longer to make records of two rows. What is NULL the records decide.
+    /// Returns the condition that an update would change the row of the table. Columns whose type stores
+    /// equal values identically are compared first, because it takes longer to build records of two rows. The
+    /// records decide where a value is NULL.
     fn changes(&self, set: &[String], new: &str) -> String {
         let exact = set.iter().filter(|name| self.exact.contains(name)).map(|name| quoted(name));
         let exact = exact.map(|name| format!("t.{name} {ne} {new}.{name}"));
@@ -265,7 +271,8 @@ impl Apply<'_> {
     }
 }
 
-/// Whether the row `t` of a table has other values in some columns than the row `new`, as they are stored.
+/// Returns the condition that the stored values of some `columns` differ between the row `t` of a table and
+/// the row `new`.
 pub(crate) fn differs(columns: &[String], new: &str) -> String {
     format!(
         "ROW({})::pg_catalog.record OPERATOR(pg_catalog.*<>) ROW({})::pg_catalog.record",
@@ -274,7 +281,7 @@ pub(crate) fn differs(columns: &[String], new: &str) -> String {
     )
 }
 
-/// Whether the row `new` has a greater value in a column. NULL is older than any other.
+/// Returns the condition that the row `new` has a greater value in a column. NULL is older than any value.
 pub(crate) fn is_newer(column: &str, new: &str) -> String {
     let column = quoted(column);
     format!(
@@ -283,13 +290,13 @@ pub(crate) fn is_newer(column: &str, new: &str) -> String {
     )
 }
 
-/// Whether a row is to delete another by this column, which is a boolean or not.
+/// Returns the condition that a row requests a deletion by this column, which is a boolean or not.
 pub(crate) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
     let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
     format!("{} {holds}", quoted(column))
 }
 
-/// The condition `changes`, which marks a row for [`IS_UNMARKED`] if it holds.
+/// Returns the condition `changes`, extended to mark a row for [`IS_UNMARKED`] if it holds.
 fn marked(changes: &str) -> String {
     format!(
         "CASE WHEN {changes} THEN pg_catalog.set_config('pgsluice.updates', 'yes', true) IS NOT NULL ELSE false END"

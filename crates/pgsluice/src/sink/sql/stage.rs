@@ -1,21 +1,23 @@
-//! The stage: a temporary table of a session, into which rows are copied that may be there already.
+//! The stage: a temporary table of a session that receives rows which may exist already.
 
 use pgsluice_core::catalog::{Relation, quoted};
 
-/// To compile a statement takes longer than to run it.
+/// Compiling a statement takes longer than running it.
 const NO_JIT: &str = "SET jit = off";
 
-/// A leaf that is nearly empty when a statement is planned may be long when it ends, and is not to be read again for
-/// each row. Keys come in order: what compares them does so by the index, from one to the next or all along.
+/// Planner settings for merges. A leaf that is nearly empty when a statement is planned may be long when it
+/// ends, and must not be scanned for each row. Keys arrive in order, so comparisons by index go from one key
+/// to the next.
 const BY_INDEX: &str = "SET enable_seqscan = off; SET enable_hashjoin = off";
 
-/// The stage of a session.
+/// Returns the stage of a session.
 pub(crate) fn stage() -> Relation {
     Relation { schema: "pg_temp".to_owned(), name: "pgsluice_stage".to_owned() }
 }
 
-/// Makes the stage for the input's `columns` of the table `root`, which lacks the one at the place `flag`. A commit
-/// empties it. What else runs in the session, `has_triggers`, is planned as ever.
+/// Returns the statements that create the stage for the input's `columns` of the table `root`. The column at
+/// position `flag` is not in the table. A commit empties the stage. If the table `has_triggers`, their
+/// queries are planned as usual.
 pub(crate) fn make_stage(
     root: &Relation,
     columns: &[String],
@@ -31,7 +33,8 @@ pub(crate) fn make_stage(
     )
 }
 
-/// Numbers the rows of the stage as they come; `columns` are its others.
+/// Returns the statement that numbers the rows of the stage in the order of their arrival. `columns` are its
+/// other columns.
 pub(crate) fn number_stage(columns: &[String]) -> String {
     let number = quoted(&number_column(columns));
     format!(
@@ -40,18 +43,18 @@ pub(crate) fn number_stage(columns: &[String]) -> String {
     )
 }
 
-/// A name that no column of the input has.
+/// Returns a name that no column of the input has.
 pub(super) fn number_column(columns: &[String]) -> String {
     let names = (0..).map(|number: u32| format!("pgsluice_{number}"));
     names.into_iter().find(|name| !columns.contains(name)).unwrap_or_default()
 }
 
-/// Empties the stage before the transaction ends.
+/// Returns the statement that empties the stage before the transaction ends.
 pub(crate) fn empty_stage() -> String {
     format!("TRUNCATE {}", stage())
 }
 
-/// The columns of the input as the table has them, but for a boolean at the place `flag`.
+/// Returns the columns of the input with the types of the table, except for a boolean at position `flag`.
 pub(crate) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
     let column = |(place, name): (usize, &String)| match flag == Some(place) {
         true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
