@@ -1,5 +1,5 @@
-//! Routes, encodes and buckets, for one thread. Each row of a split goes to the bucket of its node, in
-//! binary if it can be, otherwise as it stands in the input.
+//! Routing, encoding and bucketing of rows in one thread. Each row of a split goes to the bucket of its node,
+//! in binary if possible, otherwise with the bytes of the input.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +20,24 @@ use crate::route::row::Routed;
 use crate::source::{Inputs, Split};
 use crate::testing::fault::fault;
 
-/// What one thread needs to put rows into buckets; reused from split to split.
+/// The state of one thread that puts rows into buckets. It is reused from split to split.
 pub(crate) struct Bucketing<'p> {
     plan: &'p Plan,
-    /// If earlier runs of the load have loaded rows.
+    /// The ledger, if earlier runs of the load have loaded rows.
     resumed: Option<&'p Ledger>,
-    /// The rows that do not count.
+    /// Rows that lose to another row with the same key.
     superseded: &'p Superseded,
     counts: Counts,
     scratch: Scratch,
     inputs: &'p Inputs,
     is_in_order: bool,
-    /// Why it is not known of a row whether it is in, or before which rows it comes.
+    /// The first row for which it is unknown whether it is loaded already, or where it belongs in input
+    /// order.
     doubt: Option<Error>,
 }
 
 impl<'p> Bucketing<'p> {
-    /// Makes the bucketing of `plan`, which leaves out rows that `ledger` says are in.
+    /// Creates the bucketing of `plan`. It leaves out rows that `ledger` has recorded.
     pub(crate) fn new(
         plan: &'p Plan,
         ledger: Option<&'p Ledger>,
@@ -55,8 +56,7 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Adds all rows of a split. While the server is asked about some rows, connections may take the
-    /// others.
+    /// Adds all rows of a split. While the server routes some rows, connections may take the others.
     pub(crate) fn split(
         &mut self,
         split: &Split,
@@ -98,7 +98,7 @@ impl<'p> Bucketing<'p> {
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
         filler.expect(routed.waiting.map(mark));
         self.counts.count(routed.at, routed.asked);
-        // Without memory the load has failed, and nothing more is sent.
+        // If there is no memory, the load has failed, and nothing more is sent.
         let Some(written) = write(self.plan, split, routed, filler) else { return };
         if let Some(not_encodable) = written.not_encodable {
             self.counts.not_encodable(not_encodable);
@@ -108,8 +108,8 @@ impl<'p> Bucketing<'p> {
         }
     }
 
-    /// Counts a row that is not to be sent: it does not count, or earlier runs of the load have settled it. A row of
-    /// which that is not known is not sent either.
+    /// Counts a row that must not be sent: another row with its key wins, or earlier runs of the load have
+    /// settled it. A row for which that is unknown is not sent either.
     fn is_settled(&mut self, split: &Split, routed: &Routed<'_>) -> bool {
         if self.superseded.contains(split.first_row + routed.index as u64) {
             self.counts.duplicate();
@@ -126,7 +126,7 @@ impl<'p> Bucketing<'p> {
         true
     }
 
-    /// The error for a row that may end in the leaf of rows which are sent in input order.
+    /// Returns the error for a row that may belong in a leaf whose rows are sent in input order.
     fn out_of_order(&self, split: &Split, index: usize, node: NodeId, cause: Cause) -> Error {
         let (what, why) = self.plan.explain(node, cause);
         let message =
@@ -136,18 +136,18 @@ impl<'p> Bucketing<'p> {
         place.into_iter().fold(error, Error::at)
     }
 
-    /// Another leaf, for a test.
+    /// Returns another leaf, for a test.
     fn another(&self, at: Result<NodeId, (NodeId, Cause)>) -> Result<NodeId, (NodeId, Cause)> {
         let mut others = self.plan.tree.leaves().filter(|leaf| Ok(*leaf) != at);
         others.next().map_or(at, Ok)
     }
 
-    /// Returns how many rows were in, so far.
+    /// Returns the number of rows so far that were loaded already.
     pub(crate) fn rows_already(&self) -> u64 {
         self.counts.rows_already()
     }
 
-    /// Returns the counts, with the rows that the server has answered about.
+    /// Returns the counts, including the rows that the server has routed.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         self.counts.tally(answered)
     }

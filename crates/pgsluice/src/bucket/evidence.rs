@@ -1,4 +1,4 @@
-//! The evidence for rows of several leaves, as connections ask the queue for it.
+//! Access to the evidence for rows of several leaves, for connections.
 
 use super::queue::Queue;
 use crate::plan::landing::Evidence;
@@ -9,7 +9,8 @@ impl Queue<'_> {
         self.relied.get()
     }
 
-    /// Relies on less evidence from now on: rows with their own COPY no longer travel with others.
+    /// Relies on weaker evidence from now on. Rows that can have their own COPY no longer go together with
+    /// others.
     pub(crate) fn rely_on(&self, evidence: Evidence) {
         self.relied.lower(evidence);
         self.state.lock().landing.close();

@@ -8,7 +8,7 @@ use super::queue::Queue;
 use super::waiting::Waiting;
 use super::write::RowBuffer;
 
-/// Rows that are written before the shard is lent to a thread that waits for it.
+/// Number of rows that are written before the shard is lent to a waiting thread.
 const ROWS_AT_ONCE: usize = 128;
 
 /// A thread that fills the buckets.
@@ -18,7 +18,7 @@ pub(crate) struct Filling<'q, 'c> {
 }
 
 impl<'q, 'c> Filling<'q, 'c> {
-    /// Marks a thread as filling, until the mark is dropped, however it ends; `number` is its own.
+    /// Marks the thread with this number as filling until the value is dropped.
     pub(crate) fn new(queue: &'q Queue<'c>, number: usize) -> Self {
         Self { queue, number }
     }
@@ -29,7 +29,7 @@ impl<'q, 'c> Filling<'q, 'c> {
         Filler { queue: self.queue, shard, rows: 0, urgent: Vec::new() }
     }
 
-    /// Marks a split of so many bytes as complete: all of its rows were added.
+    /// Marks a split of `bytes` bytes as complete: all of its rows were added.
     pub(crate) fn complete(&self, split: u32, bytes: usize) {
         self.queue.shards[self.number].lock().expect(None);
         let mut state = self.queue.state.lock();
@@ -62,18 +62,18 @@ pub(crate) struct Filler<'q, 'c> {
 }
 
 impl Filler<'_, '_> {
-    /// Records the place in the split from which earlier rows than those to be added may still come.
+    /// Records the position in the split from which rows before the next ones may still come.
     #[inline]
     pub(crate) fn expect(&mut self, mark: Option<Mark>) {
         self.shard.expect(mark);
     }
 
-    /// Has the rows of a bucket sent soon, however few.
+    /// Requests that the rows of a bucket are sent soon, even if they are few.
     pub(crate) fn flush_soon(&mut self, bucket: usize) {
         self.urgent.push(bucket);
     }
 
-    /// Ends adding rows, for a while.
+    /// Releases the shard and wakes the connections.
     pub(crate) fn close(self) {
         let Self { queue, shard, urgent, .. } = self;
         drop(shard);
@@ -88,10 +88,10 @@ impl RowBuffer for Filler<'_, '_> {
         &mut self.shard
     }
 
-    /// Waits for memory. Returns `None` if the load has failed, and nothing more is sent.
+    /// Waits for memory. Returns `None` if the load has failed and nothing more is sent.
     fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block> {
         let Self { queue, shard, .. } = self;
-        // A connection that takes from the shard meanwhile must not claim this row.
+        // A connection that takes rows from the shard in the meantime must not claim this row.
         let expected = shard.expect_also(at);
         let block = MutexGuard::unlocked(shard, || queue.block(bytes))?;
         shard.expect(expected);

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What of the input goes in one transaction before anything else is committed.
+/// Number of input bytes in the first transaction, before which nothing else is committed.
 pub(super) const FIRST_BYTES: usize = 8 << 20;
 
-/// While a pipe gives nothing the first transaction waits no longer for more of it.
+/// How long the first transaction waits for a pipe that delivers nothing.
 pub(super) const FIRST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first transaction.
 pub(super) enum First {
-    /// Its rows are being read: since when there are any, and what is routed.
+    /// Its rows are being read. The fields are the time of the first row and the splits that are routed.
     Gathering(Option<Instant>, Prefix),
-    /// It is under way.
+    /// It was sent.
     Sent,
-    /// It is committed, or there is none.
+    /// It is committed, or the load has none.
     Done,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum First {
 pub(super) struct Prefix {
     splits: u32,
     pub(super) bytes: usize,
-    /// Splits that are routed before others in front of them.
+    /// Splits that are routed while an earlier one is not.
     beyond: BTreeMap<u32, usize>,
 }
 

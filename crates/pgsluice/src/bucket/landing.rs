@@ -1,43 +1,45 @@
-//! Landing: whether the rows of a leaf go there alone, or through the root with those of others, in turns.
+//! The choice between sending the rows of a leaf alone, and sending them through the root in turns with rows
+//! of other leaves.
 //!
-//! What is cheaper depends on how many rows a payload has of a leaf, how wide they are, its indexes, the
-//! levels of the tree and the server. So both ways are tried, and the cheaper one goes on. The other
-//! is tried again, soon after a choice and then ever more rarely.
+//! The cheaper method depends on the number of rows that a payload has for each leaf, their width, the
+//! indexes, the levels of the tree and the server. So both methods are tried, and the cheaper one is used.
+//! The other one is tried again, soon after a choice and then less and less often.
 //!
-//! Times on a busy server have outliers: a checkpoint, or the first touch of leaves. So the medians of the
+//! Times on a busy server have outliers: a checkpoint, or the first access to a leaf. So the medians of the
 //! newest payloads are compared, which a few outliers do not move.
 
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-/// Payloads of each way before one is chosen.
+/// Number of payloads for each method before one is chosen.
 const TRIED: usize = 3;
 
-/// The newest payloads of a way, whose median counts.
+/// Number of the newest payloads of a method whose median counts.
 const KEPT: usize = 7;
 
-/// Payloads between the choice and the first trial of the other way. The pause doubles with each trial.
+/// Number of payloads between the choice and the first trial of the other method. The pause doubles with each
+/// trial.
 const FIRST_PAUSE: u32 = 4;
 
 /// The longest pause between two trials, in payloads.
 const LONGEST_PAUSE: u32 = 32;
 
-/// What the two ways have taken.
+/// The measured costs of both methods.
 #[derive(Debug)]
 pub(super) struct LandingCosts {
-    /// Whether rows of several leaves may travel together at all.
+    /// Whether rows of several leaves may go together at all.
     is_open: bool,
     alone: LandingWay,
     together: LandingWay,
-    /// Whether together is cheaper; None while one of the ways is not known.
+    /// Whether sending together is cheaper; `None` while one of the costs is unknown.
     favours_together: Option<bool>,
-    /// Payloads that were taken since the other way was tried, and how many there are to be.
+    /// Number of payloads since the other method was tried, and the number until the next trial.
     since: u32,
     pause: u32,
 }
 
-/// The newest payloads of a way, in nanoseconds a byte.
+/// The costs of the newest payloads of a method, in nanoseconds per byte.
 #[derive(Debug, Default)]
 struct LandingWay(VecDeque<f64>);
 
@@ -67,12 +69,12 @@ impl LandingCosts {
         Self { is_open, alone, together, favours_together, since: 0, pause: FIRST_PAUSE }
     }
 
-    /// Whether rows of several leaves may travel together.
+    /// Whether rows of several leaves may go together.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Keeps the rows of several leaves apart from now on.
+    /// Keeps the rows of different leaves apart from now on.
     pub(super) fn close(&mut self) {
         self.is_open = false;
     }
@@ -84,12 +86,13 @@ impl LandingCosts {
         }
         match self.favours_together {
             Some(favours) => favours != (self.since >= self.pause),
-            // Together first: that is cheaper where payloads are small, as the first ones are.
+            // Together comes first: it is cheaper for small payloads, such as the first ones.
             None => !self.together.is_known(),
         }
     }
 
-    /// Counts a payload that was taken as [`Self::joins`] said. Only one of several connections tries the other way.
+    /// Counts a payload that was taken according to [`Self::joins`]. Only one of several connections tries
+    /// the other method.
     pub(super) fn take(&mut self, joins: bool) {
         match self.favours_together {
             Some(favours) if favours == joins => self.since = self.since.saturating_add(1),
@@ -115,13 +118,13 @@ impl LandingCosts {
 mod tests {
     use super::*;
 
-    /// A load on a server whose payloads take these times alone and together. Now and then one takes ten times as
-    /// long.
+    /// A load on a server whose payloads take these times alone and together. Occasionally a payload takes
+    /// ten times as long.
     struct Simulation {
         costs: LandingCosts,
         alone: u64,
         together: u64,
-        /// Payloads of each way that take ten times as long at first.
+        /// The number of first payloads of each method that take ten times as long.
         slow_alone: u32,
         slow_together: u32,
         random: u64,

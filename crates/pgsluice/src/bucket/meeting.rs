@@ -1,25 +1,25 @@
-//! Meeting: in which leaves the rows of a load have met others with their keys.
+//! The leaves in which the rows of a load have met existing rows with the same keys.
 //!
-//! Rows that meet none are copied straight in. Where some have met others, those that follow pass a stage, until a
-//! payload meets none there.
+//! Rows that meet none are copied straight into the table. If rows of a leaf have met existing ones, the
+//! following rows pass through a stage, until a payload meets none there.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use pgsluice_core::catalog::NodeId;
 
-/// What is known so far.
+/// The leaves where rows have met existing ones so far.
 #[derive(Debug)]
 pub(crate) struct Meeting {
-    /// Whether the latest rows of each node have met others.
+    /// Whether the latest rows of each node have met existing rows.
     nodes: Vec<AtomicBool>,
-    /// In how many that is so.
+    /// The number of nodes for which that is true.
     met: AtomicUsize,
-    /// Whether rows that are there must be updated before others are inserted.
+    /// Whether existing rows must be updated before others are inserted.
     updates_first: AtomicBool,
 }
 
 impl Meeting {
-    /// Nothing is met yet.
+    /// Starts with `nodes` nodes, none of which has met existing rows.
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             nodes: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
@@ -28,17 +28,17 @@ impl Meeting {
         }
     }
 
-    /// Whether rows of one of `nodes` will probably meet others.
+    /// Whether rows of one of `nodes` will probably meet existing rows.
     pub(crate) fn is_likely_in(&self, nodes: &[NodeId]) -> bool {
         nodes.iter().any(|node| self.nodes[*node].load(Relaxed))
     }
 
-    /// Whether rows of any node will.
+    /// Whether rows of any node will probably meet existing rows.
     pub(super) fn is_likely(&self) -> bool {
         self.met.load(Relaxed) > 0
     }
 
-    /// Records whether the latest rows of `node` have met others.
+    /// Records whether the latest rows of `node` have met existing rows.
     pub(crate) fn record(&self, node: NodeId, met: bool) {
         match (self.nodes[node].swap(met, Relaxed), met) {
             (false, true) => _ = self.met.fetch_add(1, Relaxed),
@@ -47,17 +47,17 @@ impl Meeting {
         }
     }
 
-    /// Whether rows that are there must be updated before others are inserted.
+    /// Whether existing rows must be updated before others are inserted.
     pub(crate) fn updates_first(&self) -> bool {
         self.updates_first.load(Relaxed)
     }
 
-    /// Has rows that are there updated before others are inserted, from now on.
+    /// Makes existing rows be updated before others are inserted, from now on.
     pub(crate) fn update_first(&self) {
         self.updates_first.store(true, Relaxed);
     }
 
-    /// Records that the first rows of the load have met others: those of all leaves probably will.
+    /// Records that the first rows of the load have met existing rows, so rows of all leaves probably will.
     pub(crate) fn expect_everywhere(&self) {
         (0..self.nodes.len()).for_each(|node| self.record(node, true));
     }

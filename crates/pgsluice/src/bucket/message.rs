@@ -1,4 +1,4 @@
-//! The messages to the server that carry a payload.
+//! The messages that carry a payload to the server.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use futures_util::SinkExt;
 use pgsluice_core::bucket::{Payload, Wire};
 use tokio_postgres::{CopyInSink, Error};
 
-/// A message is at most as long, or ends with the first short slice behind that.
+/// Maximum size of a message, or the size at which it ends after the current short slice.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// A range of a long slice, where it lies, or short slices that are put together, because handing over
-/// each takes longer than copying it.
+/// A message: a range of a long slice, without a copy, or several short slices, which are copied because
+/// sending each of them separately would take longer.
 pub(crate) struct Message {
     bytes: MessageBytes,
     at: usize,
@@ -25,9 +25,9 @@ enum MessageBytes {
 }
 
 impl Message {
-    /// All of a payload, its header and trailer included.
+    /// Returns the messages of a whole payload, including its header and trailer.
     pub(crate) fn all(payload: &Arc<Payload>) -> impl Iterator<Item = Self> {
-        // The slice that is next, and what of it has gone.
+        // The next slice, and the number of its bytes that were returned.
         let (mut next, mut gone) = (0, 0);
         let mut header = Some(payload.wire().header());
         let mut trailer = Some(payload.wire().trailer());
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// A payload with a slice for each row.
+    /// Returns a payload with one slice per row.
     fn payload(wire: Wire, rows: &[usize]) -> Arc<Payload> {
         let mut shard = Shard::new(Scheduler::count(1));
         for (split, bytes) in rows.iter().enumerate() {

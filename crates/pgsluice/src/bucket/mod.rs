@@ -1,4 +1,4 @@
-//! Gathers the rows of each node, and chooses which go next.
+//! Buckets: gathers the rows of each node, and chooses which rows go next.
 
 pub(crate) mod bucketing;
 pub(crate) mod filler;

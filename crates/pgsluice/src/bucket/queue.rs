@@ -1,15 +1,15 @@
-//! Queue: between the threads that fill the buckets and the connections that empty them.
+//! The queue between the threads that fill the buckets and the connections that empty them.
 //!
-//! 1. Each thread that fills has a shard of its own behind a lock. It keeps the lock for many rows and
-//!    lends it between them to a connection that takes a payload. No lock is taken for a row.
-//! 2. Rows wait in blocks of one size, which count against `--memory` and are used again. Splits, buffers
-//!    of connections and the program itself are outside of that, a few tens of MiB.
-//! 3. A thread that fills waits while the memory is used up. It lends its shard meanwhile, so that every
-//!    row that waits can be sent. A row longer than all of the memory goes when nothing else is there.
+//! 1. Each filling thread has its own shard behind a lock. It keeps the lock for many rows and lends it in
+//!    between to a connection that takes a payload. No lock is taken for a single row.
+//! 2. Rows wait in blocks of one size, which count against `--memory` and are reused. Splits, buffers of
+//!    connections and the program itself, a few tens of MiB, do not count.
+//! 3. A filling thread waits while the memory is used up. It lends its shard in the meantime, so that every
+//!    waiting row can be sent. A row that is longer than the whole memory goes when nothing else is waiting.
 //! 4. A connection waits while no payload is worth a COPY, and until the router is tested.
 //! 5. The first transaction of a load takes about the first [`FIRST_BYTES`] of the input, or all of it. Other
-//!    connections send meanwhile, but commit nothing before it: see `sink`.
-//! 6. Rows of several leaves travel together while that is cheaper here: both ways are measured
+//!    connections send rows in the meantime, but commit nothing before it: see `sink`.
+//! 6. Rows of several leaves go together while that is cheaper for this load: both methods are measured
 //!    ([`LandingCosts`]).
 //!
 //! Locks are taken in this order: the scheduler, the shards by their numbers, the pool.
@@ -34,19 +34,19 @@ use crate::job::Job;
 use crate::plan::Plan;
 use crate::testing::fault::fault;
 
-/// How often the cost of a COPY is measured; the least counts.
+/// Number of times that the cost of a COPY is measured; the lowest counts.
 const PROBES: usize = 3;
 
-/// The bounds of how many rows travel together although they could have a COPY of their own. The server
-/// routes about one in each microsecond that beginning a COPY costs. The bounds are for a probe that
-/// was disturbed.
+/// The bounds of the number of rows that go together with others although they could have their own COPY. The
+/// server routes about one row in each microsecond that beginning a COPY costs. The bounds limit the effect
+/// of a disturbed measurement.
 const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
 const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
 
-/// How long a waiting thread may overlook that the load was stopped.
+/// Maximum time until a waiting thread notices that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The buckets, shared.
+/// The buckets, shared between threads.
 pub(crate) struct Queue<'c> {
     plan: &'c Plan,
     control: &'c Control,
@@ -55,19 +55,19 @@ pub(crate) struct Queue<'c> {
     pub(super) pool: Mutex<Pool>,
     room: Condvar,
     pub(super) work: Condvar,
-    /// Threads that wait for memory.
+    /// The number of threads that wait for memory.
     waiting: AtomicUsize,
-    /// Threads that wait for input.
+    /// The number of threads that wait for input.
     pub(super) starving: AtomicUsize,
-    /// Measurements of what a COPY costs that are still to be made.
+    /// The remaining measurements of the cost of a COPY.
     probes: AtomicUsize,
-    /// The bytes that all rows may take.
+    /// The maximum number of bytes for all rows.
     memory: usize,
-    /// The bytes that a leaf may wait with while all others do.
+    /// The number of bytes that a leaf may keep waiting while all others do the same.
     share: usize,
-    /// Whether nobody knows when more input comes.
+    /// Whether it is unknown when more input will come.
     is_of_a_pipe: bool,
-    /// Whether no other connection sends anything before the first transaction is committed.
+    /// Whether other connections send nothing before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
     pub(crate) meeting: Meeting,
@@ -76,12 +76,12 @@ pub(crate) struct Queue<'c> {
 
 pub(super) struct State {
     pub(super) scheduler: Scheduler,
-    /// Threads that still fill.
+    /// The number of threads that still fill.
     pub(super) fillers: usize,
     worth: Worth,
-    /// What a COPY without rows costs, as far as it is known.
+    /// The lowest measured cost of an empty COPY.
     cost: Duration,
-    /// Buckets with rows that the server will probably refuse: the sooner it says so the better.
+    /// Buckets with rows that the server will probably refuse. The sooner it does so, the better.
     pub(super) urgent: Vec<usize>,
     pub(super) first: First,
     pub(super) landing: LandingCosts,
@@ -89,19 +89,19 @@ pub(super) struct State {
     is_open: bool,
 }
 
-/// What the queue has for a connection.
+/// The next task of a connection.
 pub(crate) enum Next {
     /// The first transaction.
     First(Vec<Payload>),
-    /// Another one.
+    /// Another payload.
     Payload(Payload),
     /// Nothing yet.
     Nothing,
-    /// All is sent, or the load was stopped.
+    /// Everything is sent, or the load was stopped.
     Done,
 }
 
-/// Makes the scheduler of a load, which computes claims if the ledger `claims` them.
+/// Creates the scheduler of a load. If the ledger `claims` rows, it computes the claims of payloads.
 fn scheduler(plan: &Plan, few_rows: usize, claims: bool) -> Scheduler {
     let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
     let scheduler = Scheduler::new(is_leaf, few_rows);
@@ -110,8 +110,8 @@ fn scheduler(plan: &Plan, few_rows: usize, claims: bool) -> Scheduler {
 }
 
 impl<'c> Queue<'c> {
-    /// A queue for the rows of a load that `fillers` threads fill. `claiming` says that payloads are to
-    /// claim their rows.
+    /// Creates a queue for the rows of a load that `fillers` threads fill. If `claiming`, payloads claim
+    /// their rows.
     pub(crate) fn new(
         plan: &'c Plan,
         job: &Job,
@@ -126,7 +126,7 @@ impl<'c> Queue<'c> {
         let few_rows = is_alone.then_some(0).or(job.speed.few_rows);
         let scheduler = scheduler(plan, few_rows.unwrap_or(FEW_ROWS), claiming);
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
-        // No leaf is waited for until the memory is full of the others.
+        // No leaf waits so long that the others fill the memory.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
         let share = share.max(WORTH_A_COPY);
         let worth = match plan.sorts() {
@@ -173,19 +173,19 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Has the first transaction not wait for input that comes slowly.
+    /// Prevents the first transaction from waiting for slow input.
     pub(crate) fn of_a_pipe(self) -> Self {
         Self { is_of_a_pipe: true, ..self }
     }
 
-    /// Lets connections have rows: the router is tested.
+    /// Opens the queue to connections after the router is tested.
     pub(crate) fn open(&self) {
         self.state.lock().is_open = true;
         self.work.notify_all();
     }
 
-    /// The next payload to send. Waits for it, but not for long, so that the caller can look at its
-    /// connection now and then.
+    /// Returns the next payload to send. Waits for it only briefly, so that the caller can check its
+    /// connection in between.
     pub(crate) fn pop(&self) -> Next {
         let end = Instant::now() + STOP_POLL;
         let mut state = self.state.lock();
@@ -209,12 +209,11 @@ impl<'c> Queue<'c> {
         }
     }
 
-    /// Returns what there is now; `patient` says that the caller would rather wait for a larger
-    /// payload.
+    /// Returns the next task available now. A `patient` caller would rather wait for a larger payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
         let State { scheduler, fillers, urgent, worth, first, landing, is_open, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
-        // A thread that found no room when the load was stopped has left its row out.
+        // If a thread found no room when the load was stopped, its row is missing.
         if self.control.stop.is_stopped() {
             return Next::Done;
         }
@@ -226,12 +225,13 @@ impl<'c> Queue<'c> {
                 if !self.is_first_whole(*fillers, since, routed, &shards) {
                     return Next::Nothing;
                 }
-                // Rows that are encoded may be longer than they were, and an input that ends here goes as a whole.
+                // Encoded rows may be longer than the input, and an input that ends here goes as a whole.
                 let most = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
                 let nodes = self.plan.catalogue.several.most;
                 let mut payloads =
                     scheduler.take_first(most, nodes, landing.is_open(), &mut shards);
-                // With a key the same leaf's rows may wait for each other until they are taken back.
+                // With a key, rows of the same leaf may wait for each other until one transaction is rolled
+                // back.
                 if !self.plan.sorts() {
                     payloads.iter_mut().for_each(|payload| scheduler.share(payload));
                 }
@@ -252,16 +252,18 @@ impl<'c> Queue<'c> {
         }
         let least = match () {
             () if *fillers == 0 || self.waiting.load(Relaxed) > 0 => 0,
-            // While input comes fast, waiting costs nothing: it fills the memory in no time.
+            // While input comes fast, waiting costs nothing, because the memory fills quickly.
             () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
             () => WORTH_A_COPY.min(worth.least),
         };
         let most = match first {
-            // Whoever sends beside the first transaction waits for it, and so sends as much.
+            // A connection that sends beside the first transaction has to wait for it anyway, so its payload
+            // may be as long.
             First::Sent => worth.most.max(FIRST_BYTES),
             _ => worth.most,
         };
-        // Through the root rows are neither sorted by key nor in one leaf when they meet others.
+        // If rows that meet existing ones go through the root, they are neither sorted by key nor in one
+        // leaf.
         let joins = !self.meeting.is_likely() && landing.joins();
         let together =
             if joins { together(worth.most).min(self.plan.catalogue.several.most) } else { 1 };
@@ -270,13 +272,13 @@ impl<'c> Queue<'c> {
             landing.take(joins);
             return Next::Payload(payload);
         }
-        // In input order some rows are left until the rows before them are in.
+        // In input order, some rows are kept until the rows before them are committed.
         let is_done = *fillers == 0 && shards.iter().all(|shard| shard.bytes() == 0);
         if is_done { Next::Done } else { Next::Nothing }
     }
 
-    /// Whether the rows of the first transaction are there: all of the input, or enough of it, or as many
-    /// as there is memory for, or what a slow input gives.
+    /// Whether the rows of the first transaction are complete: the whole input, enough of it, as much as fits
+    /// into memory, or as much as a slow input delivers.
     fn is_first_whole(
         &self,
         fillers: usize,
@@ -295,7 +297,7 @@ impl<'c> Queue<'c> {
         fillers == 0 || routed.bytes >= FIRST_BYTES || self.waiting.load(Relaxed) > 0 || is_slow()
     }
 
-    /// Lets all connections commit: the first transaction is in.
+    /// Lets all connections commit, after the first transaction is committed.
     pub(crate) fn first_is_in(&self) {
         self.state.lock().first = First::Done;
         self.first_in.send_replace(true);
@@ -309,23 +311,24 @@ impl<'c> Queue<'c> {
 
     /// Waits until the first transaction is committed.
     pub(crate) async fn first_in(&self) {
-        // The queue has the other end.
+        // The queue owns the sender, so this cannot fail.
         let _ = self.first_in.subscribe().wait_for(|is_in| *is_in).await;
     }
 
-    /// Records how long a payload took that was sent alone, or with those of other leaves.
+    /// Records the time of a payload that was sent alone or together with rows of other leaves.
     pub(crate) fn record_time(&self, payload: &Payload, time: Duration) {
         self.state.lock().landing.record(payload.nodes().len(), payload.bytes(), time);
     }
 
-    /// A block for a row of `bytes` bytes, when there is room for it; None if the load was stopped.
+    /// Returns a block for a row of `bytes` bytes when there is room for it, or `None` if the load was
+    /// stopped.
     pub(super) fn block(&self, bytes: usize) -> Option<Block> {
         if let Some(block) = self.pool.lock().take(bytes) {
             return Some(block);
         }
         let _waiting = Waiting::new(&self.waiting);
         while !self.control.stop.is_stopped() {
-            // So that no connection begins to wait for work just now.
+            // This ensures that no connection is just about to wait for work.
             drop(self.state.lock());
             self.work.notify_all();
             let mut pool = self.pool.lock();
@@ -337,13 +340,13 @@ impl<'c> Queue<'c> {
         None
     }
 
-    /// Whether the caller is to measure what a COPY without rows costs, and to [`Self::record_cost`] it.
+    /// Whether the caller should measure the cost of an empty COPY and pass it to [`Self::record_cost`].
     pub(crate) fn wants_probe(&self) -> bool {
         let take = |left: usize| left.checked_sub(1);
         self.probes.fetch_update(Relaxed, Relaxed, take).is_ok()
     }
 
-    /// Chooses which payloads are worth a COPY by what one costs on this server, over this connection.
+    /// Chooses the minimum size of payloads by the cost of a COPY on this server and connection.
     pub(crate) fn record_cost(&self, cost: Duration) {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
@@ -356,7 +359,7 @@ impl<'c> Queue<'c> {
         };
     }
 
-    /// Puts the rows of a payload into the order in which they are sent, unless they are in input order already.
+    /// Sorts the rows of a payload into the order in which they are sent, unless that is the input order.
     pub(crate) fn arrange(&self, payload: &mut Payload) {
         if self.plan.is_in_order() {
             return;
@@ -373,7 +376,7 @@ impl<'c> Queue<'c> {
         self.pool.lock().shrink(needed - kept);
     }
 
-    /// Gives back the memory of a payload that was sent.
+    /// Releases the memory of a payload that was sent.
     pub(crate) fn recycle(&self, payload: Payload) {
         self.state.lock().scheduler.release(&payload);
         if self.plan.is_in_order() {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::plan::landing::Evidence;
 
-/// The evidence that a load relies on, which only becomes less.
+/// The evidence that a load relies on. It can only become weaker.
 #[derive(Debug)]
 pub(super) struct Relied(AtomicU8);
 

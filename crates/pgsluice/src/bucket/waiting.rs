@@ -1,8 +1,9 @@
-//! Threads that wait, for memory or for input: the queue sends what it has, however little, if all do.
+//! Threads that wait for memory or input. If all of them wait, the queue sends the rows that it has, however
+//! few.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts a thread that waits, until it is dropped.
+/// A guard that counts a waiting thread until it is dropped.
 pub(crate) struct Waiting<'q>(&'q AtomicUsize);
 
 impl<'q> Waiting<'q> {

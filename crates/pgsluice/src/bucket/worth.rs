@@ -1,34 +1,34 @@
-//! Worth: how many bytes a payload waits for.
+//! The worth of a payload: the number of bytes that it waits for.
 
 use std::time::Duration;
 
 use pgsluice_core::bucket::{SEALED_BYTES, TOGETHER, Worth};
 
-/// While input comes slowly a payload of this many bytes is sent.
+/// Size at which a payload is sent while input comes slowly.
 pub(super) const WORTH_A_COPY: usize = 64 << 10;
 
-/// While input comes fast a payload of fewer bytes waits for more rows, until the cost of a COPY is known.
+/// Size below which a payload waits for more rows while input comes fast, until the cost of a COPY is known.
 pub(super) const WORTH_WAITING_FOR: usize = 512 << 10;
 
-/// No payload is longer than this, however much memory there is.
+/// Maximum size of a payload, however much memory there is.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Nor has one more leaves: the server keeps a lock on each until the payload is committed.
+/// Maximum number of leaves in a payload: the server keeps a lock on each until the payload is committed.
 const MOST_TOGETHER: usize = 128;
 
-/// A payload is worth waiting for until its COPY costs an eighth of what its rows take, and one
-/// connection takes some 200 MB/s.
+/// Bytes per microsecond of COPY cost that a payload waits for. A payload is worth waiting for until its COPY
+/// costs an eighth of the time for its rows, where one connection takes about 200 MB/s.
 const BYTES_A_MICROSECOND: usize = 8 * 200;
 
-/// Returns the most bytes of a payload for which a load has this much memory.
+/// Returns the maximum size of a payload in a load with this much memory.
 fn most(memory: usize) -> usize {
     (memory / 16).clamp(SEALED_BYTES, MOST_BYTES)
 }
 
-/// Returns the worth of payloads that are sorted. The more rows one has beside those that its leaf has already, the
-/// more of them go to the same page of the index. So a payload waits until it has as many bytes as a leaf of
-/// `leaf_bytes`, and as many as the cost of a COPY is worth, as far as the memory allows. How many leaves travel together
-/// is chosen for each payload.
+/// Returns the worth of sorted payloads. The more rows a payload has in relation to the rows already in its
+/// leaf, the more of them go to the same page of the index. So a payload waits until it has as many bytes as
+/// a leaf of `leaf_bytes`, and as many as the cost of a COPY is worth, within the limits of memory. The
+/// number of leaves that go together is chosen for each payload.
 pub(super) fn worth_sorting(
     cost: Duration,
     memory: usize,
@@ -40,21 +40,21 @@ pub(super) fn worth_sorting(
     Worth { least: share.min(wanted), most, together: 1 }
 }
 
-/// Returns the worth of payloads that are not sorted, by what a COPY without rows costs. On a far server it costs
-/// milliseconds: then payloads are larger than the usual 4 MiB, and have more leaves.
+/// Returns the worth of unsorted payloads, by the cost of an empty COPY. On a distant server it costs
+/// milliseconds; payloads are then larger than the usual 4 MiB, and have more leaves.
 pub(super) fn worth_of_cost(cost: Duration, memory: usize, share: usize) -> Worth {
     let wanted = worth_bytes(cost);
     let most = wanted.clamp(SEALED_BYTES, most(memory));
     Worth { least: wanted.clamp(WORTH_A_COPY, share.min(most)), most, together: 1 }
 }
 
-/// Returns the bytes of rows that a COPY of this cost is worth.
+/// Returns the number of bytes that a COPY of this cost is worth.
 fn worth_bytes(cost: Duration) -> usize {
     let micros = usize::try_from(cost.as_micros()).unwrap_or(usize::MAX);
     micros.saturating_mul(BYTES_A_MICROSECOND)
 }
 
-/// Returns how many leaves' rows travel together in payloads of at most `most` bytes, if any do.
+/// Returns the maximum number of leaves in payloads of at most `most` bytes, if leaves go together.
 pub(super) fn together(most: usize) -> usize {
     (TOGETHER * most / SEALED_BYTES).clamp(TOGETHER, MOST_TOGETHER)
 }

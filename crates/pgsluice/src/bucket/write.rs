@@ -1,4 +1,4 @@
-//! Writes rows straight into blocks: in binary if possible, otherwise with the bytes of the input.
+//! Writing of rows straight into blocks: in binary if possible, otherwise with the bytes of the input.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::route::row::Routed;
 use crate::source::Split;
 
-/// Blocks for rows: a shard, and the memory that it takes.
+/// A buffer of blocks for rows: a shard and its memory.
 pub(crate) trait RowBuffer {
     /// Returns the shard.
     fn shard(&mut self) -> &mut Shard;
@@ -18,11 +18,11 @@ pub(crate) trait RowBuffer {
     /// Returns a block for the row at `at` of about `bytes` bytes, or `None` if the memory is used up.
     fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block>;
 
-    /// Counts the memory by which blocks have grown, and takes back a block that no row was written to.
+    /// Counts the memory by which blocks have grown, and takes back an unused block.
     fn account(&mut self, grown: usize, unused: Option<Block>);
 
-    /// Adds a row to `bucket` that `write` appends, some `bytes` bytes of it, or nothing if it fails.
-    /// Returns `None` if the memory is used up.
+    /// Adds a row to `bucket`. `write` appends about `bytes` bytes, or nothing if it fails. Returns `None` if
+    /// the memory is used up.
     #[inline]
     fn push<E>(
         &mut self,
@@ -46,10 +46,10 @@ pub(crate) trait RowBuffer {
     }
 }
 
-/// The bucket that a row was written to.
+/// The result of writing a row.
 pub(crate) struct WrittenRow {
     pub(crate) bucket: usize,
-    /// Why it is text although other rows are not.
+    /// The reason why it is text although other rows are not.
     pub(crate) not_encodable: Option<NotEncodable>,
 }
 
@@ -83,7 +83,8 @@ pub(crate) fn write(
     Some(WrittenRow { bucket, not_encodable })
 }
 
-/// Returns why [`write`] would write a row as text although others are not, if it would. Overwrites `scratch`.
+/// Returns the reason why [`write`] would write a row as text although others are not, if it would.
+/// Overwrites `scratch`.
 pub(crate) fn find_obstacle(
     plan: &Plan,
     split: &Split,
@@ -97,16 +98,17 @@ pub(crate) fn find_obstacle(
     }
 }
 
-/// A row that is to be written in binary.
+/// A row to be written in binary.
 enum BinaryRow<'r> {
-    /// It was encoded as its split was read.
+    /// Already encoded when its split was read.
     Done(&'r [u8]),
-    /// These are its bytes and its fields.
+    /// Not encoded yet: the encoder, the bytes and the fields.
     Open(&'r Encoder, &'r [u8], &'r Fields),
 }
 
 impl<'r> BinaryRow<'r> {
-    /// Returns the binary of a row, or else why it has none, unless no row like it has one.
+    /// Returns the binary form of a row. The error is the reason why this row has none, or `None` if no row
+    /// of its kind has one.
     #[inline]
     fn of(
         plan: &'r Plan,
@@ -122,7 +124,7 @@ impl<'r> BinaryRow<'r> {
         }
     }
 
-    /// Returns the bytes that it will hardly exceed.
+    /// Returns a number of bytes that the row will rarely exceed.
     fn room(&self) -> usize {
         match self {
             Self::Done(encoded) => encoded.len(),
@@ -130,7 +132,7 @@ impl<'r> BinaryRow<'r> {
         }
     }
 
-    /// Appends it to a block.
+    /// Appends the row to a block.
     #[inline]
     fn put(&self, block: &mut Vec<u8>) -> Result<(), NotEncodable> {
         match self {

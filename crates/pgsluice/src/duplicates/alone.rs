@@ -1,4 +1,4 @@
-//! Keys that are read without a look at the leaf of their row, where that makes no difference.
+//! Reading of keys without routing their rows, for tables where the leaf makes no difference.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::source::Split;
 
-/// What reads the keys of rows, and nothing else of them.
+/// A reader of the keys of rows.
 pub(super) struct KeysAlone {
     parser: Parser,
     key: Vec<KeyPart>,
@@ -20,7 +20,7 @@ pub(super) struct KeysAlone {
 }
 
 impl KeysAlone {
-    /// What reads the keys of `changes`; None if the leaf of a row makes a difference.
+    /// Creates a reader of the keys of `changes`. Returns `None` if the leaf of a row makes a difference.
     pub(super) fn new(plan: &Plan, changes: &Changes) -> Option<Self> {
         let Changes { key, newer, through_root, .. } = changes;
         if !key.is_of_root || !through_root {
@@ -38,8 +38,8 @@ impl KeysAlone {
         Some(Self { parser, key, newer, fields: Fields::default(), scratch: Vec::new() })
     }
 
-    /// Hands over the rows of `split` whose keys are read natively. The others are `unread`, by their places. Returns
-    /// how many have NULL in their key, which equals nothing.
+    /// Passes the rows of `split` whose keys are read natively to `add`, and adds the indexes of the others
+    /// to `unread`. Returns the number of rows with NULL in their key, which equals no other key.
     pub(super) fn read<R: Ranked>(
         &mut self,
         split: &Split,
@@ -51,7 +51,7 @@ impl KeysAlone {
         let Self { parser, key, newer, fields, scratch } = self;
         let nulls_are_distinct = !changes.key.joins_nulls;
         let mut unkeyed = 0;
-        // What no row can be made of is no duplicate of anything.
+        // An input record that cannot be converted into a row is not a duplicate.
         for index in (0..split.rows.len()).filter(|index| split.refusal(*index).is_none()) {
             let row = split.text(index);
             parser.parse(row, fields);

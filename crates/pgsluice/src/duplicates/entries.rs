@@ -1,4 +1,4 @@
-//! The entries of all rows, in parts that each have whole keys: in memory, or else in temporary files.
+//! The entries of all rows, in parts that each contain whole keys, in memory or in temporary files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -8,16 +8,17 @@ use std::thread;
 use parking_lot::Mutex;
 use pgsluice_core::duplicates::{Entry, Rank};
 
-/// So many that one of them is small when all of them do not fit into memory, and few enough to be files.
+/// The number of parts: enough that one is small if all of them do not fit into memory, and few enough to be
+/// files.
 const PARTS: usize = 128;
 
-/// The entries of a part that a thread gathers before it takes its lock.
+/// The number of entries of a part that a thread gathers before it takes the lock.
 const AT_ONCE: usize = 512;
 
 /// The entries of all rows.
 pub(super) struct Entries<R> {
     parts: Vec<Mutex<EntryPart<R>>>,
-    /// Those in memory, and the most of them.
+    /// The number of entries in memory, and its maximum.
     held: AtomicUsize,
     most: usize,
 }
@@ -28,8 +29,8 @@ struct EntryPart<R> {
 }
 
 impl<R: Rank + Send> Entries<R> {
-    /// Those in memory take an eighth of `memory` bytes at most, because an allocator may keep what they took while
-    /// rows are sent. A vector that grows takes twice its size.
+    /// Creates an empty set. Its entries take at most an eighth of `memory` bytes, because an allocator may
+    /// keep that memory while rows are sent. A growing vector takes twice its size.
     pub(super) fn new(memory: usize) -> Self {
         let part = || Mutex::new(EntryPart { held: Vec::new(), file: None });
         let most = memory / 8 / 2 / size_of::<Entry<R>>();
@@ -47,7 +48,7 @@ impl<R: Rank + Send> Entries<R> {
         Ok(())
     }
 
-    /// Hands over the entries of each part, by as many threads.
+    /// Passes the entries of each part to `take`, in `threads` threads.
     pub(super) fn each_part(
         self,
         threads: usize,
@@ -113,7 +114,7 @@ impl<'e, R: Rank + Send> GatheredEntries<'e, R> {
         if part.len() == AT_ONCE { self.entries.add(at, part) } else { Ok(()) }
     }
 
-    /// Gives all that is left.
+    /// Passes on the remaining entries.
     pub(super) fn end(mut self) -> io::Result<()> {
         let mut parts = self.parts.iter_mut().enumerate();
         parts.try_for_each(|(at, part)| self.entries.add(at, part))

@@ -1,4 +1,4 @@
-//! The same of few rows, by one thread: to begin others takes longer.
+//! Duplicates among a few rows, in one thread, because starting threads would take longer.
 
 use pgsluice_core::duplicates::{Entry, RankedValue, superseded};
 use roaring::RoaringTreemap;
@@ -10,8 +10,8 @@ use crate::plan::Plan;
 use crate::plan::changes::Changes;
 use crate::source::Split;
 
-/// Finds the rows of `splits` that do not count. Returns `None` if that takes more than a look at the keys alone, or if
-/// there are some and there must be none: then [`super::find`] is to be asked.
+/// Finds the rows of `splits` that lose to another row with their key. Returns `None` if the keys alone do
+/// not suffice, or if there are duplicates in an input that must have none; then [`super::find`] must decide.
 pub(crate) fn find_few(
     plan: &Plan,
     changes: &Changes,

@@ -1,8 +1,8 @@
-//! Duplicates: before the first row is sent, the rows are found whose key comes again in the input.
+//! Duplicates: a search, before the first row is sent, for rows whose key occurs again in the input.
 //!
-//! So each key is sent once at most, and nothing depends on the order in which payloads are committed. The
-//! input is read, parsed and routed as for the load itself; how keys are compared is told in
-//! [`pgsluice_core::duplicates`].
+//! So each key is sent at most once, and nothing depends on the order in which payloads are committed. The
+//! input is read, parsed and routed as in the load itself. [`pgsluice_core::duplicates`] describes how keys
+//! are compared.
 
 mod alone;
 mod entries;
@@ -37,21 +37,21 @@ use crate::route::row::Routed;
 use crate::source::reading::Reading;
 use crate::source::{Inputs, Reader, Split};
 
-/// The rows that do not count, because another row of the input has their key.
+/// The rows that are left out because another row of the input with their key wins.
 #[derive(Debug, Default)]
 pub(crate) struct Superseded {
     rows: RoaringTreemap,
 }
 
 impl Superseded {
-    /// Whether row number `row` of the input does not count.
+    /// Whether row number `row` of the input is left out.
     #[inline]
     pub(crate) fn contains(&self, row: u64) -> bool {
         !self.rows.is_empty() && self.rows.contains(row)
     }
 }
 
-/// What all threads see.
+/// The state that all threads share.
 struct DuplicateFinding<'a> {
     job: &'a Job,
     plan: &'a Plan,
@@ -60,18 +60,21 @@ struct DuplicateFinding<'a> {
     target: &'a Target,
     control: &'a Arc<Control>,
     secret: Secret,
-    /// Rows with NULL in their key.
+    /// The number of rows with NULL in their key.
     unkeyed: AtomicU64,
 }
 
-/// Random bits, of which the standard library keys its maps.
+/// Returns random bits from the standard library's source of keys for hash maps.
 fn secret() -> Secret {
     let word = || RandomState::new().build_hasher().finish();
     Secret((u128::from(word()) << 64 | u128::from(word())).to_le_bytes())
 }
 
-/// Finds the rows that do not count; an error if there are some and there must be none. Where rows are sent in input
-/// order, all of them count.
+/// Finds the rows that lose to another row with their key. If rows are sent in input order, there are none.
+///
+/// # Errors
+///
+/// Fails if there are duplicates in an input that must have none.
 pub(crate) fn find(
     job: &Job,
     plan: &Plan,
@@ -128,14 +131,14 @@ impl DuplicateFinding<'_> {
         }
     }
 
-    /// The entries of all rows that have a key.
+    /// Returns the entries of all rows that have a key.
     fn gather<R: Ranked>(&self) -> Result<Entries<R>> {
         let entries = Entries::new(self.job.speed.memory);
         self.look_through(|reading| self.look(reading, &entries))?;
         Ok(entries)
     }
 
-    /// Has all threads look at the input.
+    /// Runs `look` in all threads.
     fn look_through(&self, look: impl Fn(&Reading) -> Result<()> + Sync) -> Result<()> {
         let Self { job, plan, inputs, control, .. } = self;
         let reader = Reader::new((*inputs).clone(), &plan.shape);
@@ -145,7 +148,7 @@ impl DuplicateFinding<'_> {
         Ok(())
     }
 
-    /// One thread.
+    /// Gathers entries in one thread.
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
         let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
@@ -185,7 +188,7 @@ impl DuplicateFinding<'_> {
         gathered.end().map_err(|error| no_room(&error))
     }
 
-    /// The entry of a row; None if its key equals no other.
+    /// Returns the entry of a row, or `None` if its key equals no other.
     fn entry<R: Ranked>(
         &self,
         split: &Split,
@@ -193,7 +196,7 @@ impl DuplicateFinding<'_> {
         scratch: &mut Vec<u8>,
     ) -> Result<Option<Entry<R>>> {
         let MatchKey { parts, joins_nulls, is_of_root, columns, .. } = &self.changes.key;
-        // What the server refuses is no duplicate of anything.
+        // A row that the server refuses is not a duplicate.
         if routed.refused {
             return Ok(None);
         }
@@ -229,9 +232,9 @@ impl DuplicateFinding<'_> {
     }
 }
 
-/// How rows of one key are compared.
+/// A rank by which rows of one key are compared.
 trait Ranked: Rank + Send {
-    /// The rank of a row, or why it has none.
+    /// Returns the rank of a row, or the reason why it has none.
     fn of(
         newer: Option<&KeyPart>,
         row: (&[u8], &Fields),

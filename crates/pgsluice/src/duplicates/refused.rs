@@ -1,4 +1,4 @@
-//! Rows that cannot be compared, and keys that come again although they must not.
+//! Errors about rows that cannot be compared, and about keys that must not occur again.
 
 use pgsluice_core::catalog::{NodeId, label};
 use pgsluice_core::route::Cause;
@@ -10,7 +10,7 @@ use crate::route::row::Routed;
 use crate::source::{Reader, Split};
 
 impl DuplicateFinding<'_> {
-    /// The error for a row of which it is not known in which leaf it meets others.
+    /// Returns the error for a row whose leaf is unknown.
     pub(super) fn refused_place(
         &self,
         split: &Split,
@@ -23,7 +23,7 @@ impl DuplicateFinding<'_> {
         self.refused_at(split, routed, &why)
     }
 
-    /// The error for a row whose key is not read natively.
+    /// Returns the error for a row whose key cannot be read natively.
     pub(super) fn refused_spelling(
         &self,
         split: &Split,
@@ -34,7 +34,7 @@ impl DuplicateFinding<'_> {
         self.refused_at(split, routed, &why)
     }
 
-    /// The error for a row that cannot be compared with others.
+    /// Returns the error for a row that cannot be compared with others.
     pub(super) fn refused_at(&self, split: &Split, routed: &Routed<'_>, why: &str) -> Error {
         let message = format!("cannot compare the row with others: {why}");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
@@ -45,7 +45,7 @@ impl DuplicateFinding<'_> {
         }
     }
 
-    /// The error for two rows of a key where there must be one.
+    /// Returns the error for two rows with the same key in an input that must have none.
     pub(super) fn refused(&self, pair: [u64; 2]) -> Error {
         let places = pair.map(|row| self.place_of(row));
         let key = self.changes.key.columns.join(", ");
@@ -71,7 +71,7 @@ impl DuplicateFinding<'_> {
         )
     }
 
-    /// Where row number `row` begins.
+    /// Returns the location of row number `row`.
     fn place_of(&self, row: u64) -> Option<Location> {
         let Self { plan, inputs, .. } = self;
         let mut reader = Reader::new((*inputs).clone(), &plan.shape);
