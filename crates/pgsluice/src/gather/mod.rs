@@ -1,13 +1,13 @@
-//! Gather: the rows of an input in the order in which the server stores them with the least work, for one connection
-//! that sends all of them through the root.
+//! Gathering: sorts the rows of an input into the order in which the server stores them with the least work,
+//! for one connection that sends all of them through the root.
 //!
 //! ```text
 //!     split -> parse -> route -> encode -> gather -> payloads     of all leaves in turns, in binary; and as text
 //!     rows     fields   leaf     row       by leaf                the rows that are not written in binary
 //! ```
 //!
-//! The server routes each row by itself, so the leaf that is found here decides about the order only. A tree that has
-//! changed since, or a key that is not native, costs time and no more.
+//! The server routes each row itself, so the leaf that is found here only determines the order. If the tree
+//! has changed since, or a key is not native, the load is slower, but correct.
 
 pub mod relay;
 
@@ -24,11 +24,11 @@ use crate::source::{Inputs, Split};
 
 const WIRES: [Wire; 2] = [Wire::Binary, Wire::Text];
 
-/// Checks that all rows of `split` can be rows of the table.
+/// Checks that all rows of `split` can be converted into rows of the table.
 ///
 /// # Errors
 ///
-/// Fails at the first row that cannot.
+/// Fails at the first row that cannot be converted.
 pub(crate) fn check_rows(inputs: &Inputs, split: &Split) -> Result<()> {
     (0..split.rows.len()).try_for_each(|index| check_row(inputs, split, index))
 }
@@ -39,7 +39,7 @@ fn check_row(inputs: &Inputs, split: &Split, index: usize) -> Result<()> {
     Err(place.into_iter().fold(Error::from(refusal.clone()), Error::at))
 }
 
-/// Rows that are gathered, within a memory budget.
+/// A collection of rows within a memory budget.
 pub(crate) struct Gatherer {
     buffer: LocalBuffer,
     rows: u64,
@@ -70,12 +70,12 @@ impl RowBuffer for LocalBuffer {
 }
 
 impl Gatherer {
-    /// Gathers rows of `plan` in `memory` bytes.
+    /// Creates a gatherer for rows of `plan` that uses `memory` bytes.
     pub(crate) fn new(plan: &Plan, memory: usize) -> Self {
         Self::of(plan, Pool::new(memory, plan.tree.nodes.len()))
     }
 
-    /// Gathers rows of `plan` in as much memory as they need.
+    /// Creates a gatherer for rows of `plan` without a memory limit.
     pub(crate) fn unbounded(plan: &Plan) -> Self {
         Self::of(plan, Pool::unbounded())
     }
@@ -91,32 +91,33 @@ impl Gatherer {
         }
     }
 
-    /// The bytes of the rows that are gathered.
+    /// Returns the number of bytes of the gathered rows.
     pub(crate) fn bytes(&self) -> usize {
         self.buffer.shard.bytes()
     }
 
-    /// The rows that are gathered.
+    /// Returns the number of gathered rows.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Leaves out the rows of the input that begins which are `superseded`.
+    /// Leaves out the rows `superseded` of the next input.
     pub(crate) fn leave_out(&mut self, superseded: Superseded) {
         self.superseded = superseded;
         self.left_out = 0;
     }
 
-    /// The rows of the input that were left out.
+    /// Returns the number of rows of the input that were left out.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Adds the rows of `split` from the place `from` on; the place of the first one that there is no room for.
+    /// Adds the rows of `split` from the index `from` on. Returns the index of the first row for which there
+    /// is no room.
     ///
     /// # Errors
     ///
-    /// What is wrong with the first row that no row of the table can be made of.
+    /// Fails at the first row that cannot be converted into a row of the table.
     pub(crate) fn add(
         &mut self,
         plan: &Plan,
@@ -139,14 +140,15 @@ impl Gatherer {
         Ok(None)
     }
 
-    /// Takes the rows that are gathered, in the order in which they are sent: those in binary, and those as text.
+    /// Takes the gathered rows in the order in which they are sent: first the binary ones, then the text
+    /// ones.
     pub(crate) fn take(&mut self, plan: &Plan) -> Vec<Payload> {
         let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
         let taken = WIRES.map(|wire| gather(shard, nodes, wire));
         self.arranged(plan, taken.into_iter().flatten().collect())
     }
 
-    /// Takes them as payloads of one node each.
+    /// Takes the gathered rows as payloads of one node each.
     pub(crate) fn take_each(&mut self, plan: &Plan) -> Vec<Payload> {
         let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
         let taken = WIRES.map(|wire| gather_each(shard, nodes, wire).collect::<Vec<_>>());
@@ -159,7 +161,7 @@ impl Gatherer {
         payloads
     }
 
-    /// Takes the memory of rows that were sent, to use it again.
+    /// Takes back the memory of rows that were sent.
     pub(crate) fn give_back(&mut self, payload: Payload) {
         let blocks = payload.into_blocks().into_iter();
         blocks.for_each(|block| self.buffer.pool.give_back(block));

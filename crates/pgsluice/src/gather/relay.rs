@@ -1,8 +1,8 @@
-//! Relay: the rows of a job as COPY takes them, for a connection and a transaction of the caller's own.
+//! Relay: the rows of a job as data for COPY, for a connection and a transaction that belong to the caller.
 //!
-//! One thread gathers the next rows while the caller sends those before. The tree is read over a connection of its
-//! own, so the caller says what the table is in its own transaction ([`Relay::check`]): in binary, COPY would take the
-//! bytes of one type for those of another.
+//! A thread gathers the next rows while the caller sends the previous ones. The tree is read over a separate
+//! connection, so the caller checks in its own transaction that the table is the same ([`Relay::check`]): in
+//! binary, COPY would interpret the bytes of one type as another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,28 +29,29 @@ use crate::plan::Plan;
 use crate::source::{Inputs, Reader};
 use crate::testing::failpoint::failpoint;
 
-/// Bytes that are gathered before the first are sent; then [`GROWTH`] times as many each time, up to half of the memory.
-/// The sooner they are many, the more rows each leaf has; but the server must not wait for them.
+/// Number of bytes that are gathered before the first are sent. Each later batch is [`GROWTH`] times as
+/// large, up to half of the memory. Larger batches have more rows for each leaf, but the server should not
+/// wait for the first.
 const FIRST_BYTES: usize = 2 << 20;
 const GROWTH: usize = 4;
 
-/// About the bytes of a piece.
+/// Approximate size of a piece in bytes.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What comes next.
+/// The next step for the caller.
 #[derive(Debug)]
 pub enum Piece {
     /// A COPY begins.
     Begin(Copy),
-    /// Bytes for it.
+    /// Data for the current COPY.
     Rows(Vec<u8>),
-    /// It ends.
+    /// The current COPY ends.
     End,
-    /// There are no more.
+    /// The input has ended.
     Done,
 }
 
-/// A COPY into the table: its statement, and what drivers take that make it themselves.
+/// A COPY into the table: its statement, and its parts for drivers that build the statement themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copy {
@@ -60,37 +61,37 @@ pub struct Copy {
     pub table: [String; 2],
     /// The columns, unquoted, in the order of the fields.
     pub columns: Vec<String>,
-    /// How rows are written, if that is text.
+    /// The format of the rows, if they are text.
     pub format: Option<Format>,
-    /// Whether it has options about single fields.
+    /// Whether the COPY has options for single fields.
     pub has_field_options: bool,
 }
 
-/// The rows of a job, on their way to the caller's connection.
+/// The rows of a job for the caller's connection.
 pub struct Relay {
     plan: Arc<Plan>,
     own: Own,
     payloads: Receiver<RelayPieces>,
     back: Sender<Payload>,
-    /// The COPY that has begun.
+    /// The format of the current COPY.
     copying: Option<Wire>,
-    /// The payload whose rows go, and how many of its slices have gone.
+    /// The payload that is being sent, and the number of its slices that were sent.
     sending: Option<(Payload, usize)>,
-    /// What comes before any more rows.
+    /// Pieces that come before any more rows.
     ready: VecDeque<Piece>,
     rows: u64,
 }
 
-/// A payload; None behind the last one.
+/// A payload, or `None` after the last one.
 type RelayPieces = Result<Option<Payload>>;
 
 impl Relay {
-    /// Reads the catalogue of `target`, and begins to gather the rows of `job`. What the job says besides its input,
-    /// its table and its memory does not matter.
+    /// Reads the catalogue of `target`, and begins to gather the rows of `job`. Only the input, the table and
+    /// the memory of the job matter.
     ///
     /// # Errors
     ///
-    /// A table or columns that do not fit the input, and what keeps it from being read.
+    /// Fails if the table or its columns do not fit the input, or if the input cannot be read.
     pub fn begin(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Self> {
         job.check()?;
         let job = job.opened(target, control)?;
@@ -117,19 +118,20 @@ impl Relay {
         Ok(Self { plan, own, payloads, back, copying, sending, ready, rows: 0 })
     }
 
-    /// What is to be asked in the caller's transaction before the first row, with the table locked if rows may be in
-    /// binary, for [`Self::check`].
+    /// Returns the statements to run in the caller's transaction before the first row. The answer to the last
+    /// one is for [`Self::check`]. If rows may be in binary, the statements also lock the table.
     #[must_use]
     pub fn questions(&self) -> Vec<String> {
         let root = &self.plan.tree.nodes[ROOT].relation;
         own::questions(root, self.plan.encoder.is_some())
     }
 
-    /// Refuses a table that is not the one whose rows are gathered; `answer` is that to the last question.
+    /// Checks that the table in the caller's transaction is the one whose rows are gathered. `answer` is the
+    /// answer to the last of [`Self::questions`].
     ///
     /// # Errors
     ///
-    /// It is another table, of another server, or its columns have other types.
+    /// Fails if it is another table or on another server, or if its columns have other types.
     pub fn check(&self, answer: Option<&str>) -> Result<()> {
         let is_binary = self.plan.encoder.is_some();
         let Catalogue { columns, types, .. } = &self.plan.catalogue;
@@ -138,23 +140,23 @@ impl Relay {
         self.own.check(&theirs, &self.table(), columns.filter(|_| is_binary))
     }
 
-    /// The table's name, for people.
+    /// Returns the table's name for messages.
     #[must_use]
     pub fn table(&self) -> String {
         self.plan.tree.nodes[ROOT].relation.label()
     }
 
-    /// The rows that were handed over so far.
+    /// Returns the number of rows that were handed over so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// What comes next; None if nothing has come within `wait`.
+    /// Returns the next piece, or `None` if there is none within `wait`.
     ///
     /// # Errors
     ///
-    /// A row that no row of the table can be made of, and what keeps the input from being read.
+    /// Fails if a row cannot be converted into a row of the table, or if the input cannot be read.
     pub fn next(&mut self, wait: Duration) -> Result<Option<Piece>> {
         if self.ready.is_empty() && self.sending.is_none() {
             match self.payloads.recv_timeout(wait) {
@@ -172,7 +174,7 @@ impl Relay {
         Ok(piece)
     }
 
-    /// Begins to send a payload, in a COPY of its own if that before is in the other format.
+    /// Begins to send a payload, in a new COPY if the previous one has the other format.
     fn begin_payload(&mut self, payload: Option<Payload>) {
         let next = payload.as_ref().map(Payload::wire);
         if self.copying != next {
@@ -204,7 +206,7 @@ impl Relay {
         }
     }
 
-    /// The next rows of the payload.
+    /// Returns the next rows of the payload.
     fn some_rows(&mut self) -> Option<Piece> {
         let (payload, at) = self.sending.take()?;
         let mut bytes = Vec::with_capacity(PIECE_BYTES + PIECE_BYTES / 4);
@@ -218,14 +220,14 @@ impl Relay {
         } else {
             self.rows += payload.rows() as u64;
             failpoint("payload::sent");
-            // When the gathering has ended, its memory is of no use.
+            // If gathering has ended, its memory is not needed.
             let _ = self.back.send(payload);
         }
         Some(Piece::Rows(bytes))
     }
 }
 
-/// The thread that gathers.
+/// The thread that gathers rows.
 struct RelayGathering<'g> {
     plan: &'g Plan,
     full: &'g SyncSender<RelayPieces>,
@@ -233,7 +235,7 @@ struct RelayGathering<'g> {
 }
 
 impl RelayGathering<'_> {
-    /// Gathers all rows; it ends early when nobody takes them any more.
+    /// Gathers all rows. Ends early if the receiver is gone.
     fn run(&self, inputs: &Inputs, memory: usize, control: &Control) -> Result<()> {
         let mut reader = Reader::new(inputs.clone(), &self.plan.shape);
         let mut gatherer = Gatherer::new(self.plan, memory);
@@ -266,7 +268,7 @@ impl RelayGathering<'_> {
         Ok(())
     }
 
-    /// Hands over the rows that are gathered; false if nobody takes them any more.
+    /// Hands over the gathered rows. Returns `false` if the receiver is gone.
     fn hand_over(&self, gatherer: &mut Gatherer) -> bool {
         let mut payloads = gatherer.take(self.plan).into_iter();
         let is_taken = payloads.all(|payload| self.full.send(Ok(Some(payload))).is_ok());
@@ -274,7 +276,8 @@ impl RelayGathering<'_> {
         is_taken
     }
 
-    /// Makes room for more rows: hands over those that are there, or waits for the memory of those that go.
+    /// Makes room for more rows: hands over the gathered rows, or waits for the memory of rows that were
+    /// sent.
     fn make_room(&self, gatherer: &mut Gatherer) -> bool {
         if gatherer.rows() > 0 {
             return self.hand_over(gatherer);
@@ -284,7 +287,7 @@ impl RelayGathering<'_> {
     }
 }
 
-/// The error for a thread that ended before its rows did.
+/// Returns the error for a thread that ended before its rows did.
 fn lost() -> Error {
     let message = "internal error: the thread that gathers rows ended unexpectedly";
     Error::new(Kind::Internal, message).with_sqlstate("XX000")

@@ -1,56 +1,57 @@
-//! Data that goes along with the rows of a write, in their transaction.
+//! Data that is written in the same transaction as the rows of a write.
 
 use tokio_postgres::{Client, Error as PgError};
 
 use crate::error::Result;
 use crate::rejects::sql::FoundRejects;
 
-/// Positions behind the rows, and the rows that were rejected.
+/// The positions after the rows, and the rejected rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Along<'a> {
-    /// How far the rows move the writer.
+    /// The positions after the rows.
     pub positions: Positions<'a>,
-    /// How many more rows were rejected: the program has taken them out, because an earlier call named them as refused.
+    /// The number of additional rows that were rejected: the program has removed them because an earlier call
+    /// refused them.
     pub rejected: u64,
     /// Descriptions of rejected rows, if they are kept.
     pub rejects: Option<RejectRows<'a>>,
 }
 
-/// How far rows move a writer.
+/// The positions of a writer after some rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Positions<'a> {
-    /// Not at all.
+    /// No position changes.
     #[default]
     Unchanged,
-    /// To this position.
+    /// The writer is at this position.
     Last(&'a str),
-    /// These participants of a load that several writers share.
+    /// These participants of a shared load advance.
     Of(&'a [Step<'a>]),
 }
 
-/// A participant whose position moves.
+/// A change of a participant's position.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// Its name.
+    /// The participant's name.
     pub participant: &'a str,
     /// Its position before the rows; `None` if it has none yet.
     pub from: Option<&'a str>,
-    /// The position behind them.
+    /// Its position after the rows.
     pub to: &'a str,
 }
 
-/// Rows for a table of the user's that describe rejected rows.
+/// Rows for a user's table that describe rejected rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RejectRows<'a> {
     /// The table, written as in SQL.
     pub table: &'a str,
-    /// The columns that they have, as the catalogue spells them.
+    /// The columns of the rows, as the catalogue spells them.
     pub columns: &'a [String],
     /// The rows: a JSON array of objects.
     pub rows: &'a str,
 }
 
-/// Rejected rows, and the table that was found for them.
+/// Rejected rows and the table for them.
 pub(super) struct RejectInsert<'a> {
     found: FoundRejects,
     rejects: RejectRows<'a>,
@@ -75,7 +76,7 @@ impl<'a> From<Option<&'a str>> for Positions<'a> {
 }
 
 impl Along<'_> {
-    /// Whether it moves a position or has rejected rows.
+    /// Whether a position changes or rejected rows are kept.
     pub(super) fn is_any(&self) -> bool {
         let moves = match self.positions {
             Positions::Unchanged => false,

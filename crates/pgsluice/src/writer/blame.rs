@@ -1,10 +1,12 @@
-//! Blame: finds the row that the server refuses without saying which it is.
+//! Blame: finds the row that the server refuses without naming it.
 //!
-//! 1. The refusal of a foreign key names the key. The rows that have it are to blame if the server does not say the same
-//!    without them.
-//! 2. Otherwise the rows are tried and rolled back, fewer each time, in the order in which they are sent. The last of
-//!    the fewest rows that the server refuses is to blame, if it says the same of them as of all.
-//! 3. A refusal that comes without any row blames none. A trigger for the whole statement may raise it.
+//! 1. The refusal of a foreign key names the key. The rows with that key are to blame if the server does not
+//!    say the same without them.
+//! 2. Otherwise fewer and fewer of the rows are tried and rolled back, in the order in which they are sent.
+//!    The last row of the smallest set that the server refuses is to blame, if the server says the same about
+//!    that set as about all rows.
+//! 3. If the server refuses even an empty set, no row is to blame. A trigger for the whole statement may
+//!    cause that.
 
 use std::collections::HashSet;
 
@@ -19,20 +21,20 @@ use crate::plan::changes::Changes;
 use crate::sink::channel::Channel;
 use crate::sink::key::RowKey;
 
-/// Rows of more bytes are not tried again.
+/// Maximum size of rows that are tried again.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The SQLSTATE of a foreign key that has no row.
+/// The SQLSTATE of a foreign key violation.
 const FOREIGN_KEY: &str = "23503";
 
 impl Planned {
-    /// Whether the row to blame for `error` can be looked for on the same connection.
+    /// Whether the row to blame for `error` can be searched on the same connection.
     pub(super) fn can_blame(&self, error: &Error) -> bool {
         error.kind() == Kind::Data && !self.prepared.is_spoiled()
     }
 
-    /// Returns `error`, by which the server has refused the rows, with the place of the row that is to blame, if that
-    /// can be proven.
+    /// Returns `error`, with which the server has refused the rows, with the location of the row that is to
+    /// blame if that can be proven.
     pub(super) async fn blame(
         &self,
         channel: Channel<'_>,
@@ -49,7 +51,7 @@ impl Planned {
         }
     }
 
-    /// Returns the number of the row, in the order in which they are sent, and what the server says of it.
+    /// Returns the index of the row in the order in which rows are sent, and the server's error about it.
     async fn find(
         &self,
         channel: Channel<'_>,
@@ -77,13 +79,13 @@ impl Planned {
                 None => good = middle,
             }
         }
-        // Where rows go leaf by leaf, the server meets bad ones in another order, and names another leaf.
+        // If rows go leaf by leaf, the server meets bad rows in another order and names another leaf.
         let is_same = said.sqlstate() == error.sqlstate()
             && (may_be_there(error) || said.message() == error.message());
         is_same.then_some((good, said))
     }
 
-    /// Returns the numbers of the rows that have the key which the server names.
+    /// Returns the indexes of the rows that have the key which the server names.
     fn with_key(&self, gathered: &Gathered, error: &Error) -> HashSet<usize> {
         let key = error.detail().and_then(RowKey::parse);
         let mut found = HashSet::new();
@@ -100,8 +102,8 @@ impl Planned {
         found
     }
 
-    /// Stores rows as a flush would, checks all constraints, and rolls back. Returns the refusal, if it is one; `None` if
-    /// nothing comes of that.
+    /// Stores rows as a flush would, checks all constraints, and rolls back. Returns the refusal, if the
+    /// server refuses them, or `None` if the trial itself fails.
     pub(super) async fn try_rows(
         &self,
         channel: Channel<'_>,
@@ -114,7 +116,7 @@ impl Planned {
         if before || !may_be_there {
             return tried;
         }
-        // An update may take rows that are there already.
+        // An update may accept rows that exist already.
         self.updates_first.set(true);
         let tried = self.try_once(channel, rows).await;
         self.updates_first.set(before);
@@ -142,8 +144,8 @@ impl Planned {
     }
 }
 
-/// Whether NOT NULL or CHECK has refused a row. No other row has a part in that, and INSERT may have refused it for
-/// columns that an update does not set.
+/// Whether a NOT NULL or CHECK constraint has refused a row. Such a refusal depends on that row alone, and
+/// INSERT may have refused it because of columns that an update does not set.
 fn may_be_there(error: &Error) -> bool {
     error.sqlstate().is_some_and(|code| ["23502", "23514"].contains(&code))
 }

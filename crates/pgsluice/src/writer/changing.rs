@@ -1,9 +1,10 @@
-//! Rows that may be there already: few go as arrays by one INSERT with `ON CONFLICT`, many are copied into the stage of
-//! the session and applied from there.
+//! Rows that may exist already: few go as arrays in one INSERT with `ON CONFLICT`, many are copied into the
+//! stage of the session and applied from there.
 //!
-//! While no row has met another they go straight in, as any rows do. Once the server says that a key is there, that
-//! flush goes again, through the stage, and so do the next ones by either method, until several have met none. Where rows
-//! may not go through the root together, those of each leaf pass the stage by themselves.
+//! As long as no row has met an existing one, rows go straight into the table. When the server reports an
+//! existing key, that flush is sent again through the stage. The next flushes use `ON CONFLICT` or the stage,
+//! until several have met no existing row. If rows may not go through the root together, the rows of each
+//! leaf pass through the stage separately.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ use crate::sink::taken::{Taken, counts, in_node};
 use crate::sink::transaction::Stored;
 
 impl Planned {
-    /// Sends all rows of a payload by one statement with `ON CONFLICT`.
+    /// Sends all rows of a payload in one statement with `ON CONFLICT`.
     pub(super) async fn insert_or_change(
         &self,
         client: &Client,
@@ -46,7 +47,7 @@ impl Planned {
         })
     }
 
-    /// Counts the rows that [`Self::insert_or_change`] has sent.
+    /// Counts the outcome of the rows that [`Self::insert_or_change`] has sent.
     pub(super) fn count_inserted(
         &self,
         gathered: &Gathered,
@@ -62,7 +63,7 @@ impl Planned {
         Ok(all)
     }
 
-    /// Counts what became of all rows, whose COPYs have ended.
+    /// Counts the outcome of all rows, whose COPYs have ended.
     pub(super) fn count(
         &self,
         gathered: &Gathered,
@@ -86,18 +87,20 @@ impl Planned {
         Ok(all)
     }
 
-    /// Returns the tables into which the rows of a payload are taken from the stage, with the number of rows of each.
+    /// Returns the tables into which the rows of a payload are taken from the stage, with the number of rows
+    /// for each.
     pub(super) fn targets(&self, payload: &Payload) -> Vec<(NodeId, u64)> {
         if self.updates_first.get() {
             return payload.rows_by_node().map(|(node, rows)| (node, rows as u64)).collect();
         }
-        // By its own name a leaf takes no rows that have become another one's.
+        // A leaf that is addressed by name does not accept rows that now belong to another one.
         let joins = self.plan.changes.as_ref().is_none_or(Changes::may_join_leaves);
         let node = if joins { ROOT } else { payload.node() };
         vec![(node, payload.rows() as u64)]
     }
 
-    /// Returns the parts of a payload that pass the stage in turn, one for each of its [`Self::targets`].
+    /// Returns the parts of a payload that pass through the stage in turn, one for each of its
+    /// [`Self::targets`].
     pub(super) fn parts<'p>(&self, payload: &'p Arc<Payload>) -> Vec<Part<'p>> {
         if self.updates_first.get() {
             let apart = payload.apart().map(|(node, rows)| Part {
@@ -118,7 +121,7 @@ impl Planned {
         self.unmet.set(if has_met { 0 } else { self.unmet.get().saturating_add(1) });
     }
 
-    /// Refuses rows of an unknown leaf, where these do not go through the root.
+    /// Fails if the leaf of the rows is unknown and they cannot go through the root.
     pub(super) fn check_node(&self, changes: &Changes, payload: &Payload) -> Result<(), Trouble> {
         let node = payload.node();
         if changes.through_root || self.is_leaf(node) {
@@ -130,8 +133,8 @@ impl Planned {
         Err(Trouble::Changed(self.gathering.at_first(error, payload)))
     }
 
-    /// Has the table planned for anew if rows have gone into other leaves than it was planned: what became of them was
-    /// not counted there.
+    /// Requests a new plan if rows have gone into leaves that the plan does not know, because their outcome
+    /// was not counted.
     fn check_taken(&self, payload: &Payload, taken: &Taken) -> Result<(), Trouble> {
         if taken.misplaced > 0 {
             let error = misplaced(&self.plan, payload.node(), taken.misplaced);
@@ -143,7 +146,7 @@ impl Planned {
             false => self.plan.tree.leaves().collect(),
         };
         let oids = leaves.into_iter().map(|leaf| self.plan.catalogue.facts[leaf].oid);
-        // Statements that change rows in one table do not say which it was.
+        // Statements that change rows of a single table do not report it.
         let known: HashSet<u32> = oids.chain([0]).collect();
         match taken.applied.iter().all(|applied| known.contains(&applied.leaf)) {
             true => Ok(()),

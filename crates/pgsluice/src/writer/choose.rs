@@ -1,4 +1,4 @@
-//! Chooses the statement that sends the rows of a flush: few rows go as arrays, many by COPY.
+//! The choice of the statement that sends the rows of a flush: few rows go as arrays, many by COPY.
 
 use std::sync::Arc;
 
@@ -11,23 +11,24 @@ use super::trouble::Trouble;
 use crate::error::kind::Kind;
 use crate::plan::changes::Changes;
 
-/// The most rows that are sent as arrays.
+/// Maximum number of rows that are sent as arrays.
 ///
-/// Measured locally in milliseconds per flush of pgbench's accounts, arrays against COPY, PostgreSQL 18 on 2 cores:
-/// 1.2 and 1.7 for 100 rows in 16 hash leaves, 2.7 and 2.7 for 1,000, 20.6 and 16.8 for 10,000; in 800 leaves 3.6 and
-/// 4.6, 8.1 and 10.9, 37.0 and 32.1. Arrays of 21 integers are 9 % slower than COPY at 1,000 rows, and 33 % at 3,000.
-/// COPY waits for one more answer: at a round trip of 20 ms it takes 45 to 55 ms for up to 3,000 rows, arrays 24 to 35.
+/// Measured locally in milliseconds per flush of pgbench's accounts, arrays against COPY, PostgreSQL 18 on 2
+/// cores: 1.2 and 1.7 for 100 rows in 16 hash leaves, 2.7 and 2.7 for 1,000, 20.6 and 16.8 for 10,000; in 800
+/// leaves 3.6 and 4.6, 8.1 and 10.9, 37.0 and 32.1. Arrays of 21 integers are 9 % slower than COPY at 1,000
+/// rows, and 33 % at 3,000. COPY waits for one more answer: at a round trip of 20 ms it takes 45 to 55 ms for
+/// up to 3,000 rows, arrays 24 to 35.
 const MOST_ROWS: usize = 1000;
 
-/// The most bytes that are sent as arrays, about where COPY begins to be faster for rows of 1,900 bytes. The server
-/// ends a session whose message has more than a gigabyte.
+/// Maximum number of bytes that are sent as arrays, about where COPY becomes faster for rows of 1,900 bytes.
+/// The server ends a session whose message exceeds a gigabyte.
 const MOST_BYTES: usize = 2 << 20;
 
-/// The most times that rows are sent again before the server's refusal is an error.
+/// Maximum number of times that rows are sent again before the server's refusal is an error.
 const MOST_RETRIES: u32 = 8;
 
 impl Planned {
-    /// Whether rows are expected to meet others.
+    /// Whether rows are expected to meet existing ones.
     pub(super) fn expects_others(&self) -> bool {
         let changes = self.plan.changes.as_ref();
         changes.is_some_and(|it| {
@@ -57,7 +58,8 @@ impl Planned {
         }
     }
 
-    /// Returns the method to try after `method` has failed with `trouble`, or `None` after `tried` attempts that are enough.
+    /// Returns the method to try after `method` has failed with `trouble`, or `None` if there is none or it
+    /// was `tried` often enough.
     pub(super) fn next_method(
         &self,
         method: SendMethod,
@@ -70,7 +72,7 @@ impl Planned {
         let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
             && is_any(&["23502", "23514"]);
         match method {
-            // INSERT checks columns that an update does not set, for existing rows too.
+            // INSERT also checks columns of existing rows that an update does not set.
             SendMethod::Stage if may_be_there && !self.updates_first.get() => {
                 self.updates_first.set(true);
                 Some(SendMethod::Stage)
@@ -92,7 +94,7 @@ impl Planned {
     }
 }
 
-/// Whether one INSERT takes the rows of all payloads.
+/// Whether a single INSERT can take the rows of all payloads.
 fn are_few(payloads: &[Arc<Payload>]) -> bool {
     match payloads {
         [payload] if payload.wire() == Wire::Binary => {

@@ -1,4 +1,4 @@
-//! Explains the failure of a transaction of a writer.
+//! Explanations of failed transactions of a writer.
 
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::error::SqlState;
@@ -13,7 +13,7 @@ use crate::sink::recheck::Changed;
 use crate::sink::sql::stage::stage;
 
 impl Planned {
-    /// Explains why a transaction of rows that were sent by the given method failed. Nothing of it is committed.
+    /// Explains why a transaction with rows sent by `method` failed. Nothing of it is committed.
     pub(super) fn trouble(
         &self,
         failure: Failure,
@@ -31,7 +31,8 @@ impl Planned {
             failure => return Trouble::Refused(failure.into_error()),
         };
         let is_staged = method == SendMethod::Stage;
-        // A partition's constraint has no name. If it refuses a row, the table is not what was planned for.
+        // A partition's constraint has no name. If it refuses a row, the table is not the one that was
+        // planned for.
         let is_changed = is_staged
             && error.as_db_error().is_some_and(|db| {
                 *db.code() == SqlState::CHECK_VIOLATION && db.constraint().is_none()

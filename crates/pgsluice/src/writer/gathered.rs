@@ -1,4 +1,4 @@
-//! The rows of a flush, in the order in which they are sent.
+//! The rows of a flush in the order in which they are sent.
 
 use std::sync::Arc;
 
@@ -19,29 +19,29 @@ use crate::source::{Inputs, Reader, Split};
 /// The rows of a flush.
 pub(super) struct Gathered {
     pub(super) payloads: Vec<Arc<Payload>>,
-    /// Rows that do not count, because another row of the flush has their key.
+    /// The number of rows that lose to another row of the flush with their key.
     duplicates: u64,
-    /// Rows of the flush that the program has rejected, and that are not among these.
+    /// The number of rows of the flush that the program has rejected, and that are not in `payloads`.
     pub(super) rejected: u64,
 }
 
 impl Gathered {
-    /// The rows that are sent.
+    /// Returns the number of rows that are sent.
     pub(super) fn sent(&self) -> u64 {
         self.payloads.iter().map(|payload| payload.rows() as u64).sum()
     }
 
-    /// All rows.
+    /// Returns the number of all rows, including duplicate and rejected ones.
     pub(super) fn rows(&self) -> u64 {
         self.sent() + self.duplicates + self.rejected
     }
 
-    /// The bytes of the rows that are sent.
+    /// Returns the number of bytes that are sent.
     pub(super) fn bytes(&self) -> usize {
         self.payloads.iter().map(|payload| payload.bytes()).sum()
     }
 
-    /// Returns some of the rows that are sent: those whose number `keeps` takes. Its first payload may have no rows.
+    /// Returns the rows for whose index `keeps` returns `true`. The first payload may be empty.
     pub(super) fn part(&self, keeps: impl Fn(usize) -> bool) -> Self {
         let mut before = 0;
         let mut payloads = Vec::new();
@@ -55,24 +55,24 @@ impl Gathered {
         Self { payloads, duplicates: 0, rejected: 0 }
     }
 
-    /// What became of them, if the server has inserted so many and the others were dropped.
+    /// Returns the outcome if the server has inserted `inserted` rows and dropped the others.
     pub(super) fn counts(&self, inserted: u64) -> RowCounts {
         let mut counts = self.begun();
         counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.sent(), inserted) });
         counts
     }
 
-    /// What became of those that are not sent.
+    /// Returns the outcome of the rows that are not sent.
     pub(super) fn begun(&self) -> RowCounts {
         let (duplicate, rejected) = (self.duplicates, self.rejected);
         RowCounts { read: self.rows(), duplicate, rejected, ..RowCounts::default() }
     }
 }
 
-/// What gathers the rows of one flush after the other.
+/// A gatherer for the rows of successive flushes.
 pub(super) struct Gathering {
     gatherer: Gatherer,
-    /// What those of the last one were read from.
+    /// The input of the last flush.
     read: Read,
 }
 
@@ -81,7 +81,7 @@ impl Gathering {
         Self { gatherer: Gatherer::unbounded(plan), read: Read::default() }
     }
 
-    /// Gathers the rows of `inputs`. Where rows may meet others, leaves out those whose key comes again.
+    /// Gathers the rows of `inputs`. If rows may meet existing ones, leaves out rows whose key occurs again.
     pub(super) fn gather(
         &mut self,
         job: &Job,
@@ -100,7 +100,7 @@ impl Gathering {
             }
             return Ok(self.take(plan));
         };
-        // They are read and parsed once: to find duplicates, and to gather the others.
+        // The input is read and parsed only once, both to find duplicates and to gather the other rows.
         let mut splits = Vec::new();
         while let Some(split) = reader.next(None)? {
             check_rows(inputs, &split)?;
@@ -136,14 +136,14 @@ impl Gathering {
         Gathered { payloads, duplicates, rejected: 0 }
     }
 
-    /// Takes the memory of rows that are stored.
+    /// Takes back the memory of rows that are stored.
     pub(super) fn give_back(&mut self, gathered: Gathered) {
         self.read = Read::default();
         let payloads = gathered.payloads.into_iter().filter_map(Arc::into_inner);
         payloads.for_each(|payload| self.gatherer.give_back(payload));
     }
 
-    /// The refusal of a row of `payload`, whose COPY was into `table`.
+    /// Returns the error for a refused row of `payload`, whose COPY was into `table`.
     pub(super) fn refused(
         &self,
         error: tokio_postgres::Error,
@@ -154,14 +154,14 @@ impl Gathering {
         self.read.refused(error, payload, table, columns)
     }
 
-    /// The error at a row, by its number in the order in which they are sent.
+    /// Adds the location of a row to an error. `row` is its index in the order in which rows are sent.
     pub(super) fn at_row(&self, error: Error, gathered: &Gathered, row: usize) -> Error {
         let rows = gathered.payloads.iter().flat_map(|payload| payload.in_order());
         let place = rows.map(|(at, _)| at).nth(row).and_then(|at| self.read.locate(at));
         place.into_iter().fold(error, Error::at)
     }
 
-    /// The error at the first row of `payload`.
+    /// Adds the location of the first row of `payload` to an error.
     pub(super) fn at_first(&self, error: Error, payload: &Payload) -> Error {
         let place = payload.in_order().next().and_then(|(at, _)| self.read.locate(at));
         place.into_iter().fold(error, Error::at)

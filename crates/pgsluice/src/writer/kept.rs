@@ -1,7 +1,8 @@
-//! State of a writer in the ledger: its positions, and the counts by which a COMMIT without an answer is found out.
+//! State of a writer in the ledger: its positions, and the counts that decide whether a COMMIT without an
+//! answer succeeded.
 //!
-//! A writer that has its load for itself has one position, under the participant without a name. If several share a load,
-//! each has the positions of the participants that it has opened.
+//! A writer that does not share its load has one position, under the participant without a name. If several
+//! writers share a load, each has the positions of the participants that it has opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use crate::ledger::terms::of_writer;
 use crate::row_counts::RowCounts;
 use crate::sink::fence::Advance;
 
-/// The name of the participant that is the load as a whole.
+/// The name of the participant that stands for the whole load.
 const WHOLE: &str = "";
 
 /// A writer that the ledger knows.
@@ -26,28 +27,28 @@ const WHOLE: &str = "";
 pub(super) struct KeptPosition {
     named: Participant,
     run: String,
-    /// The terms that its options set, as JSON.
+    /// The terms from the writer's options, as JSON.
     terms: String,
     is_shared: bool,
-    /// The participants that it has opened, by their names.
+    /// The participants that it has opened, by name.
     open: BTreeMap<String, OpenParticipant>,
 }
 
-/// A participant that a writer moves.
+/// A participant that a writer has opened.
 #[derive(Debug)]
 struct OpenParticipant {
     named: Participant,
     at: WriterPosition,
 }
 
-/// The position of each participant in the ledger, by its name.
+/// The position of each participant in the ledger, by name.
 pub(super) type Found = BTreeMap<String, WriterPosition>;
 
-/// The writer in the ledger, if it has one, and the positions behind rows that are sent.
+/// The writer in the ledger, if it has one, and the positions after the rows that are sent.
 pub(super) type Keeping<'k> = Option<(&'k KeptPosition, Positions<'k>)>;
 
 impl KeptPosition {
-    /// The writer `id` in the ledger of `schema`, which is not open.
+    /// Creates the state of the writer `id` in the ledger of `schema`, without opening it.
     pub(super) fn new(
         schema: &str,
         id: &str,
@@ -66,17 +67,17 @@ impl KeptPosition {
         })
     }
 
-    /// The name of it.
+    /// Returns the writer's name.
     pub(super) fn id(&self) -> &str {
         &self.named.id
     }
 
-    /// Whether other writers may work at the same load.
+    /// Whether other writers may work on the same load.
     pub(super) fn is_shared(&self) -> bool {
         self.is_shared
     }
 
-    /// Opens it, or opens it again; returns how far it has come by the ledger.
+    /// Opens the writer, or opens it again. Returns its positions in the ledger.
     pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Found> {
         let Self { named, run, terms, is_shared, open } = self;
         let attempt = |name: &str| open.get(name).map(|open| open.at.attempt);
@@ -89,8 +90,8 @@ impl KeptPosition {
         Ok(open.keys().cloned().zip(found).collect())
     }
 
-    /// Opens the participants of these names, and no others: nothing that was begun for them before is committed from
-    /// then on.
+    /// Opens the participants with these names, and no others. From then on the server commits nothing that
+    /// was begun for them before.
     pub(super) async fn open_participants(
         &mut self,
         client: &mut Client,
@@ -113,11 +114,12 @@ impl KeptPosition {
         self.open.clear();
     }
 
-    /// Goes on from `found`; returns what became of the rows that were committed since it was open before.
+    /// Continues from the positions `found`. Returns the outcome of the rows that were committed since it was
+    /// last open.
     ///
     /// # Errors
     ///
-    /// Returns the rows that the server lost since.
+    /// Returns the number of rows that the server has lost since.
     pub(super) fn take_up(&mut self, found: Found) -> Result<RowCounts, u64> {
         let sum = |counts: &mut dyn Iterator<Item = RowCounts>| {
             counts.fold(RowCounts::default(), |mut sum, counts| {
@@ -140,12 +142,12 @@ impl KeptPosition {
         since
     }
 
-    /// What the program has said of the last rows that are in.
+    /// Returns the position of the last committed rows.
     pub(super) fn position(&self) -> Option<&str> {
         self.position_of(WHOLE)
     }
 
-    /// The position of a participant, if it is open and has one.
+    /// Returns the position of a participant, if it is open and has one.
     pub(super) fn position_of(&self, name: &str) -> Option<&str> {
         self.open.get(name)?.at.position.as_deref()
     }
@@ -155,7 +157,7 @@ impl KeptPosition {
         self.open.values().any(|open| open.at.position.is_some())
     }
 
-    /// Refuses positions that do not continue those which it has.
+    /// Fails if `positions` do not continue from the current ones.
     pub(super) fn check(&self, positions: Positions<'_>) -> Result<()> {
         let refuse = |message: String| Err(Error::new(Kind::Usage, message));
         let steps = match positions {
@@ -186,8 +188,8 @@ impl KeptPosition {
         Ok(())
     }
 
-    /// Returns the moves from its positions to those behind `rows` more. All writers make them in one order. The rows
-    /// count for the first participant.
+    /// Returns the changes of its positions after `rows` more rows. All writers make them in the same order.
+    /// The rows count for the first participant.
     pub(super) fn advance<'a>(&'a self, rows: u64, positions: Positions<'a>) -> Vec<Advance<'a>> {
         let moves = self.moved(positions).into_iter().enumerate();
         let moves = moves.map(|(number, (open, to))| Advance {
@@ -199,7 +201,7 @@ impl KeptPosition {
         moves.collect()
     }
 
-    /// The participants that `positions` move, by their names, each with the position behind it.
+    /// Returns the participants that `positions` change, by name, each with its next position.
     fn moved<'a>(
         &'a self,
         positions: Positions<'a>,
@@ -214,7 +216,7 @@ impl KeptPosition {
         steps.into_iter().filter_map(|(name, to)| Some((self.open.get(name)?, to))).collect()
     }
 
-    /// Records what became of them.
+    /// Records the outcome of the rows.
     pub(super) async fn settle(
         &self,
         client: &Client,
@@ -227,7 +229,7 @@ impl KeptPosition {
         }
     }
 
-    /// The rows are committed.
+    /// Updates the positions after the rows are committed.
     pub(super) fn advanced(&mut self, counts: RowCounts, positions: Positions<'_>) {
         let moved = self.moved(positions).into_iter();
         let moved: Vec<(String, Option<String>)> = moved
@@ -242,7 +244,7 @@ impl KeptPosition {
         }
     }
 
-    /// Marks it as closed.
+    /// Marks the writer as closed.
     pub(super) async fn close(&self, client: &Client) -> Result<()> {
         for OpenParticipant { named, at } in self.open.values() {
             named.close_writer(client, at.attempt).await?;
@@ -250,7 +252,7 @@ impl KeptPosition {
         if self.is_shared { self.named.close_shared(client).await } else { Ok(()) }
     }
 
-    /// The error for one that another has taken over.
+    /// Returns the error for a writer that another one has taken over.
     pub(super) fn overtaken(&self) -> Error {
         self.named.overtaken()
     }

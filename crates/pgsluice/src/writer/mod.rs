@@ -1,17 +1,17 @@
-//! Writer: a few rows at a time, from a program that runs long.
+//! Writer: writes a few rows at a time, from a long-running program.
 //!
 //! ```text
 //!     rows -> gather -> few: INSERT of arrays, many: COPY through the root (`send_method`)  one transaction, with
 //!             by leaf   where rows exist: ON CONFLICT, or the stage (`changing`)      the position in the ledger
 //! ```
 //!
-//! 1. The tree decides about the order of rows only, as in [`crate::gather`]: the server routes each of them.
-//! 2. A writer with a name keeps its position in the ledger, in the rows' own transaction. What opens it next goes on
-//!    from there, and nothing of the one before is committed any more.
-//! 3. If a COMMIT has no answer, the count of rows in the ledger says whether it has come through. Without a ledger
-//!    nobody can say, and the error tells so.
-//! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that it has them
-//!    all, or its first call fails (`reach`).
+//! 1. The tree only determines the order of rows, as in [`crate::gather`]: the server routes each of them.
+//! 2. A writer with a name keeps its position in the ledger, in the same transaction as its rows. The next
+//!    writer with that name continues from there, and the earlier one can no longer commit anything.
+//! 3. If a COMMIT has no answer, the count of rows in the ledger shows whether it succeeded. Without a ledger
+//!    this remains unknown, and the error says so.
+//! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that all
+//!    of them are still there, or its first call fails (`reach`).
 
 mod along;
 mod blame;
@@ -56,15 +56,15 @@ use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 use crate::writer::sql::incarnation::Incarnation;
 
-/// About the first pause before another try.
+/// Approximate pause before the first retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long others may be in the way, and how long an answer is looked for, at least.
+/// Minimum time to retry while other sessions are in the way, or to wait for the outcome of rows in doubt.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a table may be altered while rows are on their way to it.
+/// Maximum number of times that a table may be altered while rows are being written to it.
 const MOST_CHANGES: u32 = 5;
 
 /// Writes rows into a table, a few at a time.
@@ -91,25 +91,25 @@ pub struct Writer {
     kept: Option<KeptPosition>,
     runtime: Runtime,
     session: Option<Session>,
-    /// The rows of a COMMIT that had no answer.
+    /// The number of rows whose COMMIT had no answer.
     unsure: Option<u64>,
-    /// Rows in doubt were given up: the ledger may have them.
+    /// Whether rows in doubt were given up; the ledger may contain them.
     gave_up: bool,
-    /// Rows that a new session has found in the ledger, though no COMMIT of theirs was answered.
+    /// The rows that a new session has found in the ledger although their COMMIT was not answered.
     found: RowCounts,
-    /// Rows that a crash of the server may still undo.
+    /// The number of rows that a crash of the server may still undo.
     unflushed: u64,
-    /// The server that has committed them, where no ledger counts them.
+    /// The incarnation of the server that has committed them, if no ledger counts them.
     incarnation: Option<Incarnation>,
 }
 
 impl Writer {
-    /// Opens a writer for the table of `job`. With a `load_id`, or where it is to wait for a server that is away, it is
-    /// kept in the job's ledger.
+    /// Opens a writer for the table of `job`. The job's ledger keeps it if it has a `load_id`, or if it waits
+    /// for an unavailable server.
     ///
     /// # Errors
     ///
-    /// No connection, no such table, or a `load_id` of something else.
+    /// Fails if there is no connection or no such table, or if the `load_id` belongs to something else.
     pub fn open(
         job: Job,
         target: Target,
@@ -143,30 +143,32 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The name by which the ledger knows it, if it does.
+    /// Returns the name of the writer in the ledger, if it has one.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.kept.as_ref().map(KeptPosition::id)
     }
 
-    /// The position of the last rows that are in, of this writer and those of its name before it.
+    /// Returns the position of the last rows that were committed by this writer or an earlier one with its
+    /// name.
     #[must_use]
     pub fn position(&self) -> Option<&str> {
         self.kept.as_ref()?.position()
     }
 
-    /// Writes all rows of `input` in one transaction, with the `position` behind them. Counts `rejected` more rows, which
-    /// the program has taken out of `input`, because an earlier call named them as refused.
+    /// Writes all rows of `input` in one transaction, together with the `position` after them. Counts
+    /// `rejected` more rows, which the program has removed from `input` because an earlier call refused them.
     ///
-    /// All that is written must be read alike; each time its names lead to columns. An error that passes is waited for as long as
-    /// the target's patience lasts. Behind one that leaves rows in doubt, the same rows are to be written again, if the
-    /// writer has a name: it finds out whether they are in.
+    /// Every call must use the same input options; only the names in the rows may change. For a transient
+    /// error the writer retries as long as the target's patience lasts. After an error that leaves rows in
+    /// doubt, a writer with a name must be given the same rows again: it finds out whether they were
+    /// committed.
     ///
     /// # Errors
     ///
-    /// Fails if the server refuses a row: it then stores no row of `input`. If the error counts rows in doubt, they may
-    /// be stored. Fails too if the server may have lost rows of earlier calls: it then stores no row of `input`, and
-    /// [`Self::position`] is read again from the ledger.
+    /// Fails if the server refuses a row: it then stores no row of `input`. If the error counts rows in
+    /// doubt, they may be stored. Also fails if the server may have lost rows of earlier calls: it then
+    /// stores no row of `input`, and [`Self::position`] is read again from the ledger.
     pub fn write(
         &mut self,
         input: &InputOptions,
@@ -178,7 +180,7 @@ impl Writer {
         self.write_with(input, &along, control)
     }
 
-    /// Writes all rows of `input` in one transaction, with all that goes `along` with them; otherwise as
+    /// Writes all rows of `input` in one transaction, together with the data in `along`; otherwise like
     /// [`Self::write`].
     ///
     /// # Errors
@@ -199,7 +201,7 @@ impl Writer {
                     .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
             }
         }
-        // What was to stop something else stops nothing here.
+        // An earlier request to stop was meant for another call.
         control.end();
         control.begin();
         let receipt = self.write_patiently(input, along, control)?;
@@ -209,7 +211,8 @@ impl Writer {
         Ok(receipt)
     }
 
-    /// Tries to write the rows of `input`, and rolls back. Rows in doubt are not tried, because they may be in.
+    /// Tries to write the rows of `input`, and rolls back. Does nothing if rows are in doubt, because they
+    /// may have been committed.
     ///
     /// # Errors
     ///
@@ -257,7 +260,7 @@ impl Writer {
                     changes += 1;
                     continue;
                 }
-                // Statements that are prepared do not know of columns that have changed.
+                // Prepared statements do not know about columns that have changed.
                 Err(Trouble::Refused(error))
                     if was_planned && changes == 0 && is_about_names(&error) =>
                 {
@@ -289,19 +292,20 @@ impl Writer {
         }
     }
 
-    /// Returns how long a call that has failed with `error` is tried again.
+    /// Returns how long to retry a call that has failed with `error`.
     fn patience(&self, error: &Error, control: &Control) -> Duration {
         match policy::of_error(error) {
             _ if control.stop.is_stopped() => Duration::ZERO,
             Policy::Retry => self.target.patience().max(LEAST_PATIENCE),
-            // The ledger says whether the rows are in.
+            // The ledger shows whether the rows were committed.
             _ if self.unsure.is_some() => self.target.patience().max(LEAST_PATIENCE),
             Policy::Wait => self.target.patience(),
             Policy::Reject | Policy::Stop => Duration::ZERO,
         }
     }
 
-    /// Writes the rows, unless they are in. What fails leaves no session, or one that is as new.
+    /// Writes the rows, unless they are committed already. After a failure there is no session, or one
+    /// without a plan.
     fn try_write(
         &mut self,
         input: &InputOptions,
@@ -334,7 +338,7 @@ impl Writer {
                 kept.iter_mut().for_each(|kept| kept.advanced(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
-            // A row that is refused says nothing against the plan.
+            // The plan is still valid after a row is refused.
             Some(Err(Trouble::Refused(error))) if planned.can_blame(&error) => {
                 let channel = planned.channel(link, control);
                 let blaming = planned.blame(channel, &gathered, error.clone());
@@ -343,7 +347,7 @@ impl Writer {
                 Err(Trouble::Refused(blamed.unwrap_or(error)))
             }
             Some(Err(trouble)) => {
-                // A session that was lost is found out when the next one is needed.
+                // The next call will notice if the session was lost.
                 match &trouble {
                     Trouble::InDoubt(..) => self.session = None,
                     _ if planned.prepared.is_spoiled() => self.session = None,

@@ -1,4 +1,4 @@
-//! The columns to which the names in rows lead. Rows whose names lead to other columns need another plan.
+//! The columns that the names in rows refer to. Rows whose names refer to other columns need another plan.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use crate::job::Job;
 use crate::plan::Plan;
 use crate::source::InputNames;
 
-/// Names that are remembered although they lead to no column.
+/// Maximum number of names that are remembered although they match no column.
 const MOST_EXTRA: usize = 10_000;
 
 /// The names that a plan was made for.
 #[derive(Debug, Default)]
 pub(super) struct PlanNames {
-    /// Finds the columns of names; `None` if rows have no names.
+    /// The lookup of columns by name; `None` if rows have no names.
     leads: Option<Arc<Leads>>,
     columns: BTreeSet<usize>,
-    /// Names that lead to no column.
+    /// Names that match no column.
     extra: HashSet<String>,
 }
 
 impl PlanNames {
-    /// The names in the rows of a job that was planned.
+    /// Collects the names in the rows of a planned job.
     pub(super) fn new(job: &Job, plan: &Plan) -> Self {
         let leads = plan.catalogue.led.as_ref().map(|led| Arc::clone(&led.leads));
         let found = leads.as_ref().zip(job.input.names.as_ref());
@@ -32,14 +32,15 @@ impl PlanNames {
         Self { leads, columns, extra: extra.into_iter().cloned().collect() }
     }
 
-    /// Adds the names that lead to no column from what was planned before.
+    /// Adds the names of an earlier plan that match no column.
     pub(super) fn add(&mut self, before: Option<Self>) {
         let extra = before.into_iter().flat_map(|before| before.extra);
         let room = MOST_EXTRA.saturating_sub(self.extra.len());
         self.extra.extend(extra.take(room));
     }
 
-    /// Whether the names in the rows of a job lead to the same columns. A name that is new may be a new column's.
+    /// Whether the names in the rows of a job refer to the same columns. A new name may belong to a new
+    /// column.
     pub(super) fn are_those_of(&self, job: &Job) -> bool {
         let Some((leads, names)) = self.leads.as_ref().zip(job.input.names.as_ref()) else {
             return self.leads.is_none() && job.input.names.is_none();
@@ -49,7 +50,7 @@ impl PlanNames {
     }
 }
 
-/// The columns to which names lead, and the names that lead to none.
+/// Returns the columns that names refer to, and the names that match no column.
 fn columns<'n>(names: &'n InputNames, leads: &Leads) -> (BTreeSet<usize>, Vec<&'n String>) {
     let (mut columns, mut extra) = (BTreeSet::new(), Vec::new());
     for list in &names.lists {

@@ -1,22 +1,23 @@
-//! Rows of COPY BINARY as the parameters of an INSERT: the bytes of a value are the same in both.
+//! Conversion of rows of COPY BINARY into the parameters of an INSERT. The bytes of a value are the same in
+//! both.
 
 use pgsluice_core::bucket::Payload;
 use tokio_postgres::types::Oid;
 
 use crate::pg::raw::Raw;
 
-/// The fields of a row of COPY BINARY, each with its length before it.
+/// The fields of a row of COPY BINARY, each preceded by its length.
 struct ParameterFields<'r>(&'r [u8]);
 
 impl<'r> ParameterFields<'r> {
-    /// Those of `row`, whose count of fields is known.
+    /// Returns the fields of `row`, without their count.
     fn of(row: &'r [u8]) -> Self {
         Self(row.get(2..).unwrap_or_default())
     }
 }
 
 impl<'r> Iterator for ParameterFields<'r> {
-    /// The length as it stands there, and the value, unless that is NULL.
+    /// The encoded length, and the value unless it is NULL.
     type Item = ([u8; 4], Option<&'r [u8]>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -31,10 +32,10 @@ impl<'r> Iterator for ParameterFields<'r> {
     }
 }
 
-/// The values of all rows, an array for each column of these types, as `array_send` writes it
+/// Returns the values of all rows as one array per column, in the format of `array_send`
 /// (`src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18).
 pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
-    // Arrays have few rows.
+    // The number of rows is small here.
     let count = rows.rows() as i32;
     let mut arrays: Vec<Vec<u8>> = types
         .iter()

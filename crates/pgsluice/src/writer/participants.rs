@@ -1,4 +1,5 @@
-//! Participants: several writers share a load, and each moves the positions of those that it has opened.
+//! Participants: several writers share a load, and each advances the positions of the participants that it
+//! has opened.
 
 use super::{Durability, Writer};
 use crate::control::Control;
@@ -8,7 +9,7 @@ use crate::job::Job;
 use crate::pg::connect::Link;
 use crate::row_counts::RowCounts;
 
-/// Refuses a job that cannot be shared.
+/// Fails if a job cannot be shared.
 pub(super) fn check_shared(job: &Job, durability: Durability) -> Result<()> {
     let refuse = |message: &str| Err(Error::new(Kind::Usage, message));
     match &job.safety {
@@ -25,9 +26,10 @@ pub(super) fn check_shared(job: &Job, durability: Durability) -> Result<()> {
 }
 
 impl Writer {
-    /// Opens these participants of a load that several writers share, and no others. If several writers open one, the
-    /// last works: nothing that another has in flight for it is committed from then on. Rows in doubt are given up,
-    /// because the positions that are read then say whether they are in.
+    /// Opens these participants of a shared load, and no others. If several writers open the same
+    /// participant, only the last one may write: the server commits nothing more that another has in flight
+    /// for it. Rows in doubt are given up, because the positions that are read then show whether they were
+    /// committed.
     ///
     /// [`Self::position_of`] returns their positions.
     ///
@@ -73,8 +75,8 @@ impl Writer {
         runtime.block_on(canceller.unless_stopped(control, opening))
     }
 
-    /// The position of a participant that is open: that of the last of its rows that are in, of this writer and those
-    /// before it.
+    /// Returns the position of an open participant: that of its last rows that were committed by this writer
+    /// or an earlier one.
     #[must_use]
     pub fn position_of(&self, participant: &str) -> Option<&str> {
         self.kept.as_ref()?.position_of(participant)

@@ -1,8 +1,8 @@
-//! The session of a writer: opened when it is needed, flushed and closed. A new session proves that the server still has
-//! all rows that the writer has committed.
+//! The session of a writer: opened when it is needed, flushed and closed. A new session proves that the
+//! server still has all rows that the writer has committed.
 //!
-//! 1. The ledger counts the rows in their own transactions. The WAL is written in its order, so a crash that undoes any
-//!    commit undoes the last, and the count is less.
+//! 1. The ledger counts the rows in their own transactions. The WAL is written in order, so a crash that
+//!    undoes any commit also undoes the last one, and the count is lower.
 //! 2. Without a ledger, only the server's incarnation proves that it has not crashed.
 
 use std::mem::take;
@@ -21,8 +21,8 @@ use crate::pg::connect::Link;
 use crate::row_counts::RowCounts;
 use crate::writer::sql::incarnation::Incarnation;
 
-/// How often a connection is polled to learn whether the server has ended it: its last message must be read, and
-/// understood.
+/// Number of polls that show whether the server has closed a connection: its last message must be read and
+/// processed.
 const LOOKS: u32 = 4;
 
 impl Writer {
@@ -30,8 +30,8 @@ impl Writer {
         self.durability == Durability::Flush
     }
 
-    /// Opens a session unless there is one, and adds the rows that the ledger has of a COMMIT without an answer to
-    /// those that were found.
+    /// Opens a session unless there is one. If the ledger contains rows whose COMMIT had no answer, adds them
+    /// to `found`.
     pub(super) fn reach(&mut self, control: &Control) -> Result<(), Trouble> {
         self.drop_if_closed();
         if self.session.is_some() {
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// Drops the session if the server has ended it: nothing has looked at the connection since.
+    /// Drops the session if the server has ended it since the connection was last used.
     fn drop_if_closed(&mut self) {
         let is_closed = async |open: &Session| {
             let mut is_closed = false;
@@ -76,7 +76,7 @@ impl Writer {
         }
     }
 
-    /// Goes on from where the ledger says that the writer is, unless it has lost rows.
+    /// Continues from the writer's positions in the ledger. Fails if the server has lost rows.
     fn take_up(&mut self, found: Found) -> Result<(), Trouble> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let had_position = kept.has_position();
@@ -86,7 +86,7 @@ impl Writer {
                 Ok(())
             }
             Err(rows) => {
-                // The rows of a later COMMIT are not in either, and recovery has made the others durable.
+                // The rows of a later COMMIT are lost too, and recovery has made the others durable.
                 (self.unsure, self.gave_up, self.unflushed) = (None, false, 0);
                 self.found = RowCounts::default();
                 Err(lost(rows, had_position))
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// Returns what became of the rows of a COMMIT without an answer, if they are in.
+    /// Returns the outcome of the rows whose COMMIT had no answer, if they were committed.
     pub(super) fn settle_doubt(&mut self) -> Result<Option<RowCounts>, Trouble> {
         let (found, has_position) = (take(&mut self.found), self.has_position());
         match (self.unsure.take(), take(&mut self.gave_up)) {
@@ -119,12 +119,12 @@ impl Writer {
         }
     }
 
-    /// Makes what was written durable, if it is not.
+    /// Makes all written rows durable.
     ///
     /// # Errors
     ///
-    /// Fails if the connection is lost: then the next call finds out whether rows are lost. Fails like [`Self::write`] if
-    /// they may be.
+    /// Fails if the connection is lost; the next call then finds out whether rows are lost. Fails like
+    /// [`Self::write`] if they may be.
     pub fn flush(&mut self, control: &Control) -> Result<()> {
         control.end();
         if !self.is_lazy() || (self.session.is_none() && self.unflushed == 0) {
@@ -132,7 +132,7 @@ impl Writer {
         }
         let began = Instant::now();
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        // A session that has ended since it was used last is no reason to fail.
+        // It is not a failure if the session has ended since it was last used.
         let mut is_first = self.session.is_some();
         loop {
             let error = match self.try_flush(control) {
@@ -157,7 +157,7 @@ impl Writer {
 
     fn try_flush(&mut self, control: &Control) -> Result<(), Trouble> {
         self.reach(control)?;
-        // The rows in doubt are for the next write to settle.
+        // The next write settles the rows in doubt.
         if self.unsure.is_none() {
             self.settle_doubt()?;
         }
@@ -175,14 +175,14 @@ impl Writer {
         }
     }
 
-    /// The error of a flush, with the rows that are not known to be durable.
+    /// Adds the rows that may not be durable to the error of a flush.
     fn unflushed(&self, error: Error) -> Error {
         let left = Left { in_doubt: self.unflushed, ..Left::default() };
         if self.unflushed == 0 { error } else { error.leaving(left) }
     }
 
-    /// Forgets rows that are in doubt: they are not written again. If they are in after all, and have moved the position,
-    /// the next call fails, and the position is right then.
+    /// Gives up rows in doubt: the program will not write them again. If they were committed after all and
+    /// have moved the position, the next call fails, and the position is correct from then on.
     pub fn give_up(&mut self) {
         if self.unsure.take().is_some() {
             self.gave_up = true;
@@ -190,8 +190,8 @@ impl Writer {
         }
     }
 
-    /// Makes what was written durable, and marks the writer as closed in the ledger, over another connection if its own
-    /// was lost. It can be opened again.
+    /// Makes all written rows durable, and marks the writer as closed in the ledger. Opens another connection
+    /// if its own was lost. The writer can be opened again.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A server's refusal of rows, as an error at the row that it is about.
+//! Conversion of a server's refusal of rows into an error with the location of the row.
 
 use pgsluice_core::bucket::{Payload, RowAt, Wire};
 use pgsluice_core::position::Position;
@@ -8,16 +8,16 @@ use crate::error::{Error, Location, sqlstate};
 use crate::sink::context::Context;
 use crate::source::{Inputs, Split};
 
-/// What rows that are sent were read from.
+/// The input of the rows that are sent.
 #[derive(Default)]
 pub(super) struct Read {
     files: Inputs,
-    /// Where each split begins.
+    /// The position at which each split begins.
     starts: Vec<Position>,
 }
 
 impl Read {
-    /// Begins to read `files`.
+    /// Starts with `files` and no splits.
     pub(super) fn of(files: &Inputs) -> Self {
         Self { files: files.clone(), starts: Vec::new() }
     }
@@ -27,8 +27,8 @@ impl Read {
         self.starts.push(split.start);
     }
 
-    /// The error for a refusal of `payload`, whose COPY was into `table`, with the row that it is about if the server
-    /// says so.
+    /// Converts a refusal of `payload`, whose COPY was into `table`. Adds the location of the row if the
+    /// server names it.
     pub(super) fn refused(
         &self,
         error: tokio_postgres::Error,
@@ -38,7 +38,7 @@ impl Read {
     ) -> Error {
         let context = error.as_db_error().and_then(|db| db.where_());
         let context = context.map(|it| Context::parse(it, std::iter::once(table), columns));
-        // Of any other, `blame` proves which row it is.
+        // For any other refusal, `blame` proves which row it is.
         let entry = context.as_ref().and_then(Context::certain);
         let error = refusal(error);
         let Some(entry) = entry.filter(|_| error.kind() == Kind::Data) else { return error };
@@ -56,7 +56,7 @@ impl Read {
         place.into_iter().fold(error, Error::at)
     }
 
-    /// Where a row begins.
+    /// Returns the location of a row.
     pub(super) fn locate(&self, at: RowAt) -> Option<Location> {
         let start = self.starts.get(at.split as usize)?;
         let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
@@ -64,7 +64,7 @@ impl Read {
     }
 }
 
-/// The error for a refusal, of which it is not known which row it is about.
+/// Converts a refusal without the location of a row.
 pub(super) fn refusal(error: tokio_postgres::Error) -> Error {
     let error = Error::from(error);
     let is_row = error.sqlstate().is_some_and(sqlstate::blames_row);

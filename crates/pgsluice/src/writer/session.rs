@@ -1,4 +1,4 @@
-//! A session of a writer: its connection, the plan, and how rows are sent by it.
+//! A session of a writer: its connection, the plan, and the sending of rows.
 
 use std::cell::Cell;
 use std::future::ready;
@@ -36,19 +36,19 @@ use crate::writer::along::RejectInsert;
 use crate::writer::sql::incarnation::Incarnation;
 use crate::writer::sql::insert::Inserts;
 
-/// So many flushes that have met no row are followed by one that goes straight in: what it has inserted is for VACUUM,
-/// if it meets one.
+/// Number of flushes without existing rows before a flush goes straight into the table. If that one meets an
+/// existing row, the rows that it inserted are left for VACUUM.
 pub(super) const ENOUGH_UNMET: u32 = 8;
 
-/// A connection, and what was prepared on it for rows of one shape, once the first have come.
+/// A connection, and the plan for rows of one shape after the first rows have come.
 pub(super) struct Session {
     pub(super) link: Link,
-    /// The server that it began in, if that could be seen.
+    /// The incarnation of the server when the session began, if known.
     pub(super) incarnation: Option<Incarnation>,
     pub(super) planned: Option<Planned>,
 }
 
-/// What is known of the table, and of the columns that rows have.
+/// The plan and the prepared statements for the table and the columns of the rows.
 pub(super) struct Planned {
     pub(super) plan: Plan,
     /// The names in the rows that it was planned for.
@@ -56,9 +56,9 @@ pub(super) struct Planned {
     pub(super) gathering: Gathering,
     pub(super) inserts: Inserts,
     pub(super) prepared: Prepared,
-    /// Flushes one after the other that have met no rows which were there.
+    /// The number of consecutive flushes that have met no existing rows.
     pub(super) unmet: Cell<u32>,
-    /// Whether rows that are there are updated before others are inserted, which INSERT alone would refuse.
+    /// Whether existing rows are updated before others are inserted, because INSERT alone would refuse them.
     pub(super) updates_first: Cell<bool>,
 }
 
@@ -74,15 +74,15 @@ impl Session {
         Ok(Self { link, incarnation, planned: None })
     }
 
-    /// Commits without waiting for the disk from now on, until [`Self::flush`] ends what was committed so.
+    /// Commits without waiting for the disk from now on, until [`Self::flush`] makes the commits durable.
     pub(super) async fn commit_lazily(&self) -> Result<()> {
         Ok(self.link.client.batch_execute(sql::ASYNCHRONOUS).await?)
     }
 
-    /// Makes all earlier commits durable, and goes on as before.
+    /// Makes all earlier commits durable, and continues to commit without waiting.
     ///
-    /// These are two queries, because the statements of one query are one transaction, which commits as the last
-    /// setting says.
+    /// There are two queries, because the statements of one query form one transaction, which commits
+    /// according to the last setting.
     pub(super) async fn flush(&self) -> Result<()> {
         let flush = [sql::FLUSH, self.link.which_session()].join(";");
         let client = &self.link.client;
@@ -93,7 +93,7 @@ impl Session {
 }
 
 impl Planned {
-    /// Plans for rows such as those of `job`.
+    /// Creates a plan for rows like those of `job`.
     pub(super) async fn new(job: &Job, client: &mut Client) -> Result<Self> {
         let plan = Plan::read(job, client).await?;
         plan.changes.as_ref().map_or(Ok(()), |changes| check(&plan, changes))?;
@@ -115,13 +115,13 @@ impl Planned {
         Ok(Self { plan, named, gathering, inserts, prepared, unmet, updates_first })
     }
 
-    /// The channel of its transactions.
+    /// Returns the channel of its transactions.
     pub(super) fn channel<'s>(&'s self, link: &'s Link, control: &'s Control) -> Channel<'s> {
         let Self { plan, prepared, .. } = self;
         Channel { link, plan, prepared, control, opening: None }
     }
 
-    /// Stores rows and commits them, with their position if one is kept. Returns what became of them.
+    /// Stores rows and commits them, together with their position if it is kept. Returns the outcome.
     pub(super) async fn store(
         &self,
         channel: Channel<'_>,
@@ -134,14 +134,14 @@ impl Planned {
         if let (SendMethod::Arrays, None, None, [payload], Some(statement)) =
             (method, kept, rejects, &gathered.payloads[..], &self.inserts.plain)
         {
-            // A statement by itself is a transaction.
+            // A single statement is a transaction.
             let inserted = self.insert(client, statement, payload).await;
             let inserted = inserted.map_err(|error| in_doubt(error, gathered.rows()))?;
             return Ok(gathered.counts(inserted));
         }
         let stored = self.store_together(channel, gathered, method, kept, rejects).await;
         if stored.is_err() {
-            // If the connection is lost, the server does it.
+            // If the connection is lost, the server rolls back.
             let _ = client.batch_execute(sql::ROLLBACK).await;
         }
         stored
@@ -165,7 +165,7 @@ impl Planned {
         };
         let counts = match (sent, method) {
             (Some(counts), _) => counts,
-            // What comes of the rows need not be known before they are committed.
+            // The outcome need not be known before the commit.
             (None, SendMethod::Copy) if kept.is_none() && rejects.is_none() => {
                 let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
                 return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
@@ -192,7 +192,7 @@ impl Planned {
         Ok(counts)
     }
 
-    /// Returns a transaction for rows that go the given method, which moves their position if one is kept.
+    /// Returns a transaction for rows that are sent by `method`. It advances their position if it is kept.
     pub(super) fn transaction<'t>(
         &'t self,
         channel: Channel<'t>,
@@ -216,7 +216,7 @@ impl Planned {
         Transaction::new(channel, Commit::Caller, begin, fence)
     }
 
-    /// Begins a transaction and sends all of its rows. Returns what became of them if that is known before COPY ends.
+    /// Begins a transaction and sends all of its rows. Returns the outcome if it is known before COPY ends.
     pub(super) async fn send<'t>(
         &'t self,
         transaction: &mut Transaction<'t>,
@@ -271,7 +271,7 @@ impl Planned {
     }
 }
 
-/// Refuses changes that only a load makes.
+/// Fails for changes that only a load can make.
 fn check(plan: &Plan, changes: &Changes) -> Result<()> {
     let refuse = |message: &str, hint: Words| {
         Err(Error::new(Kind::Usage, message).with_sqlstate("0A000").with_hint(hint))

@@ -1,4 +1,4 @@
-//! The steps of a write: its rows are gathered by a plan, and stored by the method that suits them.
+//! The steps of a write: its rows are gathered according to a plan, and stored by the method that suits them.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::row_counts::RowCounts;
 use crate::sink::channel::Channel;
 use crate::writer::along::RejectInsert;
 
-/// Gathers the rows of `input`. The first call checks the job and makes a plan, which is replaced when the names of the
-/// rows lead to other columns.
+/// Gathers the rows of `input`. The first call checks the job and makes a plan. It is replaced when the names
+/// in the rows refer to other columns.
 pub(super) fn gather(
     job: &Job,
     target: &Target,
@@ -48,8 +48,8 @@ pub(super) fn gather(
     planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
 }
 
-/// Stores rows by the `method` that was chosen for them, or by another if the server refuses that. Returns the counts and
-/// the method that succeeded.
+/// Stores rows by the `method` that was chosen for them, or by another one if the server refuses it. Returns
+/// the counts and the method that succeeded.
 pub(super) async fn store(
     planned: &Planned,
     channel: Channel<'_>,
@@ -72,7 +72,7 @@ pub(super) async fn store(
         match planned.next_method(method, &refused, tried) {
             Some(next) => (method, tried) = (next, tried + 1),
             None => {
-                // An update has not helped.
+                // The update did not help.
                 planned.updates_first.set(updated_first);
                 return Err(refused);
             }

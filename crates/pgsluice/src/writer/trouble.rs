@@ -1,4 +1,4 @@
-//! What keeps rows from being stored, and what it says of them.
+//! Reasons why rows were not stored, and the errors for them.
 
 use super::refused::refusal;
 use crate::error::kind::Kind;
@@ -8,11 +8,11 @@ use crate::pg::is_answer;
 /// Why rows were not stored, or may not have been.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// None is.
+    /// No row was stored.
     Refused(Error),
-    /// None is: the table is not what was planned.
+    /// No row was stored: the table is not the one that was planned for.
     Changed(Error),
-    /// The server has not answered the COMMIT of so many.
+    /// The server has not answered the COMMIT of this number of rows.
     InDoubt(Error, u64),
     /// No row of this call is in the table, and rows of earlier calls may be lost.
     Lost(Error),
@@ -37,17 +37,17 @@ pub(super) fn refused(error: tokio_postgres::Error) -> Trouble {
     Trouble::Refused(refusal(error))
 }
 
-/// What a statement that commits has come to.
+/// Converts the error of a statement that commits.
 pub(super) fn in_doubt(error: tokio_postgres::Error, rows: u64) -> Trouble {
     if is_answer(&error) { refused(error) } else { Trouble::InDoubt(error.into(), rows) }
 }
 
-/// Whether a statement that was prepared does not fit the table any more.
+/// Whether a prepared statement no longer fits the table.
 pub(super) fn is_about_names(error: &Error) -> bool {
     error.sqlstate().is_some_and(|code| code.starts_with("42") || code == "26000")
 }
 
-/// The error for rows whose COMMIT had no answer.
+/// Returns the error for rows whose COMMIT had no answer.
 pub(super) fn doubtful(error: Error, rows: u64) -> Error {
     let left = Left { in_doubt: rows, ..Left::default() };
     error.leaving(left).with_detail(
@@ -55,7 +55,7 @@ pub(super) fn doubtful(error: Error, rows: u64) -> Error {
     )
 }
 
-/// The error for rows that an earlier call has committed, and that the ledger does not count any more.
+/// Returns the error for rows that an earlier call has committed and the ledger no longer counts.
 pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
     let message = format!("the server lost {rows} rows that it had committed");
     let error = Error::new(Kind::Connection, message)
@@ -71,7 +71,8 @@ pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
     earlier(error, rows, rows)
 }
 
-/// The error for rows that an earlier call has committed, if nothing proves that the server still has them.
+/// Returns the error for rows that an earlier call has committed, if nothing proves that the server still has
+/// them.
 pub(super) fn perhaps_lost(rows: u64) -> Trouble {
     let message =
         format!("the server may have lost {rows} rows: its session ended before they were durable");
@@ -85,7 +86,7 @@ pub(super) fn perhaps_lost(rows: u64) -> Trouble {
     earlier(error, rows, rows)
 }
 
-/// The error for rows in doubt that are in, though the program has given them up.
+/// Returns the error for rows in doubt that were committed although the program had given them up.
 pub(super) fn came_through(rows: u64) -> Trouble {
     let message = format!("{rows} rows that had been given up are in the table");
     let error = Error::new(Kind::Connection, message)
@@ -98,7 +99,8 @@ fn earlier(error: Error, in_doubt: u64, earlier: u64) -> Trouble {
     Trouble::Lost(error.leaving(Left { in_doubt, earlier, ..Left::default() }).permanent())
 }
 
-/// The error for rows that are not in. What a load is to do behind a connection that was lost is not what these are.
+/// Returns the error for rows that were not stored. The hint for a lost connection is about loads, so a
+/// different one replaces it.
 pub(super) fn sent_again(error: Error) -> Error {
     match (error.kind(), error.sqlstate()) {
         (Kind::Connection, Some(_)) => error
@@ -107,7 +109,7 @@ pub(super) fn sent_again(error: Error) -> Error {
     }
 }
 
-/// Whether the server ends the session by this error, and may not have closed it yet.
+/// Whether the server ends the session with this error, even if it has not closed it yet.
 pub(super) fn is_ended(error: &Error) -> bool {
     error.sqlstate().is_some_and(|code| code.starts_with("57P0"))
 }

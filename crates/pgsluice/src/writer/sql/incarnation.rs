@@ -1,14 +1,15 @@
-//! Incarnation of a server: a value that changes whenever the server loses commits that it has answered.
+//! The incarnation of a server: a value that changes whenever the server loses commits that it has answered.
 //!
-//! A commit that did not wait for the disk is lost with the buffers of the WAL. The postmaster's start time does not
-//! prove that they are still there. If one process crashes, the postmaster ends all others and makes its shared memory
-//! again, and keeps its start time. But the crash recovery that follows resets the statistics (`StartupXLOG` in
-//! `src/backend/access/transam/xlog.c` calls `pgstat_reset_all`, from 15 on `pgstat_discard_stats`). Their reset time
-//! survives a restart without a crash, and then the start time changes.
+//! A commit that did not wait for the disk is lost together with the WAL buffers. The postmaster's start time
+//! does not prove that they are still there: if one process crashes, the postmaster ends all others and
+//! recreates its shared memory, but keeps its start time. But the crash recovery that follows resets the
+//! statistics (`StartupXLOG` in `src/backend/access/transam/xlog.c` calls `pgstat_reset_all`, from 15 on
+//! `pgstat_discard_stats`). Their reset time survives a restart without a crash, but then the start time
+//! changes.
 
 use tokio_postgres::Client;
 
-/// Returns NULL if either time is unknown.
+/// A query for the incarnation. It returns NULL if either time is unknown.
 const INCARNATION: &str = "
 SELECT pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time()), 'hex')
        OPERATOR(pg_catalog.||)
@@ -19,7 +20,7 @@ SELECT pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_st
 pub(crate) struct Incarnation(String);
 
 impl Incarnation {
-    /// Asks the server of `client`; returns `None` if it does not say.
+    /// Queries the server of `client`. Returns `None` if the incarnation is unknown.
     pub(crate) async fn of(client: &Client) -> Option<Self> {
         let rows = client.query_typed(INCARNATION, &[]).await.ok()?;
         rows.first()?.get::<_, Option<String>>(0).map(Self)

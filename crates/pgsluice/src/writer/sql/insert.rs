@@ -1,5 +1,5 @@
-//! INSERT of rows that are too few for a COPY, with an array for each column. It stores the same values as COPY BINARY
-//! of the same bytes.
+//! INSERT of rows that are too few for a COPY, with an array for each column. It stores the same values as
+//! COPY BINARY would for the same bytes.
 
 use pgsluice_core::catalog::{Relation, quoted};
 use tokio_postgres::types::{Kind, Oid, Type};
@@ -8,15 +8,15 @@ use tokio_postgres::{Client, Error, Statement};
 use crate::pg::template::fill;
 use crate::sink::sql::changes::Apply;
 
-/// Whether an INSERT into the table `$1` does what COPY does: no rule rewrites it, and row security, which COPY
-/// refuses, is off.
+/// A query whether an INSERT into the table `$1` does the same as COPY: no rule rewrites it, and row
+/// security, which COPY refuses, is off.
 const IS_PLAIN: &str = "
 SELECT (relkind {eq} 'r' OR relkind {eq} 'p')
    AND NOT relhasrules AND NOT relrowsecurity
 FROM pg_catalog.pg_class WHERE oid {eq} $1";
 
-/// Of each of the types `$1` that of its arrays, or 0 if `unnest` would not give its values back: of arrays it gives
-/// the elements, of composites the fields.
+/// A query for the array type of each of the types `$1`. It is 0 if `unnest` would not return the original
+/// values: it splits arrays into elements and composites into fields.
 const ARRAYS: &str = "
 WITH RECURSIVE base (top, oid) AS (
     SELECT t, t FROM pg_catalog.unnest($1) AS u (t)
@@ -34,7 +34,7 @@ JOIN pg_catalog.pg_type t ON t.oid {eq} b.oid
 JOIN pg_catalog.pg_type top ON top.oid {eq} b.top
 WHERE t.typtype {ne} 'd'";
 
-/// The statements that insert rows into one table, as far as they do what COPY does.
+/// The statements that insert rows into one table, if they do the same as COPY.
 pub(crate) struct Inserts {
     /// The statement for rows that are new.
     pub(crate) plain: Option<Statement>,
@@ -43,13 +43,13 @@ pub(crate) struct Inserts {
 }
 
 impl Inserts {
-    /// None of them.
+    /// Returns no statements.
     pub(crate) fn none() -> Self {
         Self { plain: None, changing: None }
     }
 
-    /// Plans the statements once, for `columns` of these types, whose values are written in binary. `changing` is the
-    /// one for rows that may be there already, if they may.
+    /// Prepares the statements for `columns` of these types, whose values are written in binary. `changing`
+    /// describes the application of rows that may exist already, if they may.
     pub(crate) async fn prepare(
         client: &Client,
         relation: &Relation,
@@ -72,7 +72,7 @@ impl Inserts {
         let unnest: Vec<String> =
             (1..=columns.len()).map(|number| format!("pg_catalog.unnest(${number})")).collect();
         let rows = format!("ROWS FROM ({}) AS r ({})", unnest.join(", "), list(columns));
-        // COPY writes columns that are always generated as identities, too.
+        // COPY also writes columns that are always generated as identities.
         let head = format!("INSERT INTO {relation} ({}) OVERRIDING SYSTEM VALUE", list(columns));
         let plain = client.prepare_typed(&format!("{head} SELECT * FROM {rows}"), &arrays).await?;
         let changing = match changing {
@@ -87,7 +87,7 @@ fn list(columns: &[String]) -> String {
     columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")
 }
 
-/// A type by its number alone: its values are bytes here.
+/// Creates a type from its oid alone, because its values are already bytes.
 fn typed(oid: Oid) -> Type {
     Type::new(String::new(), oid, Kind::Simple, String::new())
 }
