@@ -1,5 +1,5 @@
-//! What the tables lack when their rows are in: indexes, over several connections at once, then keys,
-//! foreign keys and privileges, leaf by leaf.
+//! The parts that the shadows lack after their rows are loaded: indexes, over several connections at once,
+//! then keys, foreign keys and privileges, leaf by leaf.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,7 +13,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 use crate::plan::Plan;
 
-/// Makes `leaves` complete, over up to `jobs` connections.
+/// Completes the shadows of `leaves`, over up to `jobs` connections.
 pub(super) async fn build(
     plan: &Plan,
     leaves: &[(NodeId, Shadow)],
@@ -26,7 +26,7 @@ pub(super) async fn build(
         let what = format!("{} {} of {leaf}", step.kind, step.name);
         Statement { sql: step.sql.clone(), what, is_index: step.stage == BuildStage::Index }
     };
-    // Indexes of one table can be built at once; what comes after them locks it.
+    // Several indexes of one table can be built at once. The later steps lock the table.
     let indexes: Vec<Vec<Statement>> = leaves
         .iter()
         .flat_map(|(node, shadow)| {

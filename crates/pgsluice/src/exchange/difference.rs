@@ -1,8 +1,9 @@
-//! The first difference between what a leaf was and what it is, in few words.
+//! The first difference between the earlier and the current definition of a leaf, for an error message.
 
 use crate::exchange::sql::Definition;
 
-/// One difference between what a leaf was and what it is. None means that the thing is absent.
+/// A difference between the earlier and the current definition of a leaf. `None` means that the thing is
+/// absent.
 pub(super) struct Difference {
     pub(super) kind: String,
     pub(super) name: String,
@@ -10,7 +11,7 @@ pub(super) struct Difference {
     pub(super) now: Option<String>,
 }
 
-/// The first difference between two sorted lists.
+/// Returns the first difference between two sorted lists.
 pub(super) fn difference(before: &[Definition], now: &[Definition]) -> Option<Difference> {
     let place = before.iter().zip(now).take_while(|(before, now)| before == now).count();
     let (left, right) = (before.get(place), now.get(place));
@@ -29,7 +30,7 @@ pub(super) fn difference(before: &[Definition], now: &[Definition]) -> Option<Di
     Some(Difference { kind: thing.kind.clone(), name: thing.name.clone(), before: was, now: is })
 }
 
-/// The first of the clauses, between which there is a comma, in which two texts differ.
+/// Returns the first clause in which two texts differ. Clauses are separated by commas.
 fn differing<'a>(before: &'a str, now: &'a str) -> (&'a str, &'a str) {
     let mut both = before.split(", ").zip(now.split(", "));
     both.find(|(before, now)| before != now).unwrap_or((before, now))

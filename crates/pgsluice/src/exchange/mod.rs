@@ -7,23 +7,24 @@
 //!     leaves      and rows    keys         milliseconds
 //! ```
 //!
-//! 1. `plan::eligible` finds the leaves that can be exchanged. One query (`exchange::sql::definitions`) says
-//!    what a leaf is: each thing as the statement that makes it. `pg::exchange::obstacles` refuses anything
-//!    that is not known to be carried over.
-//! 2. A session takes an advisory lock on the root, before the first table and until after the swap. It
-//!    also does the swap, so a load that has lost the lock cannot swap.
-//! 3. The connection with the first rows of a leaf makes its shadow in the same transaction (`shadow`).
-//! 4. When all rows are sent, `build` makes what the shadows lack: indexes, keys, foreign keys, privileges.
-//! 5. `swap` locks the tables and asks again. Each leaf must be what it was, and neither it nor its shadow
-//!    may have an obstacle. Rows that others have inserted are moved, unless rows are replaced: then
+//! 1. `plan::eligible` finds the leaves that can be exchanged. A query (`exchange::sql::definitions`)
+//!    describes a leaf as the statements that create each of its parts. `pg::exchange::obstacles` refuses
+//!    anything that is not known to be carried over.
+//! 2. A session takes an advisory lock on the root, before the first table and until after the swap. The same
+//!    session does the swap, so a load that has lost the lock cannot swap.
+//! 3. The connection with the first rows of a leaf creates its shadow in the same transaction (`shadow`).
+//! 4. When all rows are sent, `build` creates the parts that the shadows lack: indexes, keys, foreign keys,
+//!    privileges.
+//! 5. `swap` locks the tables and checks again. Each leaf must be unchanged, and neither it nor its shadow
+//!    may have an obstacle. Rows that other sessions have inserted are moved, unless rows are replaced: then
 //!    the leaf is dropped with all its rows.
-//! 6. Each shadow takes the place, name and bound of its leaf. Then it must be, thing by thing, what
-//!    the old leaf was: in all columns of the catalogue but the harmless ones
-//!    (`exchange::sql::harmless`). A test holds that list against the server.
+//! 6. Each shadow takes the place, name and bound of its leaf. Then each of its parts must equal that of the
+//!    old leaf, in all columns of the catalogue except the harmless ones (`exchange::sql::harmless`). A test
+//!    checks that list against the server.
 //! 7. Receipts are written, and the swap is committed.
 //!
-//! Until then the table is as it was. A shadow has a name and a comment that say what it is. A load that is
-//! stopped drops its shadows. The next load drops those of one that died.
+//! Until then the table is unchanged. The name and the comment of a shadow show its purpose. A load that is
+//! stopped drops its shadows. The next load drops those of a load that died.
 
 mod build;
 mod difference;
@@ -56,55 +57,57 @@ use crate::plan::Plan;
 use crate::plan::eligible::Eligible;
 use crate::source::splits::Splits;
 
-/// How long the dropping may take before it is left to the next load.
+/// How long dropping shadows may take before they are left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long it may take after Ctrl-C, when a person waits.
+/// How long dropping shadows may take after Ctrl-C, while the user waits.
 const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 
 /// The exchange of one load.
 pub(crate) struct Exchange<'a> {
     plan: &'a Plan,
     eligible: &'a Eligible,
-    /// Tells its tables from those of other loads.
+    /// Distinguishes its shadows from those of other loads.
     load: String,
-    /// Holds the lock of the table, and swaps.
+    /// The session that holds the lock of the table and swaps.
     lock_session: Link,
-    /// How many leaves one transaction can swap.
+    /// The number of leaves that one transaction can swap.
     most: usize,
     leaves: Mutex<BTreeMap<NodeId, LeafClaim>>,
     moved: AtomicU64,
 }
 
-/// The state of a leaf that the input has rows for.
+/// The state of a leaf that receives rows.
 enum LeafClaim {
-    /// Its table is being made, with the first of its rows.
+    /// Its shadow is being created, with its first rows.
     Making,
-    /// Its table is there.
+    /// Its shadow exists.
     Made(Shadow),
-    /// Its leaf is more than one transaction can swap: its rows go there directly.
+    /// One transaction cannot swap another leaf, so its rows go directly into the leaf.
     Kept,
 }
 
-/// Why a leaf is kept that could have been exchanged.
+/// The reason why an eligible leaf is not exchanged.
 pub(crate) const TOO_MANY: &str =
     "not exchanged: one transaction cannot lock more tables (max_locks_per_transaction)";
 
 /// The leaves that were exchanged, and those that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanged {
-    /// How many leaves were swapped.
+    /// The number of leaves that were swapped.
     pub(crate) leaves: usize,
-    /// How many of them had rows when the load began, which are gone.
+    /// The number of them that had rows when the load began, which are gone.
     pub(crate) replaced: usize,
-    /// Rows that were in them by then, and are now with the others.
+    /// The number of rows that other sessions or the slow lane had inserted, and that were moved into the new
+    /// leaves.
     pub(crate) moved: u64,
-    /// Leaves that were too many for one transaction.
+    /// Leaves that were not exchanged because one transaction cannot swap more.
     pub(crate) kept: Vec<NodeId>,
 }
 
 impl<'a> Exchange<'a> {
-    /// Makes sure that no other load exchanges this table, and drops what died loads have left.
+    /// Takes the lock of the exchange, so that no other load exchanges this table, and drops the shadows of
+    /// loads that died.
     pub(crate) async fn begin(
         plan: &'a Plan,
         eligible: &'a Eligible,
@@ -138,7 +141,7 @@ impl<'a> Exchange<'a> {
         control.stop.unless_stopped(opening).await
     }
 
-    /// The table that is built for `node`, once it is there.
+    /// Returns the shadow that is built for `node`, if there is one.
     pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
         match self.claims().get(&node) {
             Some(LeafClaim::Making | LeafClaim::Made(_)) => Some(self.shadow_name(node)),
@@ -146,7 +149,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Builds what the tables lack, and puts them in the places of their leaves.
+    /// Builds the parts that the shadows lack, and swaps them in.
     pub(crate) async fn finish(
         &self,
         job: &Job,
@@ -178,7 +181,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Drops what a load that has failed had built; adds to its error what could not be dropped.
+    /// Drops the shadows of a failed load. If that fails too, adds a detail to its error.
     pub(crate) async fn abandon(&self, target: &Target, error: Error) -> Error {
         if self.claims().is_empty() {
             return error;
@@ -209,7 +212,7 @@ impl<'a> Exchange<'a> {
         Relation { schema, name }
     }
 
-    /// The leaves whose tables are there, those with the most rows first.
+    /// Returns the leaves whose shadows exist, in descending order of their rows.
     fn made(&self) -> Vec<(NodeId, Shadow)> {
         let claims = self.claims();
         let made = claims.iter().filter_map(|(node, claim)| match claim {

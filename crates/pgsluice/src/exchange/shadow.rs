@@ -1,5 +1,5 @@
-//! The shadow of a leaf: the table that is built to take its place. The connection with the first rows
-//! makes it in the same transaction, so that they need no WAL where `wal_level` is `minimal`.
+//! The shadow of a leaf: the table that is built to replace it. The connection with its first rows creates it
+//! in the same transaction, so that the rows need no WAL if `wal_level` is `minimal`.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::exchange::sql::{BuildStage, Defined, Definition, LeafReader};
 use crate::pg::sql;
 
-/// How often a connection looks whether another one has made the table that it needs.
+/// How often a connection checks whether another one has created the shadow that it needs.
 const CREATE_POLL: Duration = Duration::from_millis(5);
 
 /// A table that is built for a leaf.
@@ -24,28 +24,28 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// The statements of one stage, in order.
+    /// Returns the statements of one stage, in order.
     pub(super) fn steps(&self, stage: BuildStage) -> impl Iterator<Item = &Definition> {
         self.defined.shadow.iter().filter(move |made| made.stage == stage)
     }
 }
 
-/// Where the rows of a payload go in place of the table that the plan names.
+/// The table that gets the rows of a payload instead of the table in the plan.
 pub(crate) struct Destination {
     /// The statements that begin the transaction.
     pub(crate) begin: String,
     pub(crate) relation: Relation,
-    /// The leaf's definition, if its table is made by this transaction.
+    /// The leaf's definition, if this transaction creates the shadow.
     made: Option<Defined>,
 }
 
-/// Makes the tables shadow leaves, on one connection.
+/// Creates the shadows of leaves, on one connection.
 pub(crate) struct Maker<'a> {
     exchange: &'a Exchange<'a>,
     reader: OnceCell<LeafReader>,
 }
 
-/// Who makes the table.
+/// The state of the creation of a shadow, as seen by a connection.
 enum Turn {
     Mine,
     Anothers,
@@ -59,7 +59,7 @@ impl<'a> Maker<'a> {
         Self { exchange, reader: OnceCell::new() }
     }
 
-    /// Where the rows of `node` go; None if that is as planned.
+    /// Returns the destination of the rows of `node`, or `None` for the table in the plan.
     pub(crate) async fn destination(
         &self,
         client: &Client,
@@ -90,7 +90,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Counts `rows` rows that are committed there.
+    /// Counts `rows` rows that are committed in `destination`.
     pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
         let mut claims = self.exchange.claims();
         if let Some(defined) = destination.made {
@@ -142,7 +142,8 @@ impl Exchange<'_> {
     }
 }
 
-/// Begins a transaction with the making of the table, and gives the session its settings back.
+/// Returns the statements that begin a transaction with the creation of the shadow, and reset the session's
+/// settings.
 fn making(defined: &Defined) -> String {
     let statements = defined.shadow.iter().filter(|made| made.stage == BuildStage::Create);
     let statements: Vec<&str> = statements.map(|made| made.sql.as_str()).collect();

@@ -1,9 +1,9 @@
-//! The swap: one transaction, in which each leaf gives its place, its name and its bound to its shadow.
+//! The swap: one transaction in which each shadow takes the place, the name and the bound of its leaf.
 //!
-//! Under the lock each leaf must be what it was when its shadow was made. The rows that other sessions or the
-//! slow lane have inserted are moved. If rows are replaced, none takes the slow lane, and the rows of other
-//! sessions are dropped with the old rows, as if TRUNCATE was run at this moment. At the end each new leaf must
-//! be, thing by thing, what the old one was. Otherwise nothing happens.
+//! Under the lock each leaf must still be as it was when its shadow was created. Rows that other sessions or
+//! the slow lane have inserted are moved. If rows are replaced, none takes the slow lane, and rows of other
+//! sessions are dropped with the old rows, as if TRUNCATE ran at this moment. At the end each part of the new
+//! leaf must equal that of the old one. Otherwise nothing happens.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -28,15 +28,16 @@ use crate::plan::Plan;
 use crate::source::splits::Splits;
 use crate::testing::failpoint::failpoint;
 
-/// How long one attempt waits for a lock, and makes others wait behind it.
+/// How long one attempt waits for a lock, and makes other sessions wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// About the pause after the first attempt.
+/// Approximate pause after the first attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Swaps the tables in; the rows that were moved. Tries again for `patience` where others hold locks.
+/// Swaps the shadows in, and returns the number of rows that were moved. Retries for `patience` while other
+/// sessions hold locks.
 pub(super) async fn swap(
     exchange: &Exchange<'_>,
     leaves: &[(NodeId, Shadow)],
@@ -58,7 +59,7 @@ pub(super) async fn swap(
     };
     let leaves = in_order(plan, leaves);
     let swap = Swap { exchange, plan, client, reader, leaves, control, receipts };
-    // Once before anybody has to wait; the server has then planned the question too.
+    // Checks once before other sessions have to wait. The server has then also planned the query.
     swap.check_unaltered().await?;
     let began = Instant::now();
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
@@ -96,14 +97,14 @@ struct Swap<'a> {
     receipts: Option<(&'a Ledger, &'a Splits, ReceiptStatements)>,
 }
 
-/// How a leaf differs from what it was when its table was made.
+/// A difference of a leaf from its state when its shadow was created.
 enum Differs {
     Obstacle(String),
     Thing(Difference),
 }
 
-/// Orders the leaves so that a partition is attached before the DEFAULT next to it, whose rows would be
-/// read otherwise.
+/// Orders the leaves so that a partition is attached before a DEFAULT partition beside it, which would
+/// otherwise be scanned.
 fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Shadow)]) -> Vec<&'a (NodeId, Shadow)> {
     let defaults = |node: NodeId| {
         std::iter::successors(Some(node), |&node| plan.tree.nodes[node].parent)
@@ -117,7 +118,7 @@ fn in_order<'a>(plan: &Plan, leaves: &'a [(NodeId, Shadow)]) -> Vec<&'a (NodeId,
 
 impl Swap<'_> {
     async fn attempt(&self, wait: Duration) -> Result<u64> {
-        // Rows must not wait for the commit to be checked: a table with such rows cannot be altered.
+        // Deferred constraints must not be pending: a table with pending checks cannot be altered.
         let begin = [
             sql::BEGIN,
             &sql::lock_timeout(wait),
@@ -139,14 +140,14 @@ impl Swap<'_> {
         Ok(moved)
     }
 
-    /// No other run of the load may have begun.
+    /// Checks that no other run of the load has begun.
     async fn check_attempt(&self) -> Result<()> {
         let Some((ledger, ..)) = &self.receipts else { return Ok(()) };
         let answers = self.client.simple_query(&ledger.fence()).await?;
         if is_held(&answers) { Ok(()) } else { Err(ledger.lost_attempt(self.client).await) }
     }
 
-    /// All rows of the leaves are in when this is committed.
+    /// Writes receipts for all rows of the leaves.
     async fn write_receipts(&self) -> Result<()> {
         let Some((ledger, splits, statements)) = &self.receipts else { return Ok(()) };
         let leaves = self.leaves.iter().map(|(node, shadow)| (*node, shadow.rows));
@@ -155,7 +156,7 @@ impl Swap<'_> {
         written.map_err(|error| ledger.failed(&error))
     }
 
-    /// Locks parents before leaves, as queries do.
+    /// Returns the statement that locks parents before leaves, as queries do.
     fn lock(&self) -> String {
         let mut nodes: Vec<NodeId> = self.leaves.iter().map(|(node, _)| *node).collect();
         nodes.extend(self.leaves.iter().filter_map(|(node, _)| self.plan.tree.nodes[*node].parent));
@@ -179,7 +180,7 @@ impl Swap<'_> {
         })
     }
 
-    /// The first of the leaves that is not what it was, where they now have `oids`.
+    /// Returns the first leaf that has changed. `oids` are the current oids of the leaves.
     async fn differs(&self, oids: &[u32]) -> Result<Option<(NodeId, Differs)>> {
         let columns = &self.plan.catalogue.columns;
         let obstacles = obstacles(self.client, oids, columns, self.plan.replaces()).await?;
@@ -194,7 +195,7 @@ impl Swap<'_> {
     }
 
     async fn move_rows(&self) -> Result<u64> {
-        // Functions find what they find in every session of this user.
+        // Functions resolve names as in every other session of this user.
         let moving = self.statements(BuildStage::Move).collect::<Vec<_>>().join("; ");
         let moving = [sql::RESET_SEARCH_PATH, &moving, sql::PG_CATALOG_ONLY].join("; ");
         let answers = self.client.simple_query(&moving).await?;
@@ -210,7 +211,7 @@ impl Swap<'_> {
         all.map(|step| step.sql.clone())
     }
 
-    /// The old leaves go, and the new ones take their names.
+    /// Returns the statements that drop the old leaves and give the new ones their names.
     fn leave(&self) -> impl Iterator<Item = String> {
         let gone = self.leaves.iter().flat_map(|(node, _)| {
             let (parent, old) = self.place(*node);
@@ -223,7 +224,7 @@ impl Swap<'_> {
         gone.chain(named).chain(self.statements(BuildStage::Rename))
     }
 
-    /// The new leaves take their places.
+    /// Returns the statements that attach the new leaves.
     fn enter(&self) -> impl Iterator<Item = String> {
         let attached = self.leaves.iter().flat_map(|(node, _)| {
             let (parent, new) = self.place(*node);
@@ -233,7 +234,7 @@ impl Swap<'_> {
         attached.chain(self.statements(BuildStage::Late))
     }
 
-    /// The parent of a leaf, and the leaf.
+    /// Returns the parent of a leaf, and the leaf.
     fn place(&self, leaf: NodeId) -> (&Relation, &Relation) {
         let nodes = &self.plan.tree.nodes;
         (&nodes[nodes[leaf].parent.unwrap_or(ROOT)].relation, &nodes[leaf].relation)

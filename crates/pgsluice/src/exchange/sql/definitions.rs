@@ -1,17 +1,18 @@
-//! Describes a leaf as the catalogue has it, by the statements that make another table like it.
+//! A description of a leaf from the catalogue, as the statements that create a table like it.
 //!
-//! Each row is one thing of a leaf: when it is made, its kind, its name, and a text. The text is the
-//! statement that makes it, unless another one does. All names in the texts are the leaf's own, or
-//! those of its shadow, the table that is built for it. So the same query says what to do, and, asked
-//! again of the finished table, whether all is there.
+//! Each row describes one part of a leaf: the stage that creates it, its kind, its name, and a text. The text
+//! is the statement that creates it, unless another statement does. All names in the texts are the leaf's
+//! own, or those of its shadow, the table that is built for it. So the same query returns the statements, and
+//! later shows whether the finished table is complete.
 //!
-//! To be run under [`crate::pg::sql::DEPARSE_SETTINGS`], which makes the server qualify what it deparses.
+//! The query must run under [`crate::pg::sql::DEPARSE_SETTINGS`], which makes the server qualify names when
+//! it deparses.
 
 use super::harmless::HARMLESS;
 
-/// Lists the leaves `$1` in their order, each once for every mode in `$2`. The mode says whether to
-/// describe its shadow, which has the comment `$3` and a name that ends in `$4`. So have its indexes:
-/// those of a schema cannot share a name.
+/// Lists the leaves `$1` in their order, each once for every mode in `$2`. The mode says whether to describe
+/// its shadow, which has the comment `$3` and a name that ends in `$4`. The names of its indexes end in `$4`
+/// too, because indexes in one schema cannot share a name.
 const LEAVES: &str = "
 WITH leaf AS (
     SELECT o.place, m.shadow, c.oid, c.relname, c.relowner, c.relam, c.reltablespace,
@@ -82,8 +83,8 @@ statistics_ AS (
     JOIN pg_namespace n ON n.oid = s.stxnamespace
 )";
 
-/// Described only to be compared: the rows of the catalogue, without the columns of
-/// [`super::harmless`]. Numbers of other tables are replaced by texts.
+/// The parts that are only described for comparison: rows of the catalogue, without the columns of
+/// [`super::harmless`]. Oids of other tables are replaced by texts.
 const DESCRIBED: &str = "
 SELECT place, shadow, 'described' AS stage, 0 AS step, 'table' AS kind, relname::text AS name,
        concat_ws(', ', own, 'partition of ' || inhparent::regclass, pg_get_expr(relpartbound, 0),
@@ -120,8 +121,9 @@ FROM trigger_
 UNION ALL
 SELECT place, shadow, 'described', 0, 'statistics', named, fields::text FROM statistics_";
 
-/// The table without indexes. It knows from the start which rows it takes, so that the server need not
-/// read it when it is attached. An identity comes from the parent (17), or stands in the way.
+/// The table without indexes. A constraint tells the server from the start which rows it contains, so that
+/// the server need not read them when the table is attached. An identity comes from the parent (17), or is an
+/// obstacle.
 const CREATED: &str = "
 SELECT place, shadow, 'create', 1, 'table', relname::text,
        format('SET LOCAL default_tablespace = %L; CREATE %sTABLE %s (%s) USING %I%s',
@@ -161,7 +163,8 @@ UNION ALL
 SELECT place, shadow, 'create', 4, 'owner', relname, format('ALTER TABLE %s OWNER TO %s', target, relowner::regrole)
 FROM leaf WHERE shadow AND relowner <> current_user::regrole";
 
-/// What is built when the rows are in: an index by itself, then what needs it or reads the rows.
+/// The parts that are built after the rows are loaded: first each index by itself, then the parts that need
+/// an index or read the rows.
 const BUILT: &str = "
 SELECT place, shadow, 'index', 1, 'index', relname::text,
        CASE WHEN starts_with(definition, prefix)
@@ -239,7 +242,7 @@ GROUP BY place, shadow, attname
 UNION ALL
 SELECT place, shadow, 'finish', 9, 'estimates', relname, format('ANALYZE %s', target) FROM leaf WHERE shadow";
 
-/// What is done while the leaf is locked, and what only its own name can be given to.
+/// The parts that are created while the leaf is locked, and those that need the leaf's name.
 const SWAPPED: &str = "
 SELECT place, shadow, 'move', 1, 'rows', own,
        format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM ONLY %3$s', target,
@@ -296,7 +299,7 @@ SELECT place, shadow, 'late', 4, 'comment', named,
 FROM statistics_, obj_description(oid, 'pg_statistic_ext') AS description
 WHERE description IS NOT NULL";
 
-/// The whole query.
+/// Returns the whole query.
 pub(super) fn query() -> String {
     let all = [DESCRIBED, CREATED, BUILT, SWAPPED].join("\nUNION ALL\n");
     let query = format!(

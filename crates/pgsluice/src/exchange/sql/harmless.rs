@@ -1,8 +1,8 @@
-//! The columns of the catalogue in which two leaves may differ and be the same to their users, each with
-//! the reason. [`super::definitions`] compares all others, those of a version to come as well. Apart, so
-//! that a test can hold the list against the live server.
+//! The columns of the catalogue in which two leaves may differ without a difference for their users, each
+//! with the reason. [`super::definitions`] compares all other columns, including those of future versions.
+//! The list is separate so that a test can check it against the live server.
 
-/// The catalogues whose rows describe a leaf, and what is left out of them.
+/// The catalogues whose rows describe a leaf, and their columns that are not compared.
 pub(super) const HARMLESS: &[(&str, &[(&str, &str)])] = &[
     (
         "pg_class",

@@ -1,4 +1,5 @@
-//! The catalogue and the statements of an exchange: what a leaf is, and how another table takes its place.
+//! The catalogue queries and the statements of an exchange: the definition of a leaf, and its replacement by
+//! another table.
 
 mod definitions;
 pub(crate) mod harmless;
@@ -13,30 +14,32 @@ use crate::pg::exchange::{LOCK, mark};
 use crate::pg::sql::ASKING_SESSION;
 use crate::pg::template::fill;
 
-/// The constraint by which a table that is built knows its rows; dropped when it is attached.
+/// The constraint that tells the server which rows a shadow contains. It is dropped after the shadow is
+/// attached.
 pub(crate) const BOUND: &str = "pgsluice_bound";
 
-/// The name of the shadow that `load` builds for a leaf. No other load has it: a load that has lost its
-/// lock must not find what the next one builds.
+/// Returns the name of the shadow that `load` builds for a leaf. No other load uses it: a load that has lost
+/// its lock must not find the shadows of the next one.
 pub(crate) fn shadow_name(leaf: Oid, load: &str) -> String {
     format!("pgsluice_new_{leaf}_{load}")
 }
 
-/// Ends what a session was at, before it drops tables: the sessions that were building may still hold
-/// locks.
+/// Ends the current transaction of a session before it drops tables, and waits for the locks of sessions that
+/// were building.
 pub(crate) const DROPPING: &str = "ROLLBACK; SET lock_timeout = '10s'";
 
-/// Takes a leaf out of its parent, and drops it.
+/// Returns the statements that detach a leaf from its parent and drop it.
 pub(crate) fn leave(parent: &Relation, leaf: &Relation) -> [String; 2] {
     [format!("ALTER TABLE {parent} DETACH PARTITION {leaf}"), format!("DROP TABLE {leaf}")]
 }
 
-/// Gives the table that was built for a leaf its name.
+/// Returns the statement that gives a shadow the name of its leaf.
 pub(crate) fn rename(built: &Relation, leaf: &Relation) -> String {
     format!("ALTER TABLE {built} RENAME TO {}", quoted(&leaf.name))
 }
 
-/// Puts a table into a leaf's place, where the parent's bounds take that of [`BOUND`].
+/// Returns the statements that attach a table in the place of a leaf, and drop [`BOUND`], which the partition
+/// bound replaces.
 pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String; 2] {
     [
         format!("ALTER TABLE {parent} ATTACH PARTITION {leaf} {bound}"),
@@ -44,26 +47,26 @@ pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String;
     ]
 }
 
-/// When something is made.
+/// The stage of an exchange in which a part is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BuildStage {
-    /// Made together with something else.
+    /// Created together with another part.
     Described,
     /// Together with the table, before its rows.
     Create,
     /// After the rows, each by itself.
     Index,
-    /// When the indexes are there, in order.
+    /// After the indexes, in order.
     Finish,
-    /// When the leaf is locked: its rows, if it has got any.
+    /// After the leaf is locked: moves rows that it has received.
     Move,
-    /// When the leaf's name is free.
+    /// After the leaf's name is free.
     Rename,
-    /// When the table has the leaf's name and place.
+    /// After the table has the name and place of the leaf.
     Late,
 }
 
-/// One thing of a leaf, and the statement that makes it.
+/// A part of a leaf, and the statement that creates it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
     pub(crate) stage: BuildStage,
@@ -72,14 +75,14 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// The definitions of a leaf, and the statements that give its shadow the same ones.
+/// The definitions of a leaf, and the statements that create its shadow with the same definitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
     pub(crate) itself: Vec<Definition>,
     pub(crate) shadow: Vec<Definition>,
 }
 
-/// Reads what leaves are, on one connection.
+/// A reader of the definitions of leaves, on one connection.
 pub(crate) struct LeafReader {
     statement: Statement,
     mark: String,
@@ -87,15 +90,15 @@ pub(crate) struct LeafReader {
 }
 
 impl LeafReader {
-    /// Prepares to read the partitions of `root` and the tables of `load`. All reading must be done
-    /// under [`crate::pg::sql::DEPARSE_SETTINGS`].
+    /// Prepares to read the partitions of `root` and the shadows of `load`. All reading must run under
+    /// [`crate::pg::sql::DEPARSE_SETTINGS`].
     pub(crate) async fn prepare(client: &Client, root: Oid, load: &str) -> Result<Self> {
         client.batch_execute(ASKING_SESSION).await?;
         let statement = client.prepare(&definitions::query()).await?;
         Ok(Self { statement, mark: mark(&root.to_string()), load: load.to_owned() })
     }
 
-    /// Returns what `leaf` is, and how to make another.
+    /// Returns the definitions of `leaf`, and the statements that create its shadow.
     pub(crate) async fn define(&self, client: &Client, leaf: Oid) -> Result<Defined> {
         let mut defined = Defined::default();
         for (_, shadow, definition) in self.read(client, &[leaf], &[false, true]).await? {
@@ -106,7 +109,7 @@ impl LeafReader {
         Ok(defined)
     }
 
-    /// Returns the present definitions of each of `leaves`, sorted.
+    /// Returns the current definitions of each of `leaves`, sorted.
     pub(crate) async fn describe(
         &self,
         client: &Client,
@@ -161,8 +164,8 @@ impl BuildStage {
     }
 }
 
-/// Returns how many of `leaves` one transaction can exchange. Half of the server's lock table must hold
-/// them, each counted as the one with the most indexes.
+/// Returns the number of `leaves` that one transaction can exchange. They must fit into half of the server's
+/// lock table, where each is counted like the leaf with the most indexes.
 pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> Result<usize> {
     let sql = "SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
                     * (pg_catalog.current_setting('max_connections')::pg_catalog.int8
@@ -175,7 +178,7 @@ pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> 
     Ok(usize::try_from(most).unwrap_or(1).max(1))
 }
 
-/// The oids of tables by their names.
+/// Returns the oids of tables by their names.
 pub(crate) async fn find(client: &impl GenericClient, names: &[String]) -> Result<Vec<Oid>> {
     let sql = "SELECT name::pg_catalog.regclass::pg_catalog.oid
                FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY AS u (name, place)
@@ -183,7 +186,7 @@ pub(crate) async fn find(client: &impl GenericClient, names: &[String]) -> Resul
     Ok(client.query(sql, &[&names]).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Returns who else holds the lock of the exchange of `root`, in words.
+/// Returns a description of the session that holds the lock of the exchange of `root`.
 pub(crate) async fn holder(client: &impl GenericClient, root: Oid) -> Result<Option<String>> {
     let sql = "SELECT pg_catalog.format('role \"%s\" (process %s)', a.usename, l.pid)
                FROM pg_catalog.pg_locks l
