@@ -1,4 +1,4 @@
-//! The statements that make partitions, and what is below them like below their neighbours.
+//! The statements that create partitions, and below them the same levels as below their neighbours.
 
 use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
 use tokio_postgres::Client;
@@ -11,19 +11,19 @@ use crate::pg::bounds::{self, Literals};
 use crate::pg::sql::{create_partition, literal, portable};
 use crate::plan::Plan;
 
-/// A partition before it has a name.
+/// A new partition whose name is not final.
 struct New {
     parent: NodeId,
-    /// The sibling that it is made like.
+    /// The sibling that it is modelled on.
     like: Option<NodeId>,
     name: String,
     bound: String,
     rows: u64,
-    /// How many steps it is away from the nearest sibling, if that is far.
+    /// The number of steps to the nearest sibling, if that is far away.
     far: Option<u64>,
 }
 
-/// Puts the partitions that close the gaps into `missing`.
+/// Adds the partitions that close the gaps to `missing`.
 pub(super) async fn write(
     plan: &Plan,
     gaps: &Gaps,
@@ -118,8 +118,8 @@ fn make(plan: &Plan, new: &New, names: &mut TakenNames) -> Partition {
     partition
 }
 
-/// Returns `CREATE TABLE relation PARTITION OF parent`, and such statements for all partitions below
-/// it.
+/// Adds `CREATE TABLE relation PARTITION OF parent` to `partition`, and such statements for all partitions
+/// below it.
 fn statements(
     plan: &Plan,
     names: &mut TakenNames,
@@ -135,7 +135,7 @@ fn statements(
     let (Some(like), Some(_)) = (like, key) else { return };
     let node = &plan.tree.nodes[like];
     partition.may_lack |= node.key.as_ref().is_some_and(|key| key.strategy != Strategy::Hash);
-    // Ranges within the neighbour's own range are of no use elsewhere.
+    // Ranges within the neighbour's own range would not fit here.
     let within = shares_a_column(plan, like);
     for (index, &child) in node.children.iter().enumerate() {
         let Some(bound) = plan.catalogue.facts[child].bound.as_deref() else { continue };
@@ -152,7 +152,7 @@ fn statements(
     }
 }
 
-/// Whether the key of `node` has a column that a key above it has.
+/// Whether the key of `node` has a column in common with a key above it.
 fn shares_a_column(plan: &Plan, node: NodeId) -> bool {
     let columns = |node: NodeId| {
         let columns = plan.tree.nodes[node].key.iter().flat_map(|key| &key.columns);

@@ -1,4 +1,4 @@
-//! Partitions that a load has made before it failed: those that are empty are dropped again.
+//! Partitions that a load has created before it failed. Those that are empty are dropped again.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::pg::connect::connect_for_own;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
-/// How long it may take to drop all of them.
+/// Maximum time to drop all of them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The most names that a message lists.
+/// Maximum number of names in a message.
 const MOST_NAMES: usize = 5;
 
-/// Drops the empty partitions of a load that failed with `error`, and lists them in its detail, with those that it could
-/// not drop.
+/// Drops the empty partitions of a load that failed with `error`. Lists them in its detail, together with the
+/// partitions that could not be dropped.
 pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Error {
     let made = control.attempts.take_made();
     if made.is_empty() {
@@ -26,7 +26,7 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
         vec![Dropping::Left("the server could not be reached".to_owned()); made.len()];
     if let Ok(runtime) = runtime() {
         let dropping = drop_all(&made, &mut outcomes, target);
-        // Those that are not reached in time are left.
+        // Partitions that are not processed in time are left.
         let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, dropping).await });
     }
     words(error, &made, &outcomes)
@@ -73,7 +73,7 @@ fn words(error: Error, made: &[MadePartition], outcomes: &[Dropping]) -> Error {
         ))
 }
 
-/// Lists the first of them.
+/// Lists the first names.
 fn names(made: &[&MadePartition], name: impl Fn(&MadePartition) -> String) -> String {
     let mut names: Vec<String> = made.iter().take(MOST_NAMES).map(|made| name(made)).collect();
     if let more @ 1.. = made.len().saturating_sub(MOST_NAMES) {

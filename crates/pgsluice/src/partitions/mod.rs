@@ -1,7 +1,7 @@
-//! Partitions that the rows of an input need and the table does not have. They are found by reading all
-//! keys, described as DDL, and made when asked.
+//! Partitions that the rows of an input need and the table does not have. All keys are read to find them.
+//! They are described as DDL, and created on request.
 //!
-//! Keys are read and routed here, because that is quick and sends nothing. The server computes the
+//! Keys are read and routed in the client, because that is fast and sends nothing. The server computes the
 //! bounds of a new partition (`sql::steps`). A new partition gets the same levels below it as its neighbour.
 
 mod ddl;
@@ -31,43 +31,44 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 
-/// A range that begins more steps than this from the nearest partition is far.
+/// Number of steps from the nearest partition beyond which a new range counts as far away.
 const FAR: f64 = 3.0;
 
-/// The most partitions that a warning lists.
+/// Maximum number of partitions that a warning lists.
 const MOST_NAMES: usize = 5;
 
-/// Different keys that are remembered before the server turns them into bounds.
+/// Number of distinct keys that are remembered before the server converts them into bounds.
 const REMEMBERED: usize = 100_000;
 
-/// What the rows of an input need.
+/// The partitions that the rows of an input need.
 #[derive(Debug, Default)]
 pub struct Missing {
-    /// Where all rows of the input would go as the table is.
+    /// The destinations of all rows of the input in the existing table.
     pub preview: Preview,
-    /// Partitions to make, in the order in which they can be made.
+    /// Partitions to create, in an order in which they can be created.
     pub partitions: Vec<Partition>,
-    /// What cannot be made: which key, why, and how many rows need it.
+    /// Partitions that cannot be created: the parent, the reason, and the number of rows that need them.
     pub impossible: Vec<(String, String, u64)>,
 }
 
-/// A partition to make.
+/// A partition to create.
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// Its name.
     pub relation: Relation,
-    /// Rows that need it.
+    /// The number of rows that need it.
     pub rows: u64,
-    /// The statements that make it, and what is below it.
+    /// The statements that create it and the partitions below it.
     pub ddl: Vec<String>,
-    /// Below it are partitions that rows may still lack.
+    /// Whether rows may need more partitions below it.
     pub may_lack: bool,
     parent: Relation,
-    /// How many steps it is away from the nearest partition that the table has, if that is far.
+    /// The number of steps to the nearest existing partition, if that is far away.
     far: Option<u64>,
 }
 
-/// Reads all keys of the inputs. Sends nothing but those that have no partition.
+/// Reads all keys of the inputs, and returns the partitions that they need. Sends only keys without a
+/// partition to the server.
 pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Missing> {
     if let Some(step) = &job.target.step {
         in_session(target, control, async |client| steps::check(client, step).await)?;
@@ -96,8 +97,9 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
     Ok(missing)
 }
 
-/// Makes the partitions that the inputs need, in one transaction, and returns their names. The first rows of the inputs
-/// must be such as the table takes: a load that would fail at once makes no partition.
+/// Creates the partitions that the inputs need, in one transaction for each level, and returns their names.
+/// First checks that the table accepts the first rows of the inputs, so that a load that would fail at once
+/// creates no partition.
 pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Vec<String>> {
     if !job.input.files.are_rereadable() {
         let message = option("create-partitions")
@@ -137,14 +139,15 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         })?;
         let made = missing.partitions.iter().map(|partition| partition.relation.label());
         created.extend(made);
-        // A new partition like its neighbour may lack partitions of its own; each round goes down.
+        // A new partition with the levels of its neighbour may lack partitions of its own. Each round goes
+        // one level down.
         if !missing.partitions.iter().any(|partition| partition.may_lack) {
             return Ok(created);
         }
     }
 }
 
-/// Has the server read the first rows, and refuses those that it would refuse, unless rows may be left out.
+/// Tries the first rows on the server, and fails if it refuses them, unless rows may be rejected.
 fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<()> {
     if job.safety.rejects.is_some() {
         return Ok(());
@@ -158,7 +161,7 @@ fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) 
 }
 
 impl Missing {
-    /// Returns the partitions that were made, as the catalogue has them.
+    /// Returns the created partitions with their state in the catalogue.
     async fn made(&self, client: &Client) -> Result<Vec<MadePartition>> {
         let mut made = Vec::new();
         for Partition { relation, parent, .. } in &self.partitions {
@@ -173,7 +176,7 @@ impl Missing {
         Ok(made)
     }
 
-    /// Returns a warning about new partitions that are far from all that the table has.
+    /// Returns a warning about new partitions that are far from all existing ones.
     fn far(&self) -> Option<String> {
         let far = |partition: &Partition| Some((partition.relation.label(), partition.far?));
         let far: Vec<(String, u64)> = self.partitions.iter().filter_map(far).collect();
@@ -192,7 +195,7 @@ impl Missing {
     }
 }
 
-/// Refuses to make more partitions than the job allows: a wrong key makes one for each row.
+/// Fails if there are more new partitions than the job allows: a wrong key would create one for each row.
 fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
     let most = job.target.max_new_partitions;
     if count <= most {
@@ -216,7 +219,7 @@ fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
         .with_remedy(remedy))
 }
 
-/// The outcome of `work` in a session of its own, unless the load is stopped.
+/// Returns the outcome of `work` in a separate session, unless the load is stopped.
 fn in_session<T>(
     target: &Target,
     control: &Control,
@@ -232,7 +235,7 @@ fn in_session<T>(
     })
 }
 
-/// The keys without a partition, and what the server made of them.
+/// The keys without a partition, and the bounds that the server has computed from them.
 #[derive(Debug, Default)]
 struct Gaps {
     keys: BTreeMap<NodeId, HashMap<Option<String>, u64>>,
@@ -266,7 +269,7 @@ impl Gaps {
         }
     }
 
-    /// Has the server compute bounds from the remembered keys.
+    /// Makes the server compute bounds from the remembered keys.
     async fn settle(&mut self, job: &Job, plan: &Plan, client: &Client) -> Result<()> {
         self.remembered = 0;
         for (node, keys) in std::mem::take(&mut self.keys) {
@@ -341,7 +344,8 @@ impl Gaps {
     }
 }
 
-/// The value of the one key column of `node`, or why no partition can be made for it.
+/// Returns the value of the only key column of `node`. The error is the reason why no partition can be
+/// created for it.
 fn key_value(
     plan: &Plan,
     row: &[u8],
@@ -368,13 +372,13 @@ fn key_value(
     }
 }
 
-/// The partitions of `node` that are ranges of one column, in the order of its children.
+/// Returns the partitions of `node` that are ranges of one column, in the order of its children.
 fn ranges(plan: &Plan, node: NodeId) -> Vec<Range> {
     let range = |&child: &NodeId| range_of(plan.catalogue.facts[child].bound.as_deref()?);
     plan.tree.nodes[node].children.iter().filter_map(range).collect()
 }
 
-/// Returns the range of a deparsed bound; an end is None if it has none, or is not a single value.
+/// Returns the range of a deparsed bound. An end is `None` if it is unbounded or not a single value.
 pub(crate) fn range_of(bound: &str) -> Option<Range> {
     let end = |edge: &[Literal]| match edge {
         [Literal::Value(text)] => Some(text.clone()),

@@ -1,14 +1,14 @@
-//! Names for new partitions: as their neighbours are named where that can be recognised,
-//! otherwise the table's name and the bound. Never one that is taken.
+//! Names for new partitions. They follow the pattern of their neighbours if it can be recognised; otherwise
+//! they consist of the table's name and the bound. They are never names that exist.
 
 use std::collections::HashSet;
 
 use pgsluice_core::catalog::Relation;
 
-/// `NAMEDATALEN - 1`: the server cuts longer names.
+/// `NAMEDATALEN - 1`: the server truncates longer names.
 const LONGEST: usize = 63;
 
-/// The names of tables and types, in all schemas that matter.
+/// The names of tables and types in all relevant schemas.
 #[derive(Debug, Default)]
 pub(crate) struct TakenNames(HashSet<(String, String)>);
 
@@ -17,7 +17,7 @@ impl TakenNames {
         Self(taken.into_iter().collect())
     }
 
-    /// `name` if it is free, otherwise the first free of `name_1`, `name_2` and so on.
+    /// Returns `name` if it is free, otherwise the first free one of `name_1`, `name_2` and so on.
     pub(crate) fn free(&mut self, schema: &str, name: &str) -> Relation {
         let mut number = 0;
         loop {
@@ -31,21 +31,21 @@ impl TakenNames {
     }
 }
 
-/// The longest beginning of `name` that has at most `length` bytes.
+/// Returns the longest prefix of `name` that has at most `length` bytes.
 fn cut(name: &str, length: usize) -> &str {
     let end = (0..=length.min(name.len())).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
 }
 
-/// Returns the name of a partition whose neighbour is called `neighbour`. `spellings` pairs the
-/// neighbour's value with the new one's in several ways; the first that is found counts.
+/// Returns the name of a partition whose neighbour is called `neighbour`. `spellings` pairs the neighbour's
+/// value with the new one's in several ways; the first that is found counts.
 pub(crate) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<String> {
-    // A part that both have in common says nothing.
+    // A part that both values share carries no information.
     let mut spellings = spellings.iter().filter(|(old, new)| old != new);
     spellings.find_map(|(old, new)| {
         let at = neighbour.rfind(old.as_str()).filter(|_| !old.is_empty())?;
         let (before, after) = (&neighbour[..at], &neighbour[at + old.len()..]);
-        // A part of a longer number or word is no value.
+        // A part of a longer number or word is not a value.
         let apart = |next: Option<char>, edge: Option<char>| match (next, edge) {
             (Some(next), Some(edge)) if edge.is_ascii_digit() => !next.is_ascii_digit(),
             (Some(next), Some(_)) => !next.is_alphanumeric(),
@@ -57,13 +57,14 @@ pub(crate) fn alike(neighbour: &str, spellings: &[(String, String)]) -> Option<S
     })
 }
 
-/// A value as a part of a name: letters, digits and `_`, and what the neighbour's value has.
+/// Returns a value as a part of a name: letters, digits, `_`, and other characters only if the neighbour's
+/// value has them.
 fn readable(value: &str, neighbour: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || neighbour.contains(c);
     value.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
-/// `table` and the value, with what a plain name cannot have turned into `_`.
+/// Returns `table` with the value appended. Characters that need quotes become `_`.
 pub(crate) fn after_value(table: &str, value: Option<&str>) -> String {
     let Some(value) = value else { return format!("{table}_null") };
     let value = value.strip_suffix(" 00:00:00").unwrap_or(value).replace('-', "_");

@@ -1,22 +1,22 @@
-//! How the server counts the steps from one range to another.
+//! The server's arithmetic with steps between ranges.
 
 use super::steps::Counting;
 
-/// How the server counts steps, as expressions in SQL about a value, `anchor` and `step`.
+/// Arithmetic with steps, as SQL expressions of a value, `anchor` and `step`.
 pub(super) struct Arithmetic {
     pub(super) step_type: &'static str,
-    /// Where ranges begin that no existing partition has.
+    /// The anchor if no existing partition provides one.
     pub(super) origin: &'static str,
     /// Whether a range can contain the value.
     pub(super) finite: &'static str,
-    /// The number of steps from the anchor to the value, about.
+    /// The approximate number of steps from the anchor to the value.
     pub(super) guess: &'static str,
-    /// How wrong `guess` can be.
+    /// The maximum error of `guess`.
     pub(super) slack: &'static str,
 }
 
 impl Counting {
-    /// Returns how steps are counted.
+    /// Returns the SQL expressions for the key's type.
     pub(super) fn arithmetic(&self) -> Arithmetic {
         if self.is_time() {
             Arithmetic {
@@ -41,7 +41,8 @@ impl Counting {
         }
     }
 
-    /// Returns the lower bound of the range from `lo`, and whether `hi` is a value of the type.
+    /// Returns an expression for the lower bound of the range from `lo`, and a condition that `hi` is a value
+    /// of the type.
     pub(super) fn ends_in_sql(&self) -> (String, String) {
         match self.ends() {
             Some((least, most)) => (format!("greatest(lo, {least})"), format!("hi <= {most}")),

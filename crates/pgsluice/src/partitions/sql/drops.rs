@@ -1,4 +1,4 @@
-//! Partitions that a load has made: they are dropped again if they are empty, and as the load has made them.
+//! Dropping of partitions that a load has created, if they are empty and unaltered.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
@@ -9,28 +9,28 @@ use crate::error::{Error, Result};
 use crate::pg::template::fill;
 use pgsluice_core::catalog::Relation;
 
-/// Selects the state of a partition and of all below it. Whatever is done to a table gives its row in `pg_class`
-/// another `xmin`, but for rows, indexes, VACUUM and ANALYZE.
+/// Selects the state of a partition and of all partitions below it. Every change to a table gives its row in
+/// `pg_class` a new `xmin`, except for changes to rows and indexes, VACUUM and ANALYZE.
 const STATE: &str = "
 SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', c.xmin), ', ' ORDER BY c.oid)
 FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) AS p
 JOIN pg_catalog.pg_class c ON c.oid {eq} p.relid::pg_catalog.oid";
 
-/// Settings of a transaction that drops partitions. It gives up a lock soon, because other sessions queue behind it, and
-/// fails where row security would hide rows.
+/// Settings of a transaction that drops partitions. It soon gives up waiting for a lock, because other
+/// sessions queue behind it, and fails if row security would hide rows.
 const BRIEFLY: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL row_security = off";
 
 /// Outcome of dropping a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dropping {
     Dropped,
-    /// It is not there, or has rows.
+    /// It does not exist, or has rows.
     Needless,
-    /// It stays, for this reason.
+    /// It remains, for this reason.
     Left(String),
 }
 
-/// Returns the state of a partition; None if it is not there.
+/// Returns the state of a partition, or `None` if it does not exist.
 pub(crate) async fn state(
     client: &impl GenericClient,
     relation: &Relation,
@@ -39,7 +39,7 @@ pub(crate) async fn state(
     Ok(client.query_typed_one(&fill(STATE, &[]), &[(&name, Type::TEXT)]).await?.get(0))
 }
 
-/// Drops a partition if it is empty and has not been altered since it was made.
+/// Drops a partition if it is empty and has not been altered since it was created.
 pub(crate) async fn drop_if_empty(client: &mut Client, made: &MadePartition) -> Dropping {
     match try_to_drop(client, made).await {
         Ok(outcome) => outcome,
@@ -53,7 +53,7 @@ pub(crate) async fn drop_if_empty(client: &mut Client, made: &MadePartition) -> 
 async fn try_to_drop(client: &mut Client, made: &MadePartition) -> Result<Dropping> {
     let MadePartition { relation, parent, state: before } = made;
     let transaction = client.transaction().await?;
-    // In the order in which DROP and COPY lock them.
+    // The order in which DROP and COPY take these locks.
     let lock = format!(
         "{BRIEFLY}; LOCK TABLE ONLY {parent} IN ACCESS EXCLUSIVE MODE; LOCK TABLE {relation} IN ACCESS EXCLUSIVE MODE"
     );

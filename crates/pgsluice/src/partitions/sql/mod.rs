@@ -1,4 +1,4 @@
-//! The statements that make partitions and drop them, and the questions about their bounds.
+//! Statements that create and drop partitions, and queries about their bounds.
 
 mod arithmetic;
 pub(crate) mod drops;

@@ -1,5 +1,5 @@
-//! Ranges from one value to another: adjacent ones for a table that has no partitions yet, and those between the
-//! partitions that it has.
+//! Ranges from one value to another: adjacent ones for a table without partitions, and those in the gaps
+//! between existing partitions.
 
 use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
@@ -9,8 +9,8 @@ use super::steps::{Counting, Range, WantedRange};
 use crate::Result;
 
 impl Counting {
-    /// Returns adjacent ranges from the one that contains the first of `extent` to the one that contains the last, and
-    /// `ahead` more. Stops behind `limit` ranges.
+    /// Returns adjacent ranges from the range that contains the first value of `extent` to the one that
+    /// contains the last, and `ahead` more. Returns at most `limit` ranges after the first.
     pub(crate) async fn series(
         &self,
         client: &impl GenericClient,
@@ -46,8 +46,8 @@ impl Counting {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Returns ranges between the ranges `taken`, of one step each, that cover the values of `extent` which no range
-    /// contains. They are cut where one of `taken` begins or ends. Stops behind `limit` steps.
+    /// Returns ranges of one step each between the ranges `taken`. They cover the values of `extent` that no
+    /// range contains, and are cut where one of `taken` begins or ends. Stops after `limit` steps.
     pub(crate) async fn gaps(
         &self,
         client: &impl GenericClient,
@@ -86,8 +86,8 @@ impl Counting {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Returns which of the ranges that begin at `lower`, in ascending order, contain values of a column of the table
-    /// `own`, as places in `lower`. All values must be in one of the ranges.
+    /// Returns which of the ranges that begin at `lower`, in ascending order, contain values of a column of
+    /// the table `own`, as indexes into `lower`. All values must be in one of the ranges.
     pub(crate) async fn used(
         &self,
         client: &impl GenericClient,

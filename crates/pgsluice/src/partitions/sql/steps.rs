@@ -1,5 +1,5 @@
-//! The bounds of partitions that do not exist yet, computed by the server: its own calendar, its
-//! own arithmetic, its own spelling of every value.
+//! The bounds of partitions that do not exist yet. The server computes them with its own calendar, arithmetic
+//! and spelling of values.
 //!
 //! A step is an interval or a number. Bounds are `anchor + k * step`, where the anchor is a bound of a
 //! partition that has this step. They are cut where an existing partition is in the way.
@@ -11,28 +11,28 @@ use super::arithmetic::Arithmetic;
 use crate::pg::sql::literal;
 use crate::{Error, Kind, Result};
 
-/// How a range key counts.
+/// The arithmetic of a range key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Counting {
-    /// The key's type with its modifier, as SQL has it.
+    /// The key's type with its modifier, as SQL.
     pub(crate) ty: String,
-    /// The type that is computed in.
+    /// The type of the computations.
     pub(super) base: &'static str,
 }
 
-/// A range that exists: its ends as text, None where it has none.
+/// An existing range: its ends as text, or `None` if unbounded.
 pub(crate) type Range = (Option<String>, Option<String>);
 
-/// A range that rows need, and how many they are.
+/// A range that rows need, and the number of these rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WantedRange {
     pub(crate) lower: String,
-    /// None if the type has no value that is greater than all that belong to it.
+    /// `None` if the upper bound would exceed the type.
     pub(crate) upper: Option<String>,
     pub(crate) rows: u64,
 }
 
-/// How partitions are named after their lower bounds, the most exact first.
+/// Patterns for lower bounds in the names of partitions, the most precise first.
 const PATTERNS: [&str; 15] = [
     "YYYY_MM_DD_HH24",
     "YYYYMMDDHH24",
@@ -51,15 +51,15 @@ const PATTERNS: [&str; 15] = [
     "YYYY",
 ];
 
-/// Values must be deparsed as every session reads them; the order of day and month is kept. Names are those
-/// of the system: no user's code is run to find bounds, or to make partitions.
+/// Settings for deparsed values that every session reads alike; the order of day and month is kept. Only
+/// system names are found, so that no user's code runs to compute bounds or to create partitions.
 pub(crate) const SESSION: &str = "
 SET search_path = pg_catalog, pg_temp;
 SET datestyle = 'ISO';
 SET statement_timeout = 0";
 
-/// The type of a column, as SQL has it. For a domain it is the type below it, because the other demands
-/// of a domain may be a user's code.
+/// Returns the type of a column, as SQL. For a domain this is its base type, because the constraints of a
+/// domain may be a user's code.
 pub(crate) async fn column_type(
     client: &impl GenericClient,
     table: Oid,
@@ -76,7 +76,7 @@ pub(crate) async fn column_type(
     Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
 }
 
-/// Whether a column takes NULL.
+/// Whether a column accepts NULL.
 pub(crate) async fn takes_null(
     client: &impl GenericClient,
     table: Oid,
@@ -87,7 +87,7 @@ pub(crate) async fn takes_null(
     Ok(client.query_one(sql, &[&table, &column]).await?.get(0))
 }
 
-/// Refuses a width of ranges that is neither a positive number nor a positive interval.
+/// Fails if a step is neither a positive number nor a positive interval.
 pub(crate) async fn check(client: &impl GenericClient, given: &str) -> Result<()> {
     if given.trim().parse::<f64>().is_ok_and(|number| number > 0.0) {
         return Ok(());
@@ -106,7 +106,7 @@ pub(crate) async fn check(client: &impl GenericClient, given: &str) -> Result<()
     }
 }
 
-/// A unit alone is one of it.
+/// Adds the number one to a bare unit.
 fn as_interval(given: &str) -> String {
     let unit = given.trim().to_lowercase();
     match unit.strip_suffix('s').unwrap_or(&unit) {
@@ -117,7 +117,7 @@ fn as_interval(given: &str) -> String {
 }
 
 impl Counting {
-    /// How the type `ty` counts, if it does.
+    /// Returns the arithmetic of the type `ty`, if it has one.
     pub(crate) fn of(ty: String) -> Option<Self> {
         let word = ty.split(['(', ' ']).next().unwrap_or_default();
         let base = match word {
@@ -131,7 +131,7 @@ impl Counting {
         Some(Self { ty, base })
     }
 
-    /// The least and the greatest value of an integer type: a bound can be neither below nor above.
+    /// Returns the least and the greatest value of an integer type, which limit its bounds.
     pub(super) fn ends(&self) -> Option<(i64, i64)> {
         match self.ty.as_str() {
             "smallint" => Some((i16::MIN.into(), i16::MAX.into())),
@@ -141,17 +141,17 @@ impl Counting {
         }
     }
 
-    /// Whether it counts in time, otherwise in numbers.
+    /// Whether steps are intervals rather than numbers.
     pub(crate) fn is_time(&self) -> bool {
         self.base != "numeric"
     }
 
-    /// The step as SQL reads it: `month` is one month, and so on.
+    /// Returns the step as SQL: `month` is one month, and so on.
     pub(crate) fn step(&self, given: &str) -> String {
         as_interval(given)
     }
 
-    /// The step that most of `ranges` have; None if none has the majority.
+    /// Returns the step that most of `ranges` have, or `None` if no step has a majority.
     pub(crate) async fn usual_step(
         &self,
         client: &impl GenericClient,
@@ -183,8 +183,8 @@ impl Counting {
         Ok(client.query_opt(&sql, &[&lower, &upper]).await?.map(|row| row.get(0)))
     }
 
-    /// The ranges that the values `keys` need, each with its number of rows, next to `ranges`.
-    /// Values that are not finite have none.
+    /// Returns the ranges beside `ranges` that the values `keys` need, each with its number of rows. Infinite
+    /// values have none.
     pub(crate) async fn wanted(
         &self,
         client: &impl GenericClient,
@@ -205,7 +205,7 @@ impl Counting {
         Ok(rows.iter().map(wanted).collect())
     }
 
-    /// Returns the question of [`Self::wanted`].
+    /// Returns the query of [`Self::wanted`].
     fn wanted_sql(&self) -> String {
         let Self { ty, base } = self;
         let Arithmetic { step_type, origin, finite, guess, slack } = self.arithmetic();
@@ -234,7 +234,8 @@ impl Counting {
         )
     }
 
-    /// Returns the number of steps between each of `lower` and the nearest beginning of `ranges`, if they have one.
+    /// Returns the number of steps from each of `lower` to the nearest beginning of `ranges`, if there is
+    /// one.
     pub(crate) async fn distances(
         &self,
         client: &impl GenericClient,
@@ -262,8 +263,8 @@ impl Counting {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Finds the nearest of `ranges` for each of `lower`, by preference from below, and how names may
-    /// spell the lower bounds of both.
+    /// Finds the nearest of `ranges` for each of `lower`, preferably below it, and the ways in which names
+    /// may spell the lower bounds of both.
     pub(crate) async fn neighbours(
         &self,
         client: &impl GenericClient,
@@ -317,21 +318,21 @@ impl Counting {
 /// The existing range next to a new one.
 #[derive(Debug)]
 pub(crate) struct Neighbour {
-    /// Its place among the ranges.
+    /// Its index among the ranges.
     pub(crate) place: Option<usize>,
-    /// Its lower bound and the new one's, spelled alike.
+    /// Pairs of its lower bound and the new one, each in the same spelling.
     pub(crate) spellings: Vec<(String, String)>,
 }
 
-/// The values of `keys` as the type `ty` has them, each with its rows: text and SQL literal. One stands
-/// for all values that are equal, such as `1` and `1.0`.
+/// Returns the distinct values of `keys` as the type `ty` reads them: text, SQL literal and number of rows.
+/// One value represents all that are equal, such as `1` and `1.0`.
 pub(crate) async fn values(
     client: &impl GenericClient,
     ty: &str,
     keys: &[(Option<String>, u64)],
 ) -> Result<Vec<(Option<String>, String, u64)>> {
-    // The input and output functions of a type of users: a cast may be their code. Types of the system have no schema in
-    // front under SESSION.
+    // For a user's type, the input and output functions are used, because a cast may be the user's code.
+    // Under SESSION, system types have no schema prefix.
     let shown = if ty.contains('.') { "format('%s', key)" } else { "key::text" };
     let row = |(value, rows): &(Option<String>, u64)| {
         let value = value.as_ref().map_or("NULL".to_owned(), |value| literal(value.as_bytes()));
@@ -353,7 +354,7 @@ pub(crate) async fn values(
     Ok(rows.iter().map(value).collect())
 }
 
-/// The names that are taken in the schemas. It must be asked under [`SESSION`], as everything above.
+/// Returns the existing names in the schemas. Like everything above, it must run under [`SESSION`].
 pub(crate) async fn taken(
     client: &impl GenericClient,
     schemas: &[&str],
