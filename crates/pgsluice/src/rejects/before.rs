@@ -1,4 +1,5 @@
-//! What an earlier run of a load has left in the files. The ledger says which of it was committed.
+//! The contents of the reject files from an earlier run of a load. The ledger says which rejected rows were
+//! committed.
 
 use std::collections::HashSet;
 
@@ -9,16 +10,16 @@ use super::files::RejectBatch;
 use crate::source::Input;
 use pgsluice_core::position::Origin;
 
-/// An earlier run.
+/// An earlier run of the load.
 pub(super) struct Before<'b> {
     pub inputs: &'b [Input],
     pub splitter: Splitter,
     pub header_rows: usize,
-    /// The rows that are rejected: source and first byte.
+    /// The rows that are rejected according to the ledger: source and first byte.
     pub rejected: &'b HashSet<Origin>,
 }
 
-/// The fields of a line of the log that matter here.
+/// The fields of a line of the log that are needed here.
 #[derive(Deserialize)]
 struct KnownRejects {
     load: String,
@@ -27,11 +28,11 @@ struct KnownRejects {
 }
 
 impl Before<'_> {
-    /// Pairs each row with its reason, as far as both are whole: the last one written may be torn. None
-    /// if the files are not those of the load `id`.
+    /// Pairs each row with its reason as long as both are complete: the last one written may be torn. Returns
+    /// `None` if the files do not belong to the load `id`.
     pub(super) fn batches(&self, id: &str, rows: &[u8], log: &[u8]) -> Option<Vec<RejectBatch>> {
         let mut found = Vec::new();
-        // What is behind a torn row is not looked at.
+        // Anything after a torn row is ignored.
         let _ = self.splitter.clone().scan(rows, true, &mut found);
         let found = found.iter().skip(self.header_rows);
         let mut whole = found
@@ -54,7 +55,7 @@ impl Before<'_> {
             let Some(rows) = whole.next() else { break };
             batches.push(RejectBatch { rows, log, is_kept });
         }
-        // Reasons are written first: rows without any are another's.
+        // Reasons are written first, so rows without any reason belong to another load.
         (!log.is_empty() || rows.is_empty()).then_some(batches)
     }
 }

@@ -17,7 +17,7 @@ use crate::job::log_of;
 
 /// The two files of a load.
 pub(super) struct RejectFiles {
-    /// The header of the inputs, once it was read; empty if they have none.
+    /// The header of the inputs after it is read; empty if they have none.
     header: Arc<OnceLock<Vec<u8>>>,
     written: Mutex<WrittenRejects>,
 }
@@ -28,7 +28,7 @@ struct WrittenRejects {
     batches: Vec<RejectBatch>,
 }
 
-/// The rejects of one transaction: their places in both files.
+/// The rejects of one transaction: their ranges in both files.
 pub(super) struct RejectBatch {
     pub(super) rows: Range<u64>,
     pub(super) log: Range<u64>,
@@ -36,8 +36,8 @@ pub(super) struct RejectBatch {
 }
 
 impl RejectFiles {
-    /// Makes the files, which must not be there or be empty, unless an earlier run of the load `id` has
-    /// written them. The text in `header` comes in front of the first row.
+    /// Creates the files. They must not exist or must be empty, unless an earlier run of the load `id` has
+    /// written them. The text in `header` precedes the first row.
     pub(super) fn open(
         id: &str,
         file: &Path,
@@ -53,8 +53,8 @@ impl RejectFiles {
         Ok(Self { header, written: Mutex::new(written) })
     }
 
-    /// Writes the rejects of a transaction of the load `id` that is about to be committed. Returns the number of the
-    /// batch: see [`Self::withdraw`].
+    /// Writes the rejects of a transaction of the load `id` that is about to be committed. Returns the number
+    /// of the batch for [`Self::withdraw`].
     pub(super) fn write(&self, id: &str, rejects: &[Reject]) -> Result<usize> {
         let mut written = self.written.lock();
         let WrittenRejects { rows, log, batches } = &mut *written;
@@ -67,7 +67,7 @@ impl RejectFiles {
                 .map_err(|error| log.failed(&error.into()))?;
             lines.push(b'\n');
         }
-        // First, so that rows are known to be of this load.
+        // The log comes first, so that the rows are known to belong to this load.
         let log = log.append(&lines)?;
         if rows.is_empty()
             && let Some(header) = self.header.get()
@@ -78,19 +78,19 @@ impl RejectFiles {
         Ok(batches.len() - 1)
     }
 
-    /// Marks the transaction of a batch as one that was certainly not committed. If the outcome is
-    /// unknown, its rows stay, and are reconciled on resume.
+    /// Marks the transaction of a batch as certainly not committed. If the outcome is unknown, its rows stay,
+    /// and are reconciled on resume.
     pub(super) fn withdraw(&self, batch: usize) {
         self.written.lock().batches[batch].is_kept = false;
     }
 
-    /// Marks all batches as certainly not committed: see [`Self::withdraw`].
+    /// Marks all batches as certainly not committed, see [`Self::withdraw`].
     pub(super) fn withdraw_all(&self) {
         self.written.lock().batches.iter_mut().for_each(|batch| batch.is_kept = false);
     }
 
-    /// Removes rejects of transactions that were not committed, and makes the files durable; removes
-    /// the files if they are empty.
+    /// Removes rejects of transactions that were not committed, and makes the files durable. Removes the
+    /// files if they are empty.
     pub(super) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
         written.keep_committed()?;
@@ -106,7 +106,7 @@ impl WrittenRejects {
         self.log.check_empty()
     }
 
-    /// Takes over the rejects of an earlier run that were committed.
+    /// Takes over the committed rejects of an earlier run.
     fn take_up(&mut self, id: &str, before: &Before<'_>) -> Result<()> {
         match before.batches(id, &self.rows.read()?, &self.log.read()?) {
             Some(batches) => self.batches = batches,
@@ -225,12 +225,12 @@ mod tests {
         resumed.finish().expect("finished");
         assert_eq!(read("bad.csv"), "a,b\none,1\n\"two\n\",2\nfour,4\nthree,3\n");
         assert_eq!(read("bad.csv.log").lines().count(), 4);
-        // Without any that was committed nothing is left but what is new.
+        // If no earlier reject was committed, only the new ones are left.
         let resumed = rejects(&HashSet::new(), true).expect("files");
         resumed.write("id", &[reject(7, "seven,7")]).expect("written");
         resumed.finish().expect("finished");
         assert_eq!(read("bad.csv"), "a,b\nseven,7\n");
-        // Whatever else is there stays.
+        // Other content stays.
         std::fs::write(folder.path().join("bad.csv.log"), "notes\n").expect("a file");
         assert!(rejects(&HashSet::new(), true).is_err());
         assert_eq!(read("bad.csv"), "a,b\nseven,7\n");

@@ -1,7 +1,7 @@
-//! Rejects: the rows that the server refuses, kept with its reasons in place of ending the load.
+//! Rejects: rows that the server refuses, which are kept with its reasons instead of ending the load.
 //!
-//! A row is either in the table or among the rejects. Files are written before COMMIT ([`files`]); a table of rejected
-//! rows is written in the transaction itself ([`table`]).
+//! A row is either in the table or among the rejects. Files are written before COMMIT ([`files`]); a table of
+//! rejected rows is written in the transaction itself ([`table`]).
 
 mod before;
 mod files;
@@ -27,18 +27,18 @@ use crate::ledger::Ledger;
 use crate::plan::Plan;
 use pgsluice_core::position::Origin;
 
-/// One row, and why the server refuses it.
+/// A rejected row and the server's reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Reject {
     /// The number of its source, and its first byte.
     pub origin: Origin,
     pub place: Location,
     pub reason: RejectReason,
-    /// As it stands in the input.
+    /// The row as in the input.
     pub row: Vec<u8>,
 }
 
-/// The server's words. The names of the fields are those of the log.
+/// The server's reason. The names of the fields are those of the log.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RejectReason {
     /// The table that the row was sent to.
@@ -49,7 +49,7 @@ pub(crate) struct RejectReason {
     pub detail: Option<String>,
 }
 
-/// A line of the log, and a row of the table but for the row itself.
+/// A line of the log, or a row of the table without the column for the row itself.
 #[derive(Serialize)]
 struct Report<'r> {
     load: &'r str,
@@ -73,9 +73,9 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Keeps rejects, as many as there may be.
+/// A keeper of rejects, up to a limit.
 pub(crate) struct RejectKeeper {
-    /// The load.
+    /// The id of the load.
     id: String,
     most: Most,
     count: AtomicU64,
@@ -87,11 +87,11 @@ enum Place {
     Table(RejectTable),
 }
 
-/// Why rejects were not kept.
+/// The reason why rejects were not kept.
 pub(crate) enum KeepError {
     /// The connection was lost.
     Lost(PgError),
-    /// A file or the table does not take them.
+    /// A file or the table does not accept them.
     Refused(Error),
 }
 
@@ -101,7 +101,7 @@ impl From<Error> for KeepError {
     }
 }
 
-/// Refuses names of files that can only be written to, since rows must be read again and taken out.
+/// Fails for names of files that can only be written to, because rows may have to be read again and removed.
 pub(crate) fn check_files(rejects: &job::Rejects) -> Result<()> {
     match &rejects.place {
         RejectPlace::File(file) => {
@@ -111,8 +111,8 @@ pub(crate) fn check_files(rejects: &job::Rejects) -> Result<()> {
     }
 }
 
-/// Returns the keeper of the rejects of the load `id`, if there may be any, in the `table` that was found for them or in
-/// files; `header` is set when it is read.
+/// Returns the keeper of the rejects of the load `id`, if rows may be rejected. They go to the `table` that
+/// was found for them, or to files. `header` is set after it is read.
 pub(crate) fn begin(
     job: &Job,
     id: &str,
@@ -147,7 +147,7 @@ pub(crate) fn begin(
 }
 
 impl RejectKeeper {
-    /// Counts another row, unless there are as many as there may be.
+    /// Counts another row. Returns `false` if the limit is reached.
     pub(crate) fn admit(&self, control: &Control) -> bool {
         let most = match self.most {
             Most::Rows(rows) => rows,
@@ -157,12 +157,13 @@ impl RejectKeeper {
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
     }
 
-    /// Takes back the count of a transaction that was not committed.
+    /// Subtracts the rows of a transaction that was not committed.
     pub(crate) fn dismiss(&self, rows: u64) {
         self.count.fetch_sub(rows, Relaxed);
     }
 
-    /// The error for a share of all rows that is larger than it was guessed.
+    /// Returns the error if the share of rejected rows turned out to exceed the limit, whose base was an
+    /// estimate.
     pub(crate) fn too_many(&self, outcome: &Outcome) -> Option<Error> {
         let (read, rejected, limit) = (outcome.read(), outcome.rejected(), self.limit());
         self.are_too_many(read).then(|| {
@@ -176,7 +177,7 @@ impl RejectKeeper {
         matches!(self.most, Most::Percent(percent) if rejected > read as f64 * percent / 100.0)
     }
 
-    /// The limit, for people.
+    /// Returns the limit for messages.
     pub(crate) fn limit(&self) -> String {
         match self.most {
             Most::Rows(rows) => rows.to_string(),
@@ -184,8 +185,8 @@ impl RejectKeeper {
         }
     }
 
-    /// Keeps the rejects of the transaction that `client` is about to commit. Returns the number of their batch, which
-    /// must be withdrawn if it is not committed: see [`Self::withdraw`].
+    /// Keeps the rejects of the transaction that `client` is about to commit. Returns the number of their
+    /// batch, which must be withdrawn if the commit fails, see [`Self::withdraw`].
     ///
     /// # Errors
     ///
@@ -201,14 +202,14 @@ impl RejectKeeper {
         }
     }
 
-    /// Marks the transaction of a batch as one that was certainly not committed.
+    /// Marks the transaction of a batch as certainly not committed.
     pub(crate) fn withdraw(&self, batch: usize) {
         if let Place::Files(files) = &self.place {
             files.withdraw(batch);
         }
     }
 
-    /// Marks all batches as certainly not committed: see [`Self::withdraw`].
+    /// Marks all batches as certainly not committed, see [`Self::withdraw`].
     pub(crate) fn withdraw_all(&self) {
         if let Place::Files(files) = &self.place {
             files.withdraw_all();

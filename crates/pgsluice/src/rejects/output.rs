@@ -1,4 +1,4 @@
-//! One of the files that rejects are written to.
+//! A file to which rejects are written.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
-/// A file that grows, and whose ranges can be pulled together.
+/// A growing file whose ranges can be moved to the front.
 pub(super) struct Output {
     path: PathBuf,
     file: File,
@@ -17,7 +17,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Opens a file, or makes it.
+    /// Opens a file, or creates it.
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let mut options = OpenOptions::new();
         // Rows may be confidential.
@@ -32,7 +32,7 @@ impl Output {
         self.length == 0
     }
 
-    /// Refuses a file with something in it.
+    /// Fails if the file is not empty.
     pub(super) fn check_empty(&self) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Output {
         ))
     }
 
-    /// Returns all that is in it.
+    /// Returns its contents.
     pub(super) fn read(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.length as usize];
         let read = self.file.read_exact_at(&mut bytes, 0);
@@ -52,7 +52,7 @@ impl Output {
         Ok(bytes)
     }
 
-    /// Where the bytes are.
+    /// Appends bytes, and returns their range.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
         let written = self.file.write_all_at(bytes, self.length);
         written.map_err(|error| self.failed(&error))?;
@@ -61,7 +61,7 @@ impl Output {
         Ok(start..self.length)
     }
 
-    /// Moves a range to `start`, in front of it; where it is then.
+    /// Moves a range to `start`, which is before it. Returns its new range.
     pub(super) fn pull(&mut self, range: &Range<u64>, start: u64) -> Result<Range<u64>> {
         let length = range.end - range.start;
         if range.start > start {
@@ -73,7 +73,7 @@ impl Output {
         Ok(start..start + length)
     }
 
-    /// Ends the file there.
+    /// Truncates the file.
     pub(super) fn cut(&mut self, length: u64) -> Result<()> {
         self.file.set_len(length).map_err(|error| self.failed(&error))?;
         self.length = length;
@@ -94,7 +94,7 @@ impl Output {
     }
 }
 
-/// Refuses what is there and is not a regular file, or a link to one.
+/// Fails if the path exists and is neither a regular file nor a link to one.
 pub(super) fn check_regular(path: &Path) -> Result<()> {
     if std::fs::metadata(path).map_or(true, |found| found.is_file()) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! A table of rejected rows. They are inserted in the transaction of the rows beside them, so that nothing must be
-//! reconciled.
+//! A table of rejected rows. They are inserted in the transaction of the accepted rows, so that nothing must
+//! be reconciled.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::job::{Job, RejectPlace, Rejects};
 use crate::pg::is_answer;
 use crate::plan::Plan;
 
-/// The columns that are filled, of those that the table has.
+/// The columns that are filled if the table has them.
 const COLUMNS: [&str; 12] = [
     "load",
     "source",
@@ -32,28 +32,28 @@ const COLUMNS: [&str; 12] = [
     ROW,
 ];
 
-/// The column that takes the row. The table must have it.
+/// The column for the row. The table must have it.
 const ROW: &str = "row";
 
-/// Codes of PostgreSQL for text that its encoding does not have.
+/// SQLSTATEs for text that the encoding cannot represent.
 const NO_TEXT: [&str; 2] = ["22021", "22P05"];
 
-/// The table of a load, and the columns of it that are filled.
+/// The table for the rejects of a load, and its columns that are filled.
 #[derive(Default)]
 pub(crate) struct RejectTable {
     found: FoundRejects,
     columns: Vec<String>,
-    /// The type of the column that takes the row.
+    /// The type of the column for the row.
     ty: RowType,
 }
 
-/// How a row is stored.
+/// The storage of a row.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum RowType {
     #[default]
     Text,
     Bytes,
-    /// The object itself, not a string with its text.
+    /// The object itself, instead of a string with its text.
     Json,
 }
 
@@ -73,7 +73,7 @@ enum StoredRow<'r> {
 }
 
 impl RejectTable {
-    /// Finds the table of the job, if it has one, as this session looks names up.
+    /// Finds the table of the job, if it has one. The name is resolved as in this session.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl RejectTable {
         })
     }
 
-    /// A row as the column takes it.
+    /// Converts a row into the type of the column.
     fn stored<'r>(&self, row: &'r [u8]) -> Result<StoredRow<'r>> {
         if self.ty == RowType::Bytes {
             let digits = row.iter().map(|byte| format!("{byte:02x}"));

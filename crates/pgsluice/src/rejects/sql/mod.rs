@@ -1,4 +1,4 @@
-//! Statements about tables of rejected rows, which are the user's.
+//! Statements about tables of rejected rows, which belong to the user.
 
 use pgsluice_core::catalog::quoted;
 use tokio_postgres::types::Type;
@@ -8,8 +8,8 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::template::fill;
 
-/// Selects the qualified name of the table `$1`, the columns that can be written, the types of these as OIDs, and its own
-/// OID; no row if it does not exist.
+/// Selects the qualified name of the table `$1`, its writable columns, their types as OIDs, and its own OID.
+/// Returns no row if it does not exist.
 const FIND: &str = "
 SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)),
        ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
@@ -22,13 +22,13 @@ FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid {eq} c.relnamespace
 WHERE c.oid {eq} pg_catalog.to_regclass($1)";
 
-/// A table that rejected rows are inserted into.
+/// A table for rejected rows.
 #[derive(Debug, Default)]
 pub(crate) struct FoundRejects {
-    /// The qualified name, quoted where it must be.
+    /// The qualified name, quoted if necessary.
     pub(crate) name: String,
     pub(super) oid: u32,
-    /// The columns that can be written, each with its type.
+    /// The writable columns with their types.
     pub(crate) columns: Vec<(String, Type)>,
 }
 
@@ -50,8 +50,8 @@ impl FoundRejects {
         })
     }
 
-    /// Inserts rows, in one round trip: `rows` is a JSON array of objects with at least these columns. The types of the
-    /// table read the values.
+    /// Inserts rows in one round trip. `rows` is a JSON array of objects with at least these columns. The
+    /// values are read by the types of the table.
     pub(crate) async fn insert(
         &self,
         client: &Client,
@@ -83,7 +83,7 @@ impl FoundRejects {
     }
 }
 
-/// The error for a table of rejected rows that does not exist.
+/// Returns the error for a table of rejected rows that does not exist.
 fn missing(table: &str) -> Error {
     Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
         .with_sqlstate("42P01")
