@@ -1,7 +1,7 @@
-//! Files of rejected rows: one with the rows, unchanged, and one with the reasons.
+//! Files of rejected rows: one with the unchanged rows, and one with the reasons.
 //!
-//! Rejects are written before COMMIT and removed if it fails. If the outcome of a COMMIT is unknown, they are reconciled
-//! on resume.
+//! Rejects are written before COMMIT and removed if it fails. If the outcome of a COMMIT is unknown, they are
+//! reconciled on resume.
 
 use std::ops::Range;
 use std::path::Path;
