@@ -1,7 +1,8 @@
-//! Parses and routes, for one thread: each row of a split to its leaf, or as far as it gets.
+//! Parsing and routing in one thread: routes each row of a split to its leaf, or to the node where routing
+//! stops.
 //!
-//! Some rows stop where the server must evaluate a key, or read a value whose spelling is not native.
-//! The server is asked about them together, once the rest of the split is routed.
+//! Some rows wait because the server must evaluate a key, or read a value whose spelling is not native. The
+//! server is asked about all of them together after the rest of the split is routed.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use crate::route::remote::{self, AnswerSlot, RemoteKeys, Spelled};
 use crate::route::row::{KeyReader, Routed, Texts};
 use crate::source::Split;
 
-/// What one thread needs for routing; reused from split to split.
+/// The state of routing in one thread. It is reused from split to split.
 pub(crate) struct Routing<'a> {
     plan: &'a Plan,
     control: &'a Control,
@@ -27,16 +28,16 @@ pub(crate) struct Routing<'a> {
     reader: KeyReader,
     asked: Vec<AskedRow>,
     answered: BTreeMap<Answered, u64>,
-    /// Parses keys in the server's spelling.
+    /// A parser for keys in the server's spelling.
     respelled: Parser,
     spelled: Fields,
-    /// Opened when the first row needs it.
+    /// The connection for questions, opened for the first row that needs it.
     remote: Option<RemoteKeys<'a>>,
-    /// The fields that are to be in a spelling that is read natively, besides those of partition keys.
+    /// The fields other than partition keys that must have a spelling that is read natively.
     read: Vec<KeyPart>,
     scratch_read: Vec<u8>,
     gives_up: bool,
-    /// See [`Self::hopeless`].
+    /// The result of [`Self::hopeless`].
     hopeless: Option<usize>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) struct Routing<'a> {
 #[derive(Clone, Copy)]
 struct AskedRow {
     index: usize,
-    /// Where its keys are in the server's spelling, if its own is not read natively.
+    /// The position of its keys in the server's spelling, if its own is not read natively.
     spelled: Option<Spelled>,
     about: About,
 }
@@ -69,14 +70,14 @@ struct RowState {
 }
 
 impl RowState {
-    /// Whether the server may still be asked how it spells the keys.
+    /// Whether the server may still be asked about the spelling of the keys.
     fn may_be_spelled(&self) -> bool {
         self.asked.is_none_or(|asked| asked.spelled.is_none())
     }
 }
 
 impl<'a> Routing<'a> {
-    /// Makes the routing by `plan`; the server that is asked is `target`.
+    /// Creates the routing of `plan`; questions go to the server `target`.
     pub(crate) fn new(plan: &'a Plan, control: &'a Control, target: &'a Target) -> Self {
         Self {
             plan,
@@ -95,18 +96,18 @@ impl<'a> Routing<'a> {
         }
     }
 
-    /// The same; the server is asked about values of these fields that are not read natively, too.
+    /// Also asks the server about values of these fields that are not read natively.
     pub(crate) fn reading(self, fields: impl IntoIterator<Item = KeyPart>) -> Self {
         Self { read: fields.into_iter().collect(), ..self }
     }
 
-    /// The rows that the server has answered about, by what it was asked.
+    /// Returns the number of rows that the server has answered about, by question.
     pub(crate) fn answered(self) -> BTreeMap<Answered, u64> {
         self.answered
     }
 
-    /// Routes all rows of `split`, and hands over each when it is as far as it gets. Rows that the
-    /// server was asked about come after the others.
+    /// Routes all rows of `split`, and passes each to `routed`. Rows that the server is asked about come
+    /// after the others.
     pub(crate) fn route_all(
         &mut self,
         split: &Split,
@@ -120,8 +121,8 @@ impl<'a> Routing<'a> {
         Ok(())
     }
 
-    /// Routes the rows of `split` that the server need not be asked about, and hands over each. Returns
-    /// whether there are others: then comes [`Self::ask`].
+    /// Routes the rows of `split` that need no question to the server, and passes each to `routed`. Returns
+    /// whether other rows are waiting for [`Self::ask`].
     pub(crate) fn route(
         &mut self,
         split: &Split,
@@ -137,7 +138,7 @@ impl<'a> Routing<'a> {
             if let Route::Node(_, Cause::Spelling(_)) = route
                 && let Some(text) = texts.of(index).filter(|_| split.binary(index).is_some())
             {
-                // The server is asked by text.
+                // The server is asked with text.
                 (row, route) = (text, self.reader.route_text(self.plan, text));
             }
             let keyless = split.keyless(index);
@@ -154,7 +155,7 @@ impl<'a> Routing<'a> {
         Ok(!self.asked.is_empty())
     }
 
-    /// Asks the server about the rows that wait. Then comes [`Self::resume`].
+    /// Asks the server about the waiting rows. [`Self::resume`] continues with them.
     pub(crate) fn ask(&mut self) -> Result<()> {
         let Some(remote) = &mut self.remote else { return Ok(()) };
         let Some((about, error)) = remote.ask(self.gives_up)? else { return Ok(()) };
@@ -168,19 +169,20 @@ impl<'a> Routing<'a> {
         Err(error)
     }
 
-    /// The first row of the split, by its place, that the server refuses, if asking was given up.
+    /// Returns the index of the first row in the split that the server refuses, if asking was given up.
     pub(crate) fn hopeless(&self) -> Option<usize> {
         self.hopeless
     }
 
-    /// Fails, if `gives_up`, once the server refuses all parts of a batch of keys. Without rejects the load fails anyway,
-    /// and to ask about each key takes long.
+    /// Makes [`Self::ask`] fail, if `gives_up`, once the server refuses all parts of a batch of keys. Without
+    /// rejects the load fails anyway, and asking about each key would take long.
     pub(crate) fn giving_up(self, gives_up: bool) -> Self {
         Self { gives_up, ..self }
     }
 
-    /// Goes on with the rows of `split` that the server was asked about, and hands over each that is as
-    /// far as it gets. Returns whether it must be asked about others, as on each level of the tree.
+    /// Continues with the rows of `split` that the server was asked about, and passes each whose routing is
+    /// complete to `routed`. Returns whether other questions remain, which may happen on each level of the
+    /// tree.
     pub(crate) fn resume(
         &mut self,
         split: &Split,
@@ -199,14 +201,14 @@ impl<'a> Routing<'a> {
                 self.respelled.parse(row, &mut self.spelled);
             }
             let route = self.continue_from(asked.about, is_spelled, row);
-            // Rows that wait again come before those that are asked about later.
+            // Rows that wait again come before rows that are added later.
             let waiting = self.asked.get(rows).or(self.asked[..rows].get(place + 1));
             let state = RowState {
                 index: asked.index,
                 asked: Some(asked),
                 is_spelled,
                 refused: asked.spelled.is_some() && !is_spelled,
-                // The server is asked about the keys of these.
+                // The server was asked about the keys of these rows.
                 is_keyless: false,
                 waiting: waiting.map(|asked| asked.index),
             };
@@ -216,7 +218,7 @@ impl<'a> Routing<'a> {
         Ok(!self.asked.is_empty())
     }
 
-    /// Hands over a row, or suspends it until the server has answered.
+    /// Passes a row to `routed`, or suspends it until the server has answered.
     fn settle(
         &mut self,
         state: RowState,
@@ -246,7 +248,7 @@ impl<'a> Routing<'a> {
         Ok(())
     }
 
-    /// Records what the server must be asked about a row. Returns false if nothing is asked.
+    /// Adds a row to the questions if necessary. Returns `false` if nothing is asked.
     #[inline]
     fn suspend(&mut self, state: RowState, row: &[u8], route: Route) -> Result<bool> {
         let place = match route {
@@ -267,8 +269,8 @@ impl<'a> Routing<'a> {
         }
     }
 
-    /// Adds a row at `node` to the questions: how its keys are spelled, because of that in `column`, or
-    /// else what they are.
+    /// Adds a row at `node` to the questions: about the spelling of its keys if that in `column` is not
+    /// native, or else about its key.
     fn note(
         &mut self,
         state: RowState,
@@ -305,7 +307,7 @@ impl<'a> Routing<'a> {
         })
     }
 
-    /// Writes the row's keys as the server spells them, if it was asked to and did.
+    /// Writes the row's keys in the server's spelling. Returns `false` if there is none.
     fn spell(&self, asked: AskedRow, row: &[u8], text: &mut Vec<u8>) -> bool {
         let remote = self.remote.as_ref().zip(asked.spelled);
         let Some(mut spelled) = remote.and_then(|(remote, place)| remote.spelling(place)) else {
@@ -327,7 +329,7 @@ impl<'a> Routing<'a> {
         true
     }
 
-    /// Continues from where the server was asked.
+    /// Continues routing where the question was asked.
     fn continue_from(&mut self, about: About, is_spelled: bool, row: &[u8]) -> Route {
         let Plan { router, .. } = self.plan;
         let KeyReader { fields, scratch } = &mut self.reader;

@@ -1,4 +1,4 @@
-//! One row on its way: its fields, and the node that they lead to.
+//! A row that is routed: its fields, and the node to which they lead.
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::parse::Fields;
@@ -7,27 +7,27 @@ use pgsluice_core::route::{Cause, Route, Scratch};
 use crate::plan::Plan;
 use crate::source::{KeyText, Split};
 
-/// A row that is as far as it gets.
+/// A row whose routing is complete.
 #[derive(Clone, Copy)]
 pub(crate) struct Routed<'r> {
-    /// Its place in the split.
+    /// Its index in the split.
     pub index: usize,
-    /// Its bytes in the form that has its keys, or a row of COPY text with the same keys as the server
-    /// spells them.
+    /// Its bytes in the form that contains its keys, or a row of COPY text with the same keys in the server's
+    /// spelling.
     pub row: &'r [u8],
     /// The keys in `row`.
     pub keys: &'r Fields,
     /// The fields of the row in the split, in the spelling of the input.
     pub fields: &'r Fields,
-    /// Where it is: at a leaf, or at a node that it does not get beyond.
+    /// The leaf, or the node where routing stopped and the reason.
     pub at: Result<NodeId, (NodeId, Cause)>,
     /// Whether the server was asked about it.
     pub asked: bool,
-    /// Whether the server refuses to read a value of it, or no row can be made of it.
+    /// Whether the server refuses to read one of its values, or it cannot be converted into a row.
     pub refused: bool,
-    /// Whether it has no keys to route it by.
+    /// Whether it has no keys by which it could be routed.
     pub is_keyless: bool,
-    /// The first row of the split, by its place, that still waits for the server, or may again.
+    /// The index of the first row of the split that waits for the server, or may wait again.
     pub waiting: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ impl Routed<'_> {
     }
 }
 
-/// Reads the keys of one row after the other; reused from row to row.
+/// A reader of the keys of one row after the other.
 #[derive(Default)]
 pub(crate) struct KeyReader {
     pub(super) fields: Fields,
@@ -46,7 +46,7 @@ pub(crate) struct KeyReader {
 }
 
 impl KeyReader {
-    /// Reads the keys of a row that is text.
+    /// Reads the keys of a text row.
     #[inline]
     pub(super) fn read(&mut self, plan: &Plan, row: &[u8]) {
         plan.parser.parse(row, &mut self.fields);
@@ -72,13 +72,13 @@ impl KeyReader {
         }
     }
 
-    /// Routes a row once more, by its keys as text.
+    /// Routes a row again, by its keys as text.
     pub(super) fn route_text(&mut self, plan: &Plan, row: &[u8]) -> Route {
         self.read(plan, row);
         plan.router.route(row, &self.fields, &mut self.scratch)
     }
 
-    /// Routes a row without asking the server: it stops where its keys are not native.
+    /// Routes a row without the server. Routing stops at the first key that is not native.
     #[inline]
     pub(crate) fn route_natively<'r>(
         &'r mut self,
@@ -106,11 +106,11 @@ impl KeyReader {
     }
 }
 
-/// The rows of a split as text, or their keys where nothing else is.
+/// The rows of a split as text, or only their keys if the rows are binary.
 pub(crate) struct Texts<'s> {
     plan: &'s Plan,
     split: &'s Split,
-    /// Writes keys that are in binary; made when the first row needs it.
+    /// A writer for binary keys, created for the first row that needs it.
     keys: Option<KeyText<'s>>,
 }
 
@@ -119,7 +119,7 @@ impl<'s> Texts<'s> {
         Self { plan, split, keys: None }
     }
 
-    /// Returns the row at the place `index`; `None` if a key of it has no text.
+    /// Returns the row with the index `index`, or `None` if one of its keys has no text form.
     pub(crate) fn of(&mut self, index: usize) -> Option<&[u8]> {
         let Self { plan, split, keys } = self;
         if split.binary(index).is_none() {

@@ -1,4 +1,4 @@
-//! The server's answers to one question, by key, and the keys that it must be asked about.
+//! The server's answers to one question, by key, and the keys that have no answer yet.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -20,41 +20,41 @@ use crate::pg::question::Question;
 use crate::pg::raw::Text;
 use crate::pg::sql;
 
-/// The number of keys of one question that are remembered; beyond that the memory is cleared.
+/// Number of keys of one question that are remembered before the memory is cleared.
 const REMEMBERED: usize = 1 << 16;
-/// Bytes that these keys may have.
+/// Number of bytes of these keys before the memory is cleared.
 const REMEMBERED_BYTES: usize = 16 << 20;
-/// If the server refuses a batch, it is asked again about this many parts of it.
+/// Number of parts in which a batch is asked again after the server refuses it.
 const PIECES: usize = 16;
 
-/// A remembered key: its place, and how often the memory had been cleared before.
+/// A remembered key: its index, and the number of times that the memory had been cleared before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MemoryKey {
     era: usize,
     place: usize,
 }
 
-/// The answers to one question, by key: its fields one after the other, with their lengths.
+/// The answers to one question, by key. A key consists of its fields one after the other, with their lengths.
 pub(super) struct Memory<'a, A> {
     question: &'a Question,
     statement: Option<Statement>,
     /// Whether it is asked under [`sql::EXACT_OUTPUT`].
     is_spelling: bool,
-    /// The question's fields among those that the parser finds.
+    /// The question's fields, as indexes into the fields that the parser finds.
     slots: Vec<usize>,
-    /// The keys' places, found by the keys' hashes.
+    /// The indexes of keys, by the hashes of the keys.
     places: HashTable<usize>,
     hasher: RandomState,
-    /// All keys behind one another, and where each ends.
+    /// The bytes of all keys, one after the other, and the end of each.
     keys: Vec<u8>,
     ends: Vec<usize>,
-    /// How often it was cleared. Keys that were added before that have no answer any more.
+    /// The number of times that it was cleared. Keys that were added before have no answer any more.
     era: usize,
-    /// The answers: for each key as many as it has values.
+    /// The answers, as many for each key as the question has values.
     answers: Vec<Option<A>>,
-    /// The places of keys that the server refuses to evaluate.
+    /// The indexes of keys that the server refuses to evaluate.
     refused: HashSet<usize>,
-    /// The fields of the keys that have no answer yet, as ranges of all keys; None is NULL.
+    /// The fields of the keys that have no answer yet, as ranges of `keys`; `None` is NULL.
     texts: Vec<Option<Range<usize>>>,
 }
 
@@ -77,14 +77,13 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         }
     }
 
-    /// Makes the memory for the question how values are spelled. The answers are read back here, so
-    /// they must not depend on how the user likes to see values. Keys are evaluated as COPY evaluates
-    /// them.
+    /// Creates the memory for the question about the spelling of values. The answers are read back, so they
+    /// must not depend on the user's output settings. Keys are evaluated as COPY evaluates them.
     pub(super) fn of_spellings(question: &'a Question, wanted: &[usize]) -> Self {
         Self { is_spelling: true, ..Self::of(question, wanted) }
     }
 
-    /// The question's fields among those that the parser finds.
+    /// Returns the question's fields, as indexes into the fields that the parser finds.
     pub(super) fn slots(&self) -> &[usize] {
         &self.slots
     }
@@ -104,14 +103,14 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.refused.clear();
     }
 
-    /// Returns the place of a key, which will be asked about if it is new. `value` gives its fields, by
-    /// their places in the question and among the wanted fields.
+    /// Returns the index of a key, and adds it to the next question if it is new. `value` returns a field by
+    /// its index in the question and among the wanted fields.
     pub(super) fn note<'r>(&mut self, value: impl FnMut(usize, usize) -> Value<'r>) -> MemoryKey {
         let (begin, texts) = self.push(value);
         self.settle(begin, texts)
     }
 
-    /// Does as [`Self::note`]; None if there is no value to ask about.
+    /// Works like [`Self::note`], but returns `None` if all values are NULL.
     pub(super) fn note_any<'r>(
         &mut self,
         value: impl FnMut(usize, usize) -> Value<'r>,
@@ -125,7 +124,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         Some(self.settle(begin, texts))
     }
 
-    /// Adds the fields of a key; where they begin among the bytes of all keys, and among the texts.
+    /// Adds the fields of a key. Returns its start in `keys` and in `texts`.
     fn push<'r>(&mut self, mut value: impl FnMut(usize, usize) -> Value<'r>) -> (usize, usize) {
         let begin = (self.keys.len(), self.texts.len());
         for (index, &slot) in self.slots.iter().enumerate() {
@@ -135,7 +134,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                     self.keys.extend(text);
                     Some(self.keys.len() - text.len()..self.keys.len())
                 }
-                // The server is asked by text.
+                // The server is asked with text.
                 Value::Null | Value::Missing | Value::Binary(_) => {
                     self.keys.extend(0_usize.to_ne_bytes());
                     None
@@ -146,7 +145,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         begin
     }
 
-    /// The place of the key that was added last, which is taken away again if it is known.
+    /// Returns the index of the key that was added last, and removes the copy if the key is known.
     fn settle(&mut self, begin: usize, texts: usize) -> MemoryKey {
         let Self { keys, ends, hasher, .. } = self;
         let key = |place: usize| {
@@ -179,12 +178,12 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         self.answers.get(key.place * width..(key.place + 1) * width).filter(|_| is_known)
     }
 
-    /// If the server refuses a batch, it is asked again about parts of it, down to the single keys that
-    /// it refuses. Where a row goes must not depend on the rest of its batch, or another run would send
-    /// it elsewhere.
+    /// Asks the server about the new keys. If it refuses a batch, asks again about parts of the batch, down
+    /// to the single keys that it refuses. The destination of a row must not depend on the rest of its batch,
+    /// or another run would send it elsewhere.
     ///
-    /// With `gives_up` the server is not asked about the single keys of a batch if it refuses every part of it. Then
-    /// the first key that it refuses is returned, with its error.
+    /// If `gives_up`, the server is not asked about the single keys of a batch after it has refused every
+    /// part of it. Then the first key that it refuses is returned, with its error.
     pub(super) async fn ask(
         &mut self,
         link: &Link,
@@ -201,13 +200,13 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                 self.texts.clear();
                 Ok(hopeless.map(|(place, error)| (MemoryKey { era: self.era, place }, error)))
             }
-            // It was not refused when the load was planned.
+            // The server accepted it when the load was planned.
             Err(error) => Err(unasked(error)),
         }
     }
 
-    /// Asks the server about the keys from `known` on, in few statements. Returns the first key that it refuses if it
-    /// refuses too many to go on.
+    /// Asks the server about the keys from `known` on, in few statements. If it refuses too many of them,
+    /// returns the first refused key.
     async fn ask_all(
         &mut self,
         link: &Link,
@@ -253,7 +252,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         Ok(self.statement.insert(statement).clone())
     }
 
-    /// Asks about `keys`, by their places; the first that has no answer yet is `known`.
+    /// Asks about the keys with the indexes `keys`. `known` is the first key without an answer.
     async fn query(
         &self,
         link: &Link,
@@ -277,7 +276,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         if !self.is_spelling {
             return asking.await;
         }
-        // They are sent in this order, with nothing between them.
+        // The statements are sent in this order, with nothing between them.
         let (set, row, reset) = join3(
             link.client.batch_execute(sql::EXACT_OUTPUT),
             asking,
@@ -287,7 +286,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         set.and(reset).and(row)
     }
 
-    /// Remembers what the server has answered about `keys`.
+    /// Remembers the server's answers about `keys`.
     fn learn(&mut self, keys: &Range<usize>, row: &Row) -> Result<(), tokio_postgres::Error> {
         let width = self.question.width;
         let places: Vec<i64> = row.try_get(0)?;
@@ -301,7 +300,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
     }
 }
 
-/// Whether an error is about the keys that are asked, and ends the statement only.
+/// Whether an error is about the keys in the question, and ends only the statement.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|error| {
         let severity = error.parsed_severity();
@@ -311,8 +310,8 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// The error for a question that the server does not answer whatever the keys. If its rows went to the
-/// slow lane instead, a run that is answered would look for them elsewhere.
+/// Returns the error for a question that the server refuses for any key. If its rows went to the slow lane
+/// instead, another run with an answer would look for them elsewhere.
 fn unasked(error: tokio_postgres::Error) -> Error {
     match error.as_db_error() {
         Some(refusal) if sqlstate::is_about_names(refusal.code().code()) => Error::from(refusal)

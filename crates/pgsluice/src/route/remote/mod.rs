@@ -1,7 +1,7 @@
-//! Ask: the server evaluates the keys of a batch of rows, on a connection of its own.
+//! Evaluation of keys by the server: a batch of rows at a time, on a separate connection.
 //!
-//! One query for each question that a batch has, all of them under way at once. Keys that were
-//! asked about before are remembered, so that a key of few values costs next to nothing.
+//! There is one query for each question of a batch, and all of them are sent at once. Keys that were
+//! evaluated before are remembered, so a key with few distinct values costs next to nothing.
 
 mod memory;
 
@@ -22,40 +22,40 @@ use crate::pg::runtime::runtime;
 use crate::pg::sql;
 use crate::plan::Plan;
 
-/// One connection that answers, with what it has answered.
+/// A connection for questions, with the answers so far.
 pub(crate) struct RemoteKeys<'a> {
     plan: &'a Plan,
     control: &'a Control,
-    // Before the runtime, on which it runs.
+    // Declared before the runtime on which it runs, so that it is dropped first.
     link: Link,
     runtime: Runtime,
-    /// The memories by the question's number; None where nothing was asked yet.
+    /// The memories by question number; `None` if the question was not asked yet.
     memories: Vec<Option<Memory<'a, i64>>>,
     spellings: Option<Memory<'a, String>>,
-    /// For each field of a spelling, its type if it belongs to one column, and which values are not
+    /// The type of each field of a spelling, if it belongs to one column, and the values that must not be
     /// asked about.
     fields: Vec<(Option<&'a KeyType>, Caution)>,
-    /// Reused by reading values.
+    /// Reused for reading values.
     scratch: Vec<u8>,
 }
 
 /// A question to the server about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Its key.
+    /// The evaluation of its key.
     Key(AnswerSlot),
     /// The spelling of its keys.
     Spelling(Spelled),
 }
 
-/// Where an answer is remembered, until the next split.
+/// The position of a remembered answer. It is valid until the next split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerSlot {
     question: usize,
     key: MemoryKey,
 }
 
-/// Where the server's spelling of a row's keys is remembered, until the next split.
+/// The position of the remembered spelling of a row's keys. It is valid until the next split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spelled(MemoryKey);
 
@@ -89,14 +89,14 @@ impl<'a> RemoteKeys<'a> {
         })
     }
 
-    /// Forgets what has grown too large. The places of the split before are void.
+    /// Clears memories that have grown too large. Positions from the previous split become invalid.
     pub(crate) fn begin(&mut self) {
         self.memories.iter_mut().flatten().for_each(Memory::begin);
         self.spellings.iter_mut().for_each(Memory::begin);
     }
 
-    /// Adds the key of a row at `node` to the questions, and returns where its answer will be. None if
-    /// nothing can be asked.
+    /// Adds the key of a row at `node` to the questions, and returns the position of its answer. Returns
+    /// `None` if there is no question for the node.
     pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<AnswerSlot> {
         let (number, question) = self.plan.catalogue.questions.of(node)?;
         if self.memories.len() <= number {
@@ -107,9 +107,9 @@ impl<'a> RemoteKeys<'a> {
         Some(AnswerSlot { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }
 
-    /// Adds the values of a row whose spelling is not read natively, and returns where the server's
-    /// spelling will be. Values that are read natively are not asked about, nor those that depend on
-    /// the clock. None if no other is left.
+    /// Adds the values of a row that cannot be read natively, and returns the position of the server's
+    /// spelling. Values that are read natively or depend on the clock are not asked about. Returns `None` if
+    /// no other values are left.
     pub(crate) fn note_spelling(&mut self, row: &[u8], keys: &Fields) -> Option<Spelled> {
         let Self { spellings, fields, scratch, .. } = self;
         let unread = |index: usize, slot: usize| match keys.get(slot, row) {
@@ -124,8 +124,8 @@ impl<'a> RemoteKeys<'a> {
         spellings.as_mut()?.note_any(unread).map(Spelled)
     }
 
-    /// Asks about all keys that were noted and are not known yet. With `gives_up` returns the first key of a batch that
-    /// the server refuses in all its parts, with the error.
+    /// Asks about all new keys. If `gives_up`, returns the first key of a batch that the server refuses in
+    /// all its parts, with the error.
     pub(crate) fn ask(&mut self, gives_up: bool) -> Result<Option<(Asked, Error)>> {
         let Self { control, link, runtime, memories, spellings, .. } = self;
         let linked = &*link;
@@ -151,13 +151,13 @@ impl<'a> RemoteKeys<'a> {
         }
     }
 
-    /// The answer; None if the server refused to evaluate the key.
+    /// Returns the answer, or `None` if the server refused to evaluate the key.
     pub(crate) fn answer(&self, place: AnswerSlot) -> Option<Answers<'_>> {
         self.memories.get(place.question)?.as_ref()?.answer(place.key)
     }
 
-    /// The server's spellings of a row's keys, each with its place among the wanted fields; None if
-    /// it refused. A value that was not asked about has none.
+    /// Returns the server's spellings of a row's keys, each with its index among the wanted fields. Returns
+    /// `None` if the server refused. A value that was not asked about has no spelling.
     pub(crate) fn spelling(
         &self,
         place: Spelled,
