@@ -1,4 +1,4 @@
-//! Fallbacks: work that did not go the fastest way. Tables that share a reason share a line.
+//! Fallbacks: work that was not done by the fastest method. Tables with the same reason share a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use crate::exchange::TOO_MANY;
 use crate::plan::landing::Evidence;
 use crate::plan::{Plan, Reason};
 
-/// Something that did not go the fastest way.
+/// Work that was not done by the fastest method.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Fallback {
     /// A key, a table, or an input.
     pub what: String,
-    /// The reason, for people.
+    /// The reason, as a message.
     pub why: String,
-    /// How many rows it was.
+    /// The number of affected rows.
     pub rows: u64,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     fallbacks.list(plan)
 }
 
-/// Returns why rows of several leaves were sent after their counts had differed.
+/// Returns the fallback for rows of several leaves that were sent with weaker evidence than planned.
 fn of_evidence(plan: &Plan, evidence: Evidence) -> Reason {
     let (what, why) = match evidence {
         Evidence::Counts | Evidence::Leaves => (

@@ -1,4 +1,4 @@
-//! How long it took until the first row of a load was on its way to the server.
+//! The time until the first row of a load was sent to the server.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// A load that has begun, and perhaps has sent a row.
+/// The beginning of a load, and the time of its first row.
 #[derive(Debug)]
 pub(crate) struct Opening {
     began: Instant,
-    /// The processor time that the process had used by then.
+    /// The processor time that the process had used at the beginning.
     cpu: Duration,
     first_row: OnceLock<FirstRow>,
 }
@@ -25,17 +25,17 @@ pub struct FirstRow {
 }
 
 impl Opening {
-    /// A load that begins now.
+    /// Starts the clock.
     pub(crate) fn new() -> Self {
         Self { began: Instant::now(), cpu: cpu_time(), first_row: OnceLock::new() }
     }
 
-    /// Wall time since the beginning.
+    /// Returns the wall time since the beginning.
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Records the time when the first row is sent; later calls change nothing.
+    /// Records the time when the first row is sent. Later calls have no effect.
     pub(crate) fn row_sent(&self) {
         self.first_row.get_or_init(|| FirstRow {
             seconds: self.elapsed().as_secs_f64(),
@@ -43,13 +43,13 @@ impl Opening {
         });
     }
 
-    /// When the first row was sent; None if none was.
+    /// Returns the time of the first row, or `None` if no row was sent.
     pub(crate) fn first_row(&self) -> Option<FirstRow> {
         self.first_row.get().copied()
     }
 }
 
-/// The processor time that this process has used; zero where the system does not tell.
+/// Returns the processor time that this process has used, or zero if the system does not report it.
 fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

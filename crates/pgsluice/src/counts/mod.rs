@@ -1,4 +1,4 @@
-//! What became of rows: counted, compared and said.
+//! The outcome of rows: counting, reconciliation and the summary.
 
 pub(crate) mod fallbacks;
 pub(crate) mod first_row;

@@ -1,4 +1,4 @@
-//! What the threads of a load have done, added up, and whether it agrees.
+//! The totals of all threads of a load.
 
 use std::collections::BTreeMap;
 
@@ -14,44 +14,42 @@ use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
 use crate::testing::fault::fault;
 
-/// How far the commit of a load in one transaction has come.
+/// The state of the commit of an all-or-nothing load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It was not asked for, or the server refused it.
+    /// It was not sent, or the server refused it.
     #[default]
     Open,
-    /// It was asked for, and the server has not answered.
+    /// It was sent, and the server has not answered.
     Asked,
     Committed,
 }
 
-/// Where rows went.
+/// The destinations of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    /// Rows by the leaf that was found for them natively.
+    /// Rows by leaf, routed natively.
     pub native: BTreeMap<NodeId, u64>,
-    /// Rows by the leaf that was found for them with the server's answers.
+    /// Rows by leaf, routed from the server's answers.
     pub server: BTreeMap<NodeId, u64>,
-    /// Rows by the node that they stopped at, and why.
+    /// Rows by the node at which routing stopped, and the reason.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
-    /// Rows that could not be encoded, by what is not encodable.
+    /// Rows that could not be encoded, by reason.
     pub not_encodable: BTreeMap<NotEncodable, u64>,
-    /// Rows that the server was asked about, by what it was asked, once for each.
+    /// Rows that were routed from the server's answers, by question, once for each question.
     pub answered: BTreeMap<Answered, u64>,
-    /// Rows that an earlier run of the load had settled, by the node that they got to; they are in none
-    /// of the others.
+    /// Rows that an earlier run of the load had settled, by node. They are not in the other counts.
     pub before: BTreeMap<NodeId, u64>,
-    /// Rows among them that it had committed.
+    /// The number of these that it had committed.
     pub already: u64,
-    /// Rows among them that it had rejected.
+    /// The number of these that it had rejected.
     pub rejected_before: u64,
-    /// Rows that do not count, because another row of the input has their key; they are in none of the
-    /// others.
+    /// Rows that lose to another row of the input with their key. They are not in the other counts.
     pub duplicate: u64,
 }
 
 impl Tally {
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         add(&mut self.native, other.native);
         add(&mut self.server, other.server);
@@ -64,14 +62,14 @@ impl Tally {
         self.duplicate += other.duplicate;
     }
 
-    /// Rows by leaf, however it was found.
+    /// Returns the rows by leaf, for native routing and the server's answers together.
     pub(crate) fn leaves(&self) -> BTreeMap<NodeId, u64> {
         let mut leaves = self.native.clone();
         self.server.iter().for_each(|(&leaf, rows)| *leaves.entry(leaf).or_default() += rows);
         leaves
     }
 
-    /// Returns the rows that are to be sent, by the node that they got to.
+    /// Returns the rows to be sent, by node.
     pub(crate) fn by_node(&self) -> BTreeMap<NodeId, u64> {
         let mut nodes = self.leaves();
         let stops = self.stops.iter().map(|(&(node, _), rows)| (node, rows));
@@ -79,14 +77,14 @@ impl Tally {
         nodes
     }
 
-    /// The same with those that an earlier run had settled.
+    /// Returns the rows to be sent and those that an earlier run had settled, by node.
     pub(crate) fn settled(&self) -> BTreeMap<NodeId, u64> {
         let mut nodes = self.by_node();
         add(&mut nodes, self.before.clone());
         nodes
     }
 
-    /// Returns the rows of this run, and those that the receipts of earlier runs count.
+    /// Returns the rows of this run and those in the receipts of earlier runs, by node.
     pub(crate) fn settled_after(
         &self,
         before: impl Iterator<Item = (Claimant, u64)>,
@@ -96,7 +94,7 @@ impl Tally {
         nodes
     }
 
-    /// Returns the number of all rows that are to be sent.
+    /// Returns the number of all rows to be sent.
     pub(crate) fn rows(&self) -> u64 {
         let leaves = self.native.values().chain(self.server.values());
         leaves.chain(self.stops.values()).sum()
@@ -107,7 +105,7 @@ fn add<K: Ord>(sum: &mut BTreeMap<K, u64>, other: BTreeMap<K, u64>) {
     other.into_iter().for_each(|(key, rows)| *sum.entry(key).or_default() += rows);
 }
 
-/// A tally while it grows: arrays where every row counts.
+/// A tally while it grows, with arrays for counts that change with each row.
 #[derive(Debug)]
 pub(crate) struct Counts {
     native: Vec<u64>,
@@ -121,7 +119,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Makes counts for a tree with `nodes` nodes.
+    /// Creates counts for a tree with `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self {
             native: vec![0; nodes],
@@ -135,29 +133,29 @@ impl Counts {
         }
     }
 
-    /// Counts a row that does not count.
+    /// Counts a row that loses to another row with its key.
     pub(crate) fn duplicate(&mut self) {
         self.duplicate += 1;
     }
 
-    /// Counts a row of `node` that is in.
+    /// Counts a row of `node` that is already committed.
     pub(crate) fn already(&mut self, node: NodeId) {
         self.before[node] += 1;
         self.already += 1;
     }
 
-    /// Counts a row of `node` that was rejected before.
+    /// Counts a row of `node` that an earlier run has rejected.
     pub(crate) fn rejected_before(&mut self, node: NodeId) {
         self.before[node] += 1;
         self.rejected_before += 1;
     }
 
-    /// Returns how many rows were in, so far.
+    /// Returns the number of rows so far that were already committed.
     pub(crate) fn rows_already(&self) -> u64 {
         self.already
     }
 
-    /// Counts a row by where it got, and whether the server was asked about it.
+    /// Counts a row by its node, and by whether the server's answer was needed (`asked`).
     pub(crate) fn count(&mut self, at: Result<NodeId, (NodeId, Cause)>, asked: bool) {
         match at {
             Ok(leaf) if asked => self.server[leaf] += 1,
@@ -166,12 +164,12 @@ impl Counts {
         }
     }
 
-    /// Counts a row that is sent as text by why it is not encodable.
+    /// Counts a row that is sent as text, by the reason why it cannot be encoded.
     pub(crate) fn not_encodable(&mut self, not_encodable: NotEncodable) {
         *self.not_encodable.entry(not_encodable).or_default() += 1;
     }
 
-    /// Returns the counts, with the rows that the server has answered about.
+    /// Returns the counts together with `answered`.
     pub(crate) fn tally(self, answered: BTreeMap<Answered, u64>) -> Tally {
         let counted = |rows: Vec<u64>| rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         Tally {
@@ -188,28 +186,28 @@ impl Counts {
     }
 }
 
-/// What one connection has committed.
+/// The rows that one connection has committed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Committed {
-    /// Rows that were sent, by the node that they belong to.
+    /// Rows that were sent, by the node to which they belong.
     pub sent: BTreeMap<NodeId, u64>,
-    /// What has become of them.
+    /// The outcome of these rows.
     pub counts: RowCounts,
-    /// The same by the node that they were sent to.
+    /// Their outcome by the node to which they were sent.
     pub by_node: BTreeMap<NodeId, RowCounts>,
-    /// Rows of which nothing is known, so that a trigger must have dropped them, by the node that they were
-    /// sent to.
+    /// Rows without an outcome, by the node to which they were sent. A trigger must have dropped them.
     pub dropped: BTreeMap<NodeId, u64>,
-    /// Rows of which something is known that were never sent, likewise.
+    /// Rows with an outcome that were never sent, by node.
     pub excess: BTreeMap<NodeId, u64>,
-    /// Rows of several leaves that the server's counts have not shown to be there, by what was relied on instead.
+    /// Rows of several leaves whose leaves the server's counts do not show, by the evidence that replaced the
+    /// counts.
     pub unproven: BTreeMap<Evidence, u64>,
-    /// Rows that have updated others before any was inserted.
+    /// Rows of payloads in which existing rows were updated before others were inserted.
     pub updated_first: u64,
 }
 
 impl Committed {
-    /// Adds what `other` has committed.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         let Self { sent, counts, by_node, dropped, excess, unproven, updated_first } = other;
         add(&mut self.sent, sent);
@@ -232,7 +230,7 @@ impl Committed {
         }
     }
 
-    /// Adds what has become of `rows` rows that were sent to `node`.
+    /// Adds the outcome of `rows` rows that were sent to `node`.
     pub(crate) fn settle(&mut self, node: NodeId, rows: u64, mut counts: RowCounts) {
         counts.inserted = counts.inserted.saturating_sub(u64::from(fault("payload::short")));
         let known = counts.rows();
@@ -247,46 +245,46 @@ impl Committed {
         self.by_node.entry(node).or_default().add(counts);
     }
 
-    /// Rows that triggers have kept out.
+    /// Returns the number of rows that triggers have dropped.
     pub(crate) fn rows_dropped(&self) -> u64 {
         self.dropped.values().sum()
     }
 
-    /// All rows that were sent.
+    /// Returns the number of all rows that were sent.
     pub(crate) fn rows_sent(&self) -> u64 {
         self.sent.values().sum()
     }
 }
 
-/// What all threads together have done.
+/// The outcome of a load: the totals of all its threads.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Where all rows went.
+    /// The destinations of all rows.
     pub routed: Tally,
-    /// What all connections have committed.
+    /// The rows that all connections have committed.
     pub committed: Committed,
-    /// How far the commit of a load in one transaction has come.
+    /// The state of the commit of an all-or-nothing load.
     pub decision: Decision,
     /// The leaves that were exchanged, and those that were not.
     pub exchanged: Exchanged,
-    /// Bytes of an input that are not data: its name, and what they were.
+    /// Bytes of an input that are not data: the name of the input, and a description.
     pub ignored: Vec<(String, String)>,
 }
 
 impl Outcome {
-    /// Rows of the inputs.
+    /// Returns the number of rows in the inputs.
     pub(crate) fn read(&self) -> u64 {
         let Tally { already, rejected_before, duplicate, .. } = self.routed;
         self.routed.rows() + already + rejected_before + duplicate
     }
 
-    /// Rows rejected, by any run.
+    /// Returns the number of rows that were rejected by any run.
     pub(crate) fn rejected(&self) -> u64 {
         self.committed.counts.rejected + self.routed.rejected_before
     }
 
-    /// Returns what became of all rows by any run. `before` is what became of those that earlier runs have
-    /// committed; what triggers have dropped is known of this run only.
+    /// Returns the outcome of all rows by any run. `before` is the outcome of rows that earlier runs have
+    /// committed. Rows that triggers have dropped are known only for this run.
     pub(crate) fn counts(&self, before: RowCounts) -> RowCounts {
         let mut counts = self.committed.counts;
         counts.add(before);

@@ -1,5 +1,5 @@
-//! Reconciliation: at the end of a load each row that was read must be accounted for, node by node, or
-//! the load has failed.
+//! Reconciliation: at the end of a load each row that was read must be accounted for, node by node. Otherwise
+//! the load fails.
 //!
 //! ```text
 //!     read                         by the thread that splits, in all
@@ -8,12 +8,12 @@
 //!      = receipts                  by the ledger, in the transactions that stored the rows
 //! ```
 //!
-//! Each line is counted apart from the others, by payload or by row where a row is touched anyway. A
-//! row that the server refused counts where it was sent to; one that it routes counts at the node
-//! where its keys stop.
+//! Each line is counted independently of the others, by payload, or by row where the code handles single rows
+//! anyway. A row that the server refused counts at the node to which it was sent. A row that the server
+//! routes counts at the node where its keys stop.
 //!
-//! Rows that were neither stored nor rejected need a trigger that can have dropped them. Before the sums
-//! agree, no leaf is swapped in and no load is marked as finished.
+//! Rows that were neither stored nor rejected require a trigger that may have dropped them. No leaf is
+//! swapped in and no load is marked as finished before the sums agree.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +28,13 @@ use crate::pg::conninfo::Target;
 use crate::pg::droppers;
 use crate::plan::Plan;
 
-/// Tables that one error names.
+/// Number of tables that one error names.
 const NAMED: usize = 3;
 
 /// Rows by node.
 type RowsByNode = BTreeMap<NodeId, u64>;
 
-/// Compares the rows that were read and routed with those that were sent, node by node.
+/// Compares the rows that were read and routed with the rows that were sent, node by node.
 pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
     let Outcome { routed, committed, .. } = outcome;
     compare(plan, (&routed.by_node(), "routed"), (&committed.sent, "sent"))?;
@@ -48,14 +48,14 @@ pub(crate) fn check(plan: &Plan, outcome: &Outcome, read: u64) -> Result<()> {
     }
 }
 
-/// Rows of each node that were sent and are neither stored nor rejected: see [`check_dropped`].
+/// Checks the rows of each node that were sent and are neither stored nor rejected, see [`check_dropped`].
 pub(crate) async fn check_dropped_by_node(
     plan: &Plan,
     dropped: &RowsByNode,
     target: &Target,
 ) -> Result<()> {
     let facts = &plan.catalogue.facts;
-    // A trigger that was there when the load began may have been dropped since.
+    // A trigger that existed when the load began may have been dropped since.
     let could = |node: NodeId| match plan.tree.nodes[node].key {
         None => facts[node].row_triggers,
         Some(_) => facts.iter().any(|facts| facts.row_triggers),
@@ -69,7 +69,7 @@ pub(crate) async fn check_dropped_by_node(
     check_dropped(&dropped, &connect::connect_for_own(target).await?).await
 }
 
-/// A trigger must have dropped rows that are neither stored nor rejected, so there must be one.
+/// Fails if no trigger can have dropped the rows that are neither stored nor rejected.
 pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client) -> Result<()> {
     let tables: Vec<String> = dropped.iter().map(|(relation, _)| relation.to_string()).collect();
     let unable = droppers::unable(client, &tables).await?;
@@ -81,8 +81,8 @@ pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client)
     refuse(said.collect())
 }
 
-/// Compares `settled`, the rows that this run and those before it have settled, with what the receipts
-/// say. It compares node by node, or the totals if some rows were routed by `other_trees`.
+/// Compares `settled`, the rows that this run and earlier ones have settled, with the receipts. It compares
+/// node by node, or the totals if some rows were routed by `other_trees`.
 pub(crate) fn check_receipts(
     plan: &Plan,
     settled: &RowsByNode,
@@ -99,7 +99,7 @@ pub(crate) fn check_receipts(
     }
 }
 
-/// The rows of `sent` that were sent to a table and are not among the `stored`.
+/// Returns the number of rows that were sent to a table and not stored. Fails if more were stored than sent.
 pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
     let excess = stored.saturating_sub(sent);
     let said = (excess > 0).then(|| never_sent(table, excess));
@@ -112,7 +112,7 @@ pub(crate) fn refused(plan: &Plan, node: NodeId, rows: u64) -> Error {
     differ(&[format!("{name}: {rows} routed here, but its constraint rejects some")])
 }
 
-/// The error for rows that were looked for in a node where they do not belong.
+/// Returns the error for rows that were routed to a node to which they do not belong.
 pub(crate) fn misplaced(plan: &Plan, node: NodeId, rows: u64) -> Error {
     differ(&[format!("{}: {} routed here that it does not accept", name(plan, node), count(rows))])
 }
@@ -121,7 +121,7 @@ fn never_sent(table: &Relation, rows: u64) -> String {
     format!("Table {}: {} stored or rejected that were never sent", table.label(), count(rows))
 }
 
-/// Refuses the nodes of which the two sides say different numbers.
+/// Fails if the two sides have different numbers for a node.
 fn compare(
     plan: &Plan,
     (one, does): (&RowsByNode, &str),
@@ -136,7 +136,7 @@ fn compare(
     refuse(differing.collect())
 }
 
-/// The error for what differs, if anything does.
+/// Fails if there are differences.
 fn refuse(differing: Vec<String>) -> Result<()> {
     if differing.is_empty() { Ok(()) } else { Err(differ(&differing)) }
 }

@@ -1,4 +1,4 @@
-//! What a load says of itself at the end: for people, and as one JSON object.
+//! The summary at the end of a load, as text and as one JSON object.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -18,20 +18,20 @@ use crate::plan::Plan;
 use crate::row_counts::RowCounts;
 use crate::source::ExtraNames;
 
-/// A finished load. The names of the fields are those of `--json`.
+/// The summary of a finished load. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Names this load among all others.
+    /// The id of this load, which no other load has.
     pub load_id: String,
-    /// The table, qualified, and quoted where it must be.
+    /// The table, qualified, and quoted if necessary.
     pub table: String,
-    /// Rows in the inputs, headers left out.
+    /// Rows in the inputs, without headers.
     pub rows_read: u64,
-    /// What becomes of rows whose key is there: `error`, `skip`, `update` or `delete`.
+    /// The action for rows whose key exists: `error`, `skip`, `update` or `delete`.
     pub on_conflict: &'static str,
     /// Rows that this run has written: inserted, updated or deleted.
     pub rows_loaded: u64,
-    /// Rows that were refused and left out.
+    /// Rows that were rejected.
     pub rows_rejected: u64,
     /// Rows that a trigger of the table has dropped.
     pub rows_dropped: u64,
@@ -39,59 +39,59 @@ pub struct Summary {
     pub rows_already_loaded: u64,
     /// Rows that were inserted by all runs of the load: the ledger's `rows_inserted`.
     pub rows_inserted: u64,
-    /// What became of all rows, by all runs of the load.
+    /// The outcome of all rows, by all runs of the load.
     pub counts: RowCounts,
-    /// What became of those of each leaf in this run, where rows may meet others.
+    /// The outcome of the rows of each leaf in this run, if rows may meet existing ones.
     pub by_leaf: Vec<OfLeaf>,
     /// Bytes of the inputs.
     pub bytes_read: u64,
     /// Wall time.
     pub seconds: f64,
-    /// The time until the first row was sent; None without rows.
+    /// The time until the first row was sent; `None` without rows.
     pub first_row: Option<FirstRow>,
     /// Connections that wrote.
     pub jobs: usize,
-    /// Leaves that rows were sent to.
+    /// The number of leaves that got rows.
     pub leaves: usize,
-    /// Leaves that were built as shadows and swapped in.
+    /// The number of leaves that were built as shadows and swapped in.
     pub exchanged: usize,
-    /// Those of them that had rows when the load began, which were replaced.
+    /// The number of these that had rows when the load began, which were replaced.
     pub replaced: usize,
-    /// Partitions that were made before the load.
+    /// Partitions that were created before the load.
     pub partitions_created: Vec<String>,
     /// The format of the payloads.
     pub wire: &'static str,
-    /// Rows by how their leaf was found.
+    /// Rows by the method that found their leaf.
     pub lanes: Lanes,
-    /// What did not go the fastest way, and why.
+    /// Work that was not done by the fastest method, with the reasons.
     pub fallbacks: Vec<Fallback>,
     /// The names in the input that match no column and were left out.
     #[serde(flatten)]
     pub extra: ExtraNames,
-    /// What was found out about the input.
+    /// Facts about the input.
     pub notes: Vec<String>,
-    /// What the user should know, though nothing has failed.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// The share of the load that this was; None for a whole load.
+    /// The share of the load, if this process loaded one; `None` for a whole load.
     pub share: Option<ShareSummary>,
-    /// Whether all was in before, so that nothing was done.
+    /// Whether the load was finished already, so that nothing was done.
     pub already_finished: bool,
 }
 
-/// What became of the rows of one leaf.
+/// The outcome of the rows of one leaf.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfLeaf {
-    /// The leaf, qualified; another table of the tree if their leaf was not known.
+    /// The leaf, qualified; another table of the tree if the leaf was unknown.
     pub table: String,
-    /// Their numbers.
+    /// The counts of the rows.
     #[serde(flatten)]
     pub counts: RowCounts,
 }
 
-/// What a small load says of its rows.
+/// The fallback of a small load.
 const FEW: &str = "all rows are left to the server";
 
-/// Rows by how their leaf was found.
+/// Rows by the method that found their leaf.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Lanes {
     /// Rows routed by pgsluice, and sent to the leaf itself.
@@ -164,12 +164,12 @@ impl Summary {
 }
 
 impl Summary {
-    /// Whether all rows were sent in one COPY through the root, because they are few.
+    /// Whether all rows were sent in one COPY through the root because they are few.
     pub fn is_small(&self) -> bool {
         self.fallbacks.iter().any(|fallback| fallback.what == FEW)
     }
 
-    /// Returns the summary of a load that was already finished; `counts` is what became of its rows then.
+    /// Returns the summary of a load that was finished already. `counts` is the outcome of its rows then.
     pub(crate) fn of_finished(
         id: &str,
         plan: &Plan,
@@ -211,7 +211,7 @@ impl Summary {
         }
     }
 
-    /// Returns the summary of a load of so few rows that the tree was not read.
+    /// Returns the summary of a load with so few rows that the tree was not read.
     pub(crate) fn of_handful(
         id: &str,
         table: String,
@@ -255,8 +255,8 @@ impl Summary {
     }
 }
 
-/// Returns the id of a new load: 64 random bits in base 16, because loads of one table may begin at the same moment.
-/// The time and the process are part of it, because a process and its fork have the same seeds.
+/// Returns the id of a new load: 64 random bits in base 16, because loads of one table may begin at the same
+/// moment. The hash includes the time and the process, because a process and its fork have the same seeds.
 pub fn fresh_id() -> String {
     format!("{:016x}", RandomState::new().hash_one((SystemTime::now(), std::process::id())))
 }
