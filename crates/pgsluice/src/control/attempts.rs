@@ -1,57 +1,57 @@
-//! What one attempt at a load leaves to the next.
+//! State that one attempt at a load passes on to the next.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pgsluice_core::catalog::Relation;
 
-/// Whether a load can leave rows out.
+/// Whether a load can reject rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Rejecting {
     /// It cannot.
     #[default]
     Never,
-    /// It was not asked to; names of files with such rows end so.
+    /// It can, but was not asked to. The field is the suffix for the names of reject files.
     IfAsked(&'static str),
     /// It does, up to a limit.
     Does,
 }
 
-/// A partition that the load has made.
+/// A partition that the load has created.
 #[derive(Clone, Debug)]
 pub(crate) struct MadePartition {
     pub(crate) relation: Relation,
     pub(crate) parent: Relation,
-    /// The state of its tables in the catalogue when it was made.
+    /// The state of its tables in the catalogue after it was created.
     pub(crate) state: String,
 }
 
-/// What is known of a load besides the attempt that is being made.
+/// State of a load that outlives the current attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    /// Rows that earlier attempts of the load had committed.
+    /// The number of rows that earlier attempts have committed.
     rows_before: AtomicU64,
     names: Mutex<AttemptNames>,
 }
 
 #[derive(Debug, Default)]
 struct AttemptNames {
-    /// The id by which the load can be resumed, as soon as it can.
+    /// The id by which the load can be resumed, once it can.
     resume: Option<String>,
-    /// Whether other participants load other rows of it.
+    /// Whether other participants load other rows of the same load.
     is_share: bool,
-    /// Whether rows can be left out of it.
+    /// Whether the load can reject rows.
     rejecting: Rejecting,
     /// Whether the next attempt must send each row to its leaf by name.
     leaf_by_leaf: bool,
-    /// Whether the next attempt must update rows that are there before it inserts others.
+    /// Whether the next attempt must update existing rows before it inserts others.
     updates_first: bool,
-    /// The partitions that were made, the upper ones first.
+    /// The partitions that were created, in an order with parents first.
     made: Vec<MadePartition>,
 }
 
 impl Attempts {
-    /// Rows that earlier attempts had committed.
+    /// Returns the number of rows that earlier attempts have committed.
     pub(super) fn rows_before(&self) -> u64 {
         self.rows_before.load(Relaxed)
     }
@@ -65,27 +65,27 @@ impl Attempts {
         self.names().resume.clone()
     }
 
-    /// Records that the load can be resumed, and by which id.
+    /// Records the id by which the load can be resumed.
     pub(crate) fn set_resume(&self, id: &str) {
         self.names().resume.get_or_insert_with(|| id.to_owned());
     }
 
-    /// Whether the rows are only a share of the load's.
+    /// Whether the rows are only a share of the load.
     pub(crate) fn is_share(&self) -> bool {
         self.names().is_share
     }
 
-    /// Records whether the rows are only a share of the load's.
+    /// Records whether the rows are only a share of the load.
     pub(crate) fn set_share(&self, is_share: bool) {
         self.names().is_share = is_share;
     }
 
-    /// Returns whether the load can leave rows out.
+    /// Returns whether the load can reject rows.
     pub(crate) fn rejecting(&self) -> Rejecting {
         self.names().rejecting
     }
 
-    /// Records whether the load can leave rows out.
+    /// Records whether the load can reject rows.
     pub(crate) fn set_rejecting(&self, rejecting: Rejecting) {
         self.names().rejecting = rejecting;
     }
@@ -100,34 +100,34 @@ impl Attempts {
         self.names().leaf_by_leaf = true;
     }
 
-    /// Whether rows that are there must be updated before others are inserted.
+    /// Whether existing rows must be updated before others are inserted.
     pub(crate) fn updates_first(&self) -> bool {
         self.names().updates_first
     }
 
-    /// Makes all further attempts update rows that are there before they insert others.
+    /// Makes all further attempts update existing rows before they insert others.
     pub(crate) fn update_first(&self) {
         self.names().updates_first = true;
     }
 
-    /// Counts the ways that the attempts so far have closed: another attempt goes another way if they are more than
-    /// before.
+    /// Returns the number of methods that earlier attempts have ruled out. If it has grown, another attempt
+    /// uses another method.
     pub(crate) fn closed_ways(&self) -> usize {
         let names = self.names();
         usize::from(names.leaf_by_leaf) + usize::from(names.updates_first)
     }
 
-    /// Adds the partitions that were made.
+    /// Adds partitions that were created.
     pub(crate) fn add_made(&self, made: Vec<MadePartition>) {
         self.names().made.extend(made);
     }
 
-    /// Returns the partitions that were made, once.
+    /// Returns the partitions that were created, and forgets them.
     pub(crate) fn take_made(&self) -> Vec<MadePartition> {
         std::mem::take(&mut self.names().made)
     }
 
-    /// Begins with another load.
+    /// Resets the state for another load.
     pub(super) fn reset(&self) {
         self.set_rows_before(0);
         *self.names() = AttemptNames::default();

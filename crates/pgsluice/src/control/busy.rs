@@ -1,4 +1,5 @@
-//! Records which sessions work for a load, and since when. It does so by payload, never by row.
+//! The sessions that work for a load, and the time since when. It is updated for each payload, never for each
+//! row.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pgsluice_session::connect::Pid;
 
-/// The sessions at work.
+/// The working sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Busy {
     next: AtomicU64,
@@ -22,7 +23,7 @@ impl Busy {
         Entered { busy: self, work }
     }
 
-    /// The sessions that have been at work for so long or longer, and how long.
+    /// Returns the sessions that have been working for at least `time`, and for how long.
     pub(crate) fn longer_than(&self, time: Duration) -> Vec<(i32, Duration)> {
         let works = self.works();
         let works = works.values().filter_map(|(pid, since)| Some((*pid.get()?, since.elapsed())));
@@ -34,7 +35,7 @@ impl Busy {
     }
 }
 
-/// A session at work.
+/// A working session.
 pub(crate) struct Entered<'a> {
     busy: &'a Busy,
     work: u64,

@@ -1,5 +1,5 @@
-//! What the threads of a load and its caller share: its progress, the wish to stop, and what one
-//! attempt leaves to the next.
+//! State that the threads of a load share with its caller: its progress, requests to stop, and the state that
+//! one attempt passes on to the next.
 
 mod attempts;
 mod busy;
@@ -18,42 +18,42 @@ pub use progress::Progress;
 use stop::STOP_POLL;
 pub use stop::Stop;
 
-/// A handle on a load: watch and stop it from any thread. The next load with it begins afresh.
+/// A handle on a load: watch and stop it from any thread. It can be reused for the next load.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// How far the load is.
+    /// The progress of the load.
     pub progress: Progress,
-    /// The wish to end it.
+    /// The request to end it.
     pub stop: Stop,
     pub(crate) attempts: Attempts,
-    /// Sessions that the server is to answer.
+    /// Sessions that wait for an answer of the server.
     pub(crate) busy: Busy,
-    /// Whether no payload is to begin, because replicas are behind.
+    /// Whether new payloads must wait, because replicas lag behind.
     pub(crate) is_paused: AtomicBool,
 }
 
 impl Control {
-    /// Begins a load. The wish to stop is left as it is: it may have come before.
+    /// Begins a load. Keeps a request to stop, which may have come earlier.
     pub(crate) fn begin(&self) {
         self.progress.reset();
         self.attempts.reset();
         self.is_paused.store(false, Relaxed);
     }
 
-    /// Ends a load: what has stopped it stops no other.
+    /// Ends a load. Its request to stop does not affect the next one.
     pub(crate) fn end(&self) {
         self.stop.reset();
     }
 
-    /// Forgets how an attempt has failed, so that another can be made; false if the user has asked to
-    /// stop.
+    /// Forgets the failure of an attempt, so that another can be made. Returns `false` if the user has asked
+    /// to stop.
     pub(crate) fn begin_again(&self) -> bool {
         self.attempts.set_rows_before(self.rows_in());
         self.progress.restart();
         self.stop.forgive()
     }
 
-    /// Sets how many rows earlier runs of the load have committed: none of them is in doubt any more.
+    /// Sets the number of rows that earlier runs of the load have committed. No rows are in doubt after that.
     pub(crate) fn set_rows_before(&self, rows: u64) {
         self.progress.rows_in_doubt.store(0, Relaxed);
         self.attempts.set_rows_before(rows);
@@ -64,12 +64,12 @@ impl Control {
         self.rows_in() > 0 || self.progress.rows_in_doubt.load(Relaxed) > 0
     }
 
-    /// Rows that this run of the load and those before it have committed.
+    /// Returns the number of rows that this run of the load and earlier ones have committed.
     pub(crate) fn rows_in(&self) -> u64 {
         self.attempts.rows_before() + self.progress.rows_loaded.load(Relaxed)
     }
 
-    /// Ends when payloads may begin, or the load is stopped.
+    /// Waits until payloads may begin, or the load is stopped.
     pub(crate) async fn unpaused(&self) {
         while self.is_paused.load(Relaxed) && !self.stop.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;

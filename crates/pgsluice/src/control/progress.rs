@@ -1,53 +1,53 @@
-//! How far a load is.
+//! The progress of a load.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How far a load is; read it from any thread.
+/// The progress of a load, which can be read from any thread.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of the inputs, once known; 0 while or if unknown.
+    /// Bytes of the inputs; 0 if unknown.
     pub bytes_total: AtomicU64,
     /// Bytes read from the inputs.
     pub bytes_read: AtomicU64,
     /// Rows found in the inputs.
     pub rows_read: AtomicU64,
-    /// Rows that were refused and left out.
+    /// Rows that were rejected.
     pub rows_rejected: AtomicU64,
     /// Rows that are committed.
     pub rows_loaded: AtomicU64,
     /// Rows that earlier runs of the load had committed, as far as this run has read them again.
     pub rows_already: AtomicU64,
-    /// Rows that no other session sees yet: in tables that wait to be exchanged, or in transactions
+    /// Rows that are not visible to other sessions yet: in tables that will be exchanged, or in transactions
     /// that wait for all rows.
     pub rows_unseen: AtomicU64,
     /// Indexes that these tables need.
     pub indexes_total: AtomicU64,
-    /// Indexes that they have.
+    /// Indexes of these tables that are built.
     pub indexes_built: AtomicU64,
-    /// Rows whose commit was asked for without an answer.
+    /// Rows whose COMMIT was sent and not answered.
     pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.
     pub payloads: AtomicU64,
-    /// What the load waits for before it begins.
+    /// A description of the condition that the load waits for before it begins.
     waiting_for: Mutex<Option<String>>,
-    /// What the user should know, though nothing has failed.
+    /// Warnings for the summary.
     warnings: Mutex<Vec<String>>,
-    /// What was found out about the input.
+    /// Facts about the input for the summary.
     notes: Mutex<Vec<String>>,
-    /// Notices that the user should read soon.
+    /// Notices for the user that were not shown yet.
     notices: Mutex<Vec<String>>,
 }
 
 impl Progress {
-    /// Estimates the rows of all inputs from those that were read.
+    /// Estimates the number of rows in all inputs from the rows that were read.
     pub(crate) fn rows_expected(&self) -> f64 {
         let [rows, read, total] = [&self.rows_read, &self.bytes_read, &self.bytes_total]
             .map(|number| number.load(Relaxed) as f64);
         if read > 0.0 { rows * (total / read).max(1.0) } else { rows }
     }
 
-    /// Returns what the load waits for before it begins, if it does.
+    /// Returns a description of the condition that the load waits for before it begins, if any.
     pub fn waiting_for(&self) -> Option<String> {
         self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -56,7 +56,7 @@ impl Progress {
         *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
-    /// Returns the notices that the user has not read yet.
+    /// Returns the notices that were not shown yet, and forgets them.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices())
     }
@@ -65,7 +65,7 @@ impl Progress {
         self.notices().push(text);
     }
 
-    /// Says what the user should know, and keeps it for the summary.
+    /// Shows a warning, and keeps it for the summary.
     pub(crate) fn warn(&self, text: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if !warnings.contains(&text) {
@@ -74,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Keeps for the summary what was found out about the input.
+    /// Keeps a fact about the input for the summary.
     pub(crate) fn note(&self, text: String) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if !notes.contains(&text) {
@@ -82,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// Returns what was found out about the input.
+    /// Returns the facts about the input.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -96,12 +96,12 @@ impl Progress {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the rows that were held as committed.
+    /// Counts the rows of an all-or-nothing load as committed.
     pub(crate) fn show_held(&self) {
         self.rows_loaded.fetch_add(self.rows_unseen.swap(0, Relaxed), Relaxed);
     }
 
-    /// Begins to count anew.
+    /// Resets the counts for another attempt.
     pub(super) fn restart(&self) {
         let counts = [
             &self.bytes_read,
@@ -116,7 +116,7 @@ impl Progress {
         counts.into_iter().for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Begins with another load.
+    /// Resets the progress for another load.
     pub(super) fn reset(&self) {
         self.restart();
         let of_load = [&self.bytes_total, &self.rows_in_doubt, &self.payloads];

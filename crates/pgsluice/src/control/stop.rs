@@ -1,4 +1,4 @@
-//! The wish to end a load, and why.
+//! The request to end a load, and its reason.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// How long a waiting task may overlook that the load was stopped.
+/// Maximum time until a waiting task notices that the load was stopped.
 pub(super) const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// Whether a load is to end, and why.
+/// Whether a load should end, and why.
 #[derive(Debug, Default)]
 pub struct Stop {
     is_stopped: AtomicBool,
@@ -20,7 +20,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Asks the load to end as soon as it can, as Ctrl-C does.
+    /// Asks the load to end as soon as possible, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.is_interrupted.store(true, Relaxed);
         self.fail(Error::interrupted());
@@ -31,14 +31,14 @@ impl Stop {
         self.is_stopped.load(Relaxed)
     }
 
-    /// Ends when the load is stopped.
+    /// Waits until the load is stopped.
     pub(crate) async fn stopped(&self) {
         while !self.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;
         }
     }
 
-    /// Waits in this thread, but not on when the load is stopped.
+    /// Blocks this thread for `time`, or until the load is stopped.
     pub(crate) fn pause(&self, time: Duration) {
         let end = Instant::now() + time;
         while !self.is_stopped() && Instant::now() < end {
@@ -46,8 +46,8 @@ impl Stop {
         }
     }
 
-    /// The outcome of `work`, which may be dropped at any point: the failure that stopped the load
-    /// if that comes first.
+    /// Returns the outcome of `work`, or the failure that stopped the load if that comes first. `work` may be
+    /// dropped at any point.
     pub(crate) async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T>>,
@@ -58,7 +58,8 @@ impl Stop {
         }
     }
 
-    /// Records why the load ends; the first reason counts, of rows the one that comes first in the input.
+    /// Records why the load ends. The first reason counts; for errors about rows, the row that is first in
+    /// the input.
     pub(crate) fn fail(&self, error: Error) {
         let mut failure = self.reason();
         match &mut *failure {
@@ -68,12 +69,12 @@ impl Stop {
         self.is_stopped.store(true, Relaxed);
     }
 
-    /// The first failure, if there was one.
+    /// Returns the reason why the load ends, if it does.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.reason().clone()
     }
 
-    /// Forgets how an attempt has failed; false if the user has asked to stop.
+    /// Forgets the failure of an attempt. Returns `false` if the user has asked to stop.
     pub(crate) fn forgive(&self) -> bool {
         let mut reason = self.reason();
         let goes_on = !self.is_interrupted.load(Relaxed);
@@ -84,7 +85,7 @@ impl Stop {
         goes_on
     }
 
-    /// Forgets all of it.
+    /// Forgets the failure and the user's request.
     pub(super) fn reset(&self) {
         self.is_interrupted.store(false, Relaxed);
         self.forgive();
