@@ -1,4 +1,4 @@
-//! The error type of the session crate, with all that says more about an error.
+//! The error type of the session crate, and the types that describe errors in more detail.
 
 pub use pgsluice_session::error::{
     Error, How, Left, Location, Named, Remedy, Result, Setting, TABLE, Unit, Words, backoff,

@@ -15,8 +15,8 @@
 //! # Ok::<(), pgsluice::Error>(())
 //! ```
 //!
-//! A [`Job`] has all options, a [`Load`] runs it, and a [`Control`] watches and stops it. A [`Writer`] takes rows and
-//! record batches from a program that runs long.
+//! A [`Job`] contains all options, a [`Load`] runs it, and a [`Control`] watches and stops it. A [`Writer`]
+//! takes rows and record batches from a long-running program.
 //!
 //! The hidden modules serve the command line and the Python package, and may change in any release.
 

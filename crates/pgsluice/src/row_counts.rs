@@ -1,32 +1,32 @@
-//! What became of rows, from the server's answers to the summary.
+//! The outcome of rows, from the server's answers to the summary.
 
 use serde::Serialize;
 
-/// The numbers of what became of the rows of a load, or of some of them. Each row counts once.
+/// Counts of the rows of a load, or of some of them, by outcome. Each row counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowCounts {
     /// Rows of the inputs.
     #[serde(skip)]
     pub read: u64,
-    /// Rows that were stored as new ones.
+    /// Rows that were inserted.
     pub inserted: u64,
-    /// Rows that have changed one that was there.
+    /// Rows that have updated an existing row.
     pub updated: u64,
-    /// Rows whose key was there, and is there no more.
+    /// Rows that have deleted an existing row.
     pub deleted: u64,
-    /// Rows that would have changed nothing.
+    /// Rows that would not have changed the existing row.
     pub unchanged: u64,
-    /// Rows that are not newer than the one that was there.
+    /// Rows that are not newer than the existing row.
     pub not_newer: u64,
-    /// Rows whose key was not there, where only those that are there are changed.
+    /// Rows whose key did not exist, if only existing rows are changed.
     pub not_found: u64,
-    /// Rows that do not count, because another row of the input has their key.
+    /// Rows that lose to another row of the input with their key.
     pub duplicate: u64,
-    /// Rows that were left out, because their key was there.
+    /// Rows that were skipped because their key existed.
     pub skipped: u64,
-    /// Rows that a trigger kept out of the table.
+    /// Rows that a trigger has dropped.
     pub dropped: u64,
-    /// Rows that were refused and left out.
+    /// Rows that were rejected.
     pub rejected: u64,
 }
 
@@ -37,17 +37,17 @@ impl RowCounts {
         Self { read, inserted, dropped, ..Self::default() }
     }
 
-    /// The rows that have changed the table.
+    /// Returns the number of rows that have changed the table.
     pub(crate) fn written(&self) -> u64 {
         self.inserted + self.updated + self.deleted
     }
 
-    /// The rows of which it is known what became of them.
+    /// Returns the number of rows with a known outcome.
     pub(crate) fn rows(&self) -> u64 {
         self.by_name().into_iter().map(|(_, rows)| rows).sum()
     }
 
-    /// Each number, with its name in the ledger behind `rows_`.
+    /// Returns each count with its name, which is `rows_` and this name in the ledger.
     pub fn by_name(&self) -> [(&'static str, u64); 10] {
         [
             ("inserted", self.inserted),
@@ -92,18 +92,18 @@ impl RowCounts {
         }
     }
 
-    /// Adds other rows.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         let (own, others) = (self.by_name(), other.by_name());
         let sums = std::array::from_fn(|place| own[place].1 + others[place].1);
         *self = Self::of(self.read + other.read, sums);
     }
 
-    /// Returns the rows that were added to `before`.
+    /// Returns the counts of the rows that were added since `before`.
     ///
     /// # Errors
     ///
-    /// Fails with the number of missing rows if a number is less than before.
+    /// Fails with the number of missing rows if a count is lower than before.
     pub(crate) fn since(&self, before: &Self) -> Result<Self, u64> {
         let (own, others) = (self.by_name(), before.by_name());
         let missing =

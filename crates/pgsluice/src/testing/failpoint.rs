@@ -1,12 +1,12 @@
-//! Points at which a test kills the process or holds it up, to see what is left then. Without the
-//! feature `failpoints` none of them is compiled.
+//! Failpoints: points at which a test kills or delays the process, to check the state that is left. They are
+//! not compiled without the feature `failpoints`.
 //!
-//! `PGSLUICE_FAILPOINT=name:3` kills the process when it comes to the point for the third time, `name`
-//! alone for the first. With `PGSLUICE_FAILPOINT_SLEEP=200` it sleeps there for 200 ms instead. With
-//! `PGSLUICE_FAILPOINT_HOLD=file` it makes that file and waits there until the file is removed. The
-//! crate `fail` has no action that ends a process as SIGKILL does.
+//! `PGSLUICE_FAILPOINT=name:3` kills the process when it reaches the point for the third time; `name` alone
+//! means the first time. With `PGSLUICE_FAILPOINT_SLEEP=200` it sleeps there for 200 ms instead. With
+//! `PGSLUICE_FAILPOINT_HOLD=file` it creates that file and waits until the file is removed. The crate `fail`
+//! has no action that ends a process like SIGKILL.
 
-/// All points, in the order in which a load and its payloads come to them.
+/// All points, in the order in which a load and its payloads reach them.
 pub const NAMES: [&str; 29] = [
     "load::begun",
     "share::claimed",
@@ -39,12 +39,12 @@ pub const NAMES: [&str; 29] = [
     "moving::committed",
 ];
 
-/// Comes to the point `name`.
+/// Marks the point `name`.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub fn failpoint(_name: &'static str) {}
 
-/// Comes to the point `name`.
+/// Marks the point `name`, where the environment may request an action.
 #[cfg(feature = "failpoints")]
 pub fn failpoint(name: &'static str) {
     use std::sync::LazyLock;
@@ -66,10 +66,10 @@ mod chosen {
 
     use super::NAMES;
 
-    /// The failpoint that the environment asks for.
+    /// The failpoint that the environment requests.
     pub(crate) struct Chosen {
         pub(crate) name: &'static str,
-        /// How often it is still to be reached.
+        /// The number of times until it acts.
         left: AtomicU64,
         sleep: Option<Duration>,
         hold: Option<PathBuf>,
@@ -85,7 +85,7 @@ mod chosen {
             let name = NAMES.into_iter().find(|known| *known == name);
             let sleep = env::var("PGSLUICE_FAILPOINT_SLEEP").ok().and_then(|ms| ms.parse().ok());
             Some(Self {
-                // A test that waits for a point that is not there must not succeed.
+                // A test that waits for a point that does not exist must not succeed.
                 name: name.unwrap_or_else(|| panic!("there is no failpoint {asked}")),
                 left: AtomicU64::new(count.unwrap_or(1)),
                 sleep: sleep.map(Duration::from_millis),

@@ -1,30 +1,30 @@
-//! Flaws that a test puts into a load, to see that the load notices. Without the feature `failpoints`
-//! none of them is compiled.
+//! Faults that a test injects into a load, to check that the load notices them. They are not compiled without
+//! the feature `failpoints`.
 //!
-//! `PGSLUICE_FAULT=payload::lost:3` has the third payload go astray, and nothing else.
+//! `PGSLUICE_FAULT=payload::lost:3` loses only the third payload.
 
-/// All flaws.
+/// All faults.
 pub const NAMES: [&str; 5] = [
     // Rows of a split are not routed.
     "split::lost",
     // A payload is not sent.
     "payload::lost",
-    // Its rows are counted at another table than they are of.
+    // Its rows are counted for another table than their own.
     "payload::misplaced",
     // One of its rows is not counted as stored.
     "payload::short",
-    // A row is led to another leaf than its own.
+    // A row is routed to another leaf than its own.
     "row::misrouted",
 ];
 
-/// Whether the fault `name` is wanted here.
+/// Whether the fault `name` should be injected here.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn fault(_name: &'static str) -> bool {
     false
 }
 
-/// Whether the fault `name` is wanted here.
+/// Whether the fault `name` should be injected here.
 #[cfg(feature = "failpoints")]
 pub(crate) fn fault(name: &'static str) -> bool {
     use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub(crate) fn fault(name: &'static str) -> bool {
             Some((name, count)) if count.parse::<u64>().is_ok() => (name, count.parse().ok()),
             _ => (&*asked, None),
         };
-        // A test that waits for a fault that is not there must not succeed.
+        // A test that waits for a fault that does not exist must not succeed.
         assert!(NAMES.contains(&name), "there is no fault {asked}");
         Some((name.to_owned(), AtomicU64::new(count.unwrap_or(1))))
     });

@@ -1,5 +1,4 @@
-//! What tests put into a load: failures at points that have names, faults that the checks must
-//! find, and inputs that are not to be taken as small.
+//! Test hooks of a load: named failpoints, faults that the checks must find, and a limit for small inputs.
 
 pub mod failpoint;
 pub mod fault;

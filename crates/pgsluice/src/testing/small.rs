@@ -1,15 +1,16 @@
-//! Inputs of tests are mostly small, and yet to be routed. Without the feature `failpoints` this is not compiled.
+//! A limit for small inputs in tests, whose inputs are mostly small but should be routed. The setting is not
+//! compiled without the feature `failpoints`.
 //!
-//! With `PGSLUICE_SMALL_ROWS=300` an input of more rows is not small, however few bytes it has.
+//! With `PGSLUICE_SMALL_ROWS=300` an input with more rows is not small, however few bytes it has.
 
-/// How many rows a small input may have.
+/// Returns the maximum number of rows of a small input.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub(crate) fn most_rows() -> u64 {
     u64::MAX
 }
 
-/// How many rows a small input may have.
+/// Returns the maximum number of rows of a small input.
 #[cfg(feature = "failpoints")]
 pub(crate) fn most_rows() -> u64 {
     let asked = std::env::var("PGSLUICE_SMALL_ROWS").ok();
