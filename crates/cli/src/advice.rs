@@ -1,9 +1,10 @@
-//! Options of other programs: which option of pgsluice does the same, in place of the one that is spelled most alike.
+//! Options of other programs: suggests the option of pgsluice that does the same, instead of the one with the
+//! most similar spelling.
 
 use clap::builder::UnknownArgumentValueParser;
 use clap::{Arg, ArgAction, Command};
 
-/// Options of other programs, and what to do instead.
+/// Options of other programs, and the advice for each.
 const OPTIONS: [(&[&str], &str); 13] = [
     (&["file", "input"], "name the files without an option: pgsluice load FILE... -t TABLE"),
     (&["upsert", "merge"], "to update rows that exist, use '--on-conflict update'"),
@@ -38,7 +39,7 @@ const OPTIONS: [(&[&str], &str); 13] = [
     (&["schema"], "name the schema with the table: '-t SCHEMA.TABLE'"),
 ];
 
-/// Adds the options to `load`, where each of them is refused with its advice.
+/// Adds the options to `load`. Each of them is refused with its advice.
 pub(crate) fn add(command: Command) -> Command {
     command.mut_subcommand("load", |load| {
         let options =

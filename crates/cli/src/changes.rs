@@ -1,4 +1,4 @@
-//! The options for rows whose key is in the table already.
+//! The options for rows whose key exists in the table.
 
 use clap::{Args, ValueEnum};
 use pgsluice::Result;
@@ -61,12 +61,12 @@ enum WhichName {
 }
 
 impl ChangeArgs {
-    /// Whether there is an action for rows that exist.
+    /// Returns whether an action for existing rows was given.
     pub(crate) fn on_conflict(&self) -> Given {
         Given("on-conflict", self.on_conflict.is_some())
     }
 
-    /// Returns the options as they were typed.
+    /// Converts the arguments into options of a load.
     pub(crate) fn options(&self) -> Result<ChangeOptions> {
         let names = |list: &Option<Names>| list.as_ref().map(Names::columns).transpose();
         let mut options = ChangeOptions::default();

@@ -1,5 +1,5 @@
-//! Completion in shells: the script of a shell asks the program itself for what may come next, so that tables can be
-//! completed as well.
+//! Completion in shells: a shell's script asks the program itself for completions, so that names of tables
+//! can be completed as well.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use pgsluice_embedded::{Embedded, Options};
 use crate::output::print;
 use crate::remedy::value;
 
-/// Variable of the environment by which a shell's script asks for completions.
+/// Environment variable with which a shell's script requests completions.
 const VARIABLE: &str = "PGSLUICE_COMPLETE";
 /// Time for the server to list its tables. The user waits for it at the prompt.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Carries out `pgsluice completions`.
+/// Runs `pgsluice completions`.
 pub(crate) fn script(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
@@ -41,11 +41,11 @@ pub(crate) fn script(args: &CompletionsArgs) -> Result<()> {
     }
 }
 
-/// Answers a shell's script if it asks. Returns whether it did.
+/// Answers a shell's script if it requests completions. Returns whether it did.
 ///
 /// # Errors
 ///
-/// Fails if the variable names no shell, or if standard output cannot be written.
+/// Fails if the variable does not name a shell, or if standard output cannot be written.
 pub(crate) fn answer(
     args: &[OsString],
     command: fn() -> clap::Command,
@@ -55,8 +55,8 @@ pub(crate) fn answer(
     environment.try_complete(args.iter().cloned(), directory.as_deref())
 }
 
-/// Completes the name of a table from the server that the other words name. Does not ask for a password, and does not
-/// start a server.
+/// Completes the name of a table from the server that the other words specify. Neither asks for a password
+/// nor starts a server.
 pub(crate) fn table() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let words: Vec<String> =

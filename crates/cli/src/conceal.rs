@@ -1,15 +1,16 @@
-//! Removes the password from an argument that is repeated to the user: a connection string in the wrong
-//! place appears in the error about it.
+//! Removal of passwords from arguments that are shown to the user: a connection string in the wrong position
+//! appears in the error about it.
 
-/// What stands in the place of a password.
+/// The replacement of a password.
 const CONCEALED: &str = "***";
 
-/// `text` without the passwords of URLs and of `password=`.
+/// Replaces the passwords in URLs and in `password=`.
 pub(crate) fn conceal(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(|word| in_pairs(&in_login(word))).collect()
 }
 
-/// An argument without its password, for a command that works: it asks for the password on a terminal.
+/// Removes the password from an argument, for a command that the user can run: it asks for the password on a
+/// terminal.
 pub(crate) fn without_password(word: &str) -> String {
     let word = in_login(word).replacen(&format!(":{CONCEALED}@"), "@", 1);
     let Some((before, value)) = word.split_once("password=") else { return word };
@@ -24,7 +25,7 @@ pub(crate) fn without_password(word: &str) -> String {
     format!("{before}{rest}").trim_end_matches([' ', '&', '?']).to_owned()
 }
 
-/// `scheme://user:password@place`.
+/// Replaces the password in `scheme://user:password@place`.
 fn in_login(word: &str) -> String {
     if let Some((scheme, rest)) = word.split_once("://")
         && let Some((login, place)) = rest.rsplit_once('@')
@@ -35,7 +36,7 @@ fn in_login(word: &str) -> String {
     word.to_owned()
 }
 
-/// `password=`, as a pair of its own or in a URL.
+/// Replaces the password in `password=`, as a separate pair or in a URL.
 fn in_pairs(word: &str) -> String {
     let Some((before, value)) = word.split_once("password=") else { return word.to_owned() };
     let end = |c: char| c.is_whitespace() || ['&', '\'', '"'].contains(&c);

@@ -1,5 +1,6 @@
-//! The door for other languages: a command with its options as a JSON object, of what the caller hands over, and its
-//! outcome as `--json` has it. There is one set of options and of checks.
+//! The interface for other languages: runs a command with its options as a JSON object, on inputs of the
+//! caller, and returns the object of `--json`. The options and their checks are the same as for the command
+//! line.
 
 use std::sync::Arc;
 
@@ -19,14 +20,14 @@ use crate::spec::read;
 use crate::tree::TreeArgs;
 use crate::verify::VerifyArgs;
 
-/// Carries out a command and prints nothing: watch and stop it through `control`. `options` is a JSON object. With
-/// `given`, these inputs stand in place of files.
+/// Runs a command and prints nothing; `control` watches and stops it. `options` is a JSON object. If `given`,
+/// these inputs replace the files.
 ///
 /// Returns the object that `--json` prints.
 ///
 /// # Errors
 ///
-/// What the command line refuses, by [`Kind::Usage`], and what the command ends in.
+/// Fails with [`Kind::Usage`] for options that the command line would refuse, and if the command fails.
 pub fn run(
     command: &str,
     options: &str,
@@ -41,7 +42,7 @@ pub fn run(
         }
         "plan" => {
             let mut args: PlanArgs = read(options)?;
-            // It is read by the server as well.
+            // The server reads it as well.
             args.input.given = given.map(|given| given.kept_as_files(control)).transpose()?;
             args.report(control).map(|report| json(&report))
         }
@@ -64,14 +65,14 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// Those of [`run`], and of [`pgsluice::inspect::leaves::find`].
+/// Fails like [`run`] and [`pgsluice::inspect::leaves::find`].
 pub fn leaves(options: &str, given: Option<Inputs>, control: &Arc<Control>) -> Result<Leaves> {
     let mut args: PlanArgs = read(options)?;
     args.input.given = given;
     args.leaves(control)
 }
 
-/// Rows that go another way than a load's, as the options of a load say it.
+/// The options of a load, for rows that do not take the path of a load.
 #[derive(Debug)]
 pub struct RowOptions {
     args: LoadArgs,
@@ -79,11 +80,12 @@ pub struct RowOptions {
 }
 
 impl RowOptions {
-    /// Reads the options of a load. With `given`, these inputs stand in place of files.
+    /// Reads the options of a load. If `given`, these inputs replace the files.
     ///
     /// # Errors
     ///
-    /// What the command line refuses, by [`Kind::Usage`], and inputs that are not there.
+    /// Fails with [`Kind::Usage`] for options that the command line would refuse, and if an input does not
+    /// exist.
     pub fn new(options: &str, given: Option<Inputs>) -> Result<Self> {
         let mut args: LoadArgs = read(options)?;
         args.input.given = given;
@@ -91,18 +93,18 @@ impl RowOptions {
         Ok(Self { args, job })
     }
 
-    /// What it says of its input.
+    /// Returns the options of the input.
     #[must_use]
     pub fn input(&self) -> &InputOptions {
         &self.job.input
     }
 
-    /// Opens a writer, for which only what it says of its table, its ledger and the server matters. With `is_shared`
+    /// Opens a writer. Only the options of the table, the ledger and the server matter. If `is_shared`,
     /// several writers share the load.
     ///
     /// # Errors
     ///
-    /// Those of [`Writer::open`].
+    /// Fails like [`Writer::open`].
     pub fn writer(
         &self,
         durability: Durability,
@@ -116,28 +118,28 @@ impl RowOptions {
         self.args.target.with(true, open)
     }
 
-    /// Begins to gather its rows for a connection of the caller's own; only what it says of its input, its table, its
-    /// memory and the server matters.
+    /// Begins to gather rows for a connection of the caller. Only the options of the input, the table, the
+    /// memory and the server matter.
     ///
     /// # Errors
     ///
-    /// Those of [`Relay::begin`].
+    /// Fails like [`Relay::begin`].
     pub fn relay(&self, control: &Arc<Control>) -> Result<Relay> {
         self.args.target.with(true, |target| Relay::begin(&self.job, &target, control))
     }
 }
 
-/// An error as the object of `--json`, and in words.
+/// An error as the object of `--json`, and as text.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// The object.
     pub json: String,
-    /// Message, detail and hint as PostgreSQL words them.
+    /// The message, detail and hint, in PostgreSQL's style.
     pub text: String,
 }
 
 impl Described {
-    /// Returns the error as [`Error::spelled`] words it.
+    /// Describes the error with the spelling of [`Error::spelled`].
     #[must_use]
     pub fn of(
         error: &Error,
@@ -150,6 +152,6 @@ impl Described {
 }
 
 fn json(value: &impl Serialize) -> String {
-    // It has names for keys, and numbers that are finite.
+    // Serialization cannot fail: the keys are names, and the numbers are finite.
     serde_json::to_string(value).unwrap_or_default()
 }

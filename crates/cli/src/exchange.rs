@@ -23,7 +23,7 @@ impl From<ExchangeName> for ExchangeMode {
     }
 }
 
-/// Reads a value of `exchange`; `true` stands for the option without a value.
+/// Reads a value of `exchange`. `true` means the option without a value.
 pub(crate) fn exchange<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<ExchangeName>, D::Error> {

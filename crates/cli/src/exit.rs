@@ -1,19 +1,19 @@
-//! The exit statuses, all of them.
+//! The exit statuses.
 
 use pgsluice::{Error, Kind};
 
-/// All is done.
+/// Success.
 pub(crate) const DONE: u8 = 0;
-/// Nothing more can be done.
+/// A failure.
 pub(crate) const FAILED: u8 = 1;
 /// A usage error.
 const USAGE: u8 = 2;
-/// All is done but for the rows that were rejected.
+/// Success, except that some rows were rejected.
 pub(crate) const REJECTED: u8 = 3;
-/// Stopped by Ctrl-C or SIGTERM: 128 and the number of SIGINT, as shells have it.
+/// Stopped by Ctrl-C or SIGTERM: 128 plus the number of SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// The status for an error.
+/// Returns the status for an error.
 pub(crate) fn of(error: &Error) -> u8 {
     match error.kind() {
         Kind::Usage => USAGE,
@@ -22,7 +22,7 @@ pub(crate) fn of(error: &Error) -> u8 {
     }
 }
 
-/// The status for what clap refuses; `--help` and `--version` are no refusals.
+/// Returns the status for an error of clap. `--help` and `--version` are not failures.
 pub(crate) fn of_usage(error: &clap::Error) -> u8 {
     if error.use_stderr() { USAGE } else { DONE }
 }

@@ -1,4 +1,4 @@
-//! An error for people, and as the object of `--json`.
+//! Errors as text, and as the object of `--json`.
 
 use pgsluice::error::{Location, Unit};
 use pgsluice::{Error, Kind};
@@ -8,7 +8,7 @@ use crate::conceal::conceal;
 use crate::exit;
 use crate::output::print_json;
 
-/// What `--json` prints in place of a result.
+/// The object that `--json` prints instead of a result.
 #[derive(Serialize)]
 struct FailureObject {
     error: ErrorReport,
@@ -18,7 +18,7 @@ struct FailureObject {
     in_doubt: Option<u64>,
 }
 
-/// The error, as PostgreSQL words one.
+/// The error, with the fields of PostgreSQL's errors.
 #[derive(Serialize)]
 struct ErrorReport {
     kind: &'static str,
@@ -30,7 +30,7 @@ struct ErrorReport {
     column: Option<String>,
 }
 
-/// Where in the input.
+/// The location in the input.
 #[derive(Serialize)]
 struct FailurePlace {
     source: String,
@@ -44,8 +44,8 @@ struct FailurePlace {
     ctid: Option<String>,
 }
 
-/// The error in words. One about arguments may name one that has a password in it; what the server says
-/// of a row is told as it is.
+/// Returns the text of an error. Passwords are concealed in errors about arguments, which may contain one.
+/// The server's messages about rows are unchanged.
 pub(crate) fn text(error: &Error) -> String {
     told(error, &error.to_string())
 }
@@ -59,12 +59,12 @@ fn told(error: &Error, text: &str) -> String {
     }
 }
 
-/// Prints the object for an error. If that fails, the message has been said.
+/// Prints the object for an error. Ignores a failure, because the message was printed already.
 pub(crate) fn print(error: &Error) {
     let _ = print_json(&object(error));
 }
 
-/// The object for an error.
+/// Returns the object for an error.
 pub(crate) fn object(error: &Error) -> impl Serialize {
     let words = |text: Option<&str>| text.map(|text| told(error, text));
     let place = |place: &Location| {
@@ -97,7 +97,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
     }
 }
 
-/// The error for what clap refuses.
+/// Converts an error of clap.
 pub(crate) fn of_usage(error: &clap::Error) -> Error {
     let text = conceal(&error.render().to_string());
     let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);

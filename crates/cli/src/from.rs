@@ -1,4 +1,4 @@
-//! Options for reading a table in place of files.
+//! Options for reading a table instead of files.
 
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::source::{Encoding, Relation};
@@ -9,7 +9,7 @@ use crate::output::say;
 use crate::spec::Given;
 
 impl InputArgs {
-    /// Refuses options that contradict each other.
+    /// Fails if options contradict each other.
     pub(crate) fn check_table(&self, reading: &ReadingArgs) -> Result<()> {
         let table = Given("from-table", self.from_table.is_some());
         Given("from", self.from.is_some()).requires(&table)?;

@@ -1,4 +1,4 @@
-//! `pgsluice man`: what clap knows of the command line, for man.
+//! `pgsluice man`: man pages from clap's description of the command line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) struct ManArgs {
     directory: PathBuf,
 }
 
-/// Carries out `pgsluice man`.
+/// Runs `pgsluice man`.
 pub(crate) fn man(args: &ManArgs, command: Command) -> Result<()> {
     let directory = &args.directory;
     let written = fs::create_dir_all(directory).and_then(|()| generate_to(command, directory));

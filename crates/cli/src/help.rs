@@ -1,9 +1,9 @@
-//! What `--help` says besides the options: an example for each command, and the exit statuses. `-h` is the
-//! host, as it is for psql, so help is `--help` and `-?`.
+//! The text that `--help` shows below the options: examples for each command, and the exit statuses. `-h` is
+//! the host, as in psql, so help is `--help` and `-?`.
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-/// Each command by its path, and what stands below its options.
+/// Each command by its path, and the text below its options.
 const AFTER: [(&[&str], &str); 20] = [
     (
         &[],
@@ -116,7 +116,7 @@ Exit status: 0 finished, 1 failed, 2 usage error.",
     ),
 ];
 
-/// Options of `load` that most loads need.
+/// Options that most uses of `load` need.
 const MOST_USED: [&str; 16] = [
     "table",
     "format",
@@ -136,7 +136,7 @@ const MOST_USED: [&str; 16] = [
     "jobs",
 ];
 
-/// The command line of `P` with all of that.
+/// Returns the command line of `P` with the additional help.
 pub(crate) fn command<P: CommandFactory>() -> Command {
     let command = AFTER.iter().fold(P::command(), |command, (path, text)| at(command, path, text));
     with_help(command)
@@ -145,7 +145,7 @@ pub(crate) fn command<P: CommandFactory>() -> Command {
 fn at(command: Command, path: &[&str], text: &'static str) -> Command {
     match path {
         [] => command.after_help(text),
-        // mut_subcommand would put it behind the others.
+        // `mut_subcommand` would move it behind the others.
         [first, rest @ ..] => command.mut_subcommands(|inner| match inner.get_name() == *first {
             true => at(inner, rest, text),
             false => inner,
@@ -153,7 +153,7 @@ fn at(command: Command, path: &[&str], text: &'static str) -> Command {
     }
 }
 
-/// Hides the options of `load` that few loads need, for `-?`.
+/// Hides the options of `load` that few uses need, for `-?`.
 pub(crate) fn brief(command: Command) -> Command {
     let is_shown = |arg: &Arg| {
         arg.is_positional()
@@ -167,7 +167,7 @@ pub(crate) fn brief(command: Command) -> Command {
     })
 }
 
-/// Replaces clap's `-h` by `-?`, in all commands.
+/// Replaces clap's `-h` with `-?` in all commands.
 fn with_help(command: Command) -> Command {
     let help = Arg::new("help")
         .short('?')
@@ -175,6 +175,6 @@ fn with_help(command: Command) -> Command {
         .action(ArgAction::HelpShort)
         .help("Print help; load -? lists only the options that most loads need")
         .help_heading("Help");
-    // Then options can be added to a command as it is, as a hint does.
+    // An option may be repeated, so that a hint can append one to the same command.
     command.args_override_self(true).disable_help_flag(true).arg(help).mut_subcommands(with_help)
 }

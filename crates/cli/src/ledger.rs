@@ -1,4 +1,4 @@
-//! `pgsluice ledger`: which loads the target knows, and what is in of them.
+//! `pgsluice ledger`: the loads in the target's ledger, and their committed rows.
 
 use clap::{Args, Subcommand};
 use pgsluice::job::DEFAULT_LEDGER;
@@ -126,7 +126,7 @@ enum LedgerCommand {
     },
 }
 
-/// Carries out `pgsluice ledger`.
+/// Runs `pgsluice ledger`.
 pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
     match &args.command {
         LedgerCommand::List(list) => {
@@ -168,7 +168,7 @@ fn forget_all(
 }
 
 impl LedgerPlace {
-    /// Returns its schema.
+    /// Returns the schema of the ledger.
     pub(crate) fn schema(&self) -> &str {
         self.ledger.as_deref().unwrap_or(DEFAULT_LEDGER)
     }
@@ -212,7 +212,7 @@ fn hash<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u64>, 
     parsed(from, parse_hash)
 }
 
-/// Reads a number of 64 bits in base 16.
+/// Parses a 64-bit number in base 16.
 fn parse_hash(text: &str) -> std::result::Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|_| "must have 1 to 16 hexadecimal digits".to_owned())
 }
@@ -225,7 +225,7 @@ fn finished_words(load: &FinishedLoad) -> String {
 }
 
 impl LedgerArgs {
-    /// Whether the outcome is wanted as JSON.
+    /// Whether the outcome is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             LedgerCommand::List(ListArgs { json, .. })
@@ -240,13 +240,13 @@ fn say_forgotten(id: &str) {
     say(&format!("load {id} is forgotten; its rows stay in the table"));
 }
 
-/// Columns that a line of the list takes at most, unless an id or a table has a long name.
+/// Maximum width of a line of the list, unless an id or a table has a long name.
 const COLUMNS: usize = 120;
-/// Columns for the inputs of a load at least.
+/// Minimum width of the inputs of a load.
 const SOURCES: usize = 16;
 
-/// Returns one line for each load, in columns. The names of inputs are shortened to fit; `show` and `--json` have
-/// all of them.
+/// Returns a line for each load, in columns. The names of inputs are shortened to fit; `show` and `--json`
+/// print all of them in full.
 fn table(loads: &[LedgerEntry]) -> String {
     let header = ["load", "table", "state", "begun", "rows", "sources"].map(str::to_owned);
     let line = |load: &LedgerEntry| {
@@ -278,7 +278,8 @@ fn shown(sources: &[String]) -> String {
     }
 }
 
-/// Returns the end of a text that is longer than `room` characters, which tells more than its beginning.
+/// Returns the end of a text that is longer than `room` characters. It is more informative than its
+/// beginning.
 fn shortened(text: &str, room: usize) -> String {
     match text.chars().count().checked_sub(room) {
         None | Some(0) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The command line: `run(args)` turns arguments into calls of the `pgsluice` crate.
+//! The command line: `run(args)` converts arguments into calls of the `pgsluice` crate.
 
 mod advice;
 mod changes;
@@ -66,12 +66,12 @@ enum Command {
     Man(generate::ManArgs),
 }
 
-/// The command line as clap knows it, for what is written about it.
+/// Returns the command line as a clap command, for its documentation.
 pub fn command() -> clap::Command {
     help::command::<Cli>()
 }
 
-/// Runs the program with `args`, its own name first, and returns its exit status.
+/// Runs the program with `args`, which begin with its own name, and returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     match complete::answer(&args, command) {
@@ -124,7 +124,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 impl Command {
-    /// Whether the outcome is wanted as JSON.
+    /// Whether the outcome is printed as JSON.
     fn json(&self) -> bool {
         match self {
             Self::Load(args) => args.json(),

@@ -154,7 +154,7 @@ struct OutputArgs {
     quiet: bool,
 }
 
-/// Carries out `pgsluice load`; its exit status.
+/// Runs `pgsluice load` and returns its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let job = args.job()?;
     args.target.with(args.output.quiet, |target| load(args, job.clone(), target))
@@ -184,12 +184,12 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     Ok(if rejects { exit::REJECTED } else { exit::DONE })
 }
 
-/// Prints warnings that no progress has shown.
+/// Prints warnings that the progress display has not shown.
 pub(crate) fn warn(warnings: &[String]) {
     warnings.iter().for_each(|warning| say(&format!("warning: {}", on_one_line(warning))));
 }
 
-/// Does `work` while its progress is shown, unless it is to be quiet. `id` is that of a load that can be resumed.
+/// Runs `work` and shows its progress, unless `quiet`. `id` is the id of a load that can be resumed.
 pub(crate) fn watched<T>(
     control: &Control,
     quiet: bool,
@@ -212,12 +212,12 @@ impl LoadArgs {
         self.ledger.load_id.is_some()
     }
 
-    /// Whether the outcome is wanted as JSON.
+    /// Whether the outcome is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         self.output.json
     }
 
-    /// Builds the job from the options as they were typed.
+    /// Builds the job from the arguments.
     pub(crate) fn job(&self) -> Result<Job> {
         self.partitions.check()?;
         self.safety.check()?;
@@ -239,7 +239,7 @@ impl LoadArgs {
 }
 
 impl PartitionArgs {
-    /// Refuses options that do not go together.
+    /// Fails if options contradict each other.
     fn check(&self) -> Result<()> {
         let creates = Given("create-partitions", self.create_partitions);
         Given("step", self.step.is_some()).requires(&creates)?;
@@ -248,7 +248,7 @@ impl PartitionArgs {
 }
 
 impl SafetyArgs {
-    /// Refuses options that do not go together.
+    /// Fails if options contradict each other.
     fn check(&self) -> Result<()> {
         let exchange = Given("exchange", self.exchange.is_some());
         let reject_file = Given("reject-file", self.reject_file.is_some());
@@ -279,7 +279,7 @@ impl SafetyArgs {
 }
 
 impl LoadLedgerArgs {
-    /// Refuses options that do not go together.
+    /// Fails if options contradict each other.
     fn check(&self) -> Result<()> {
         let load_id = Given("load-id", self.load_id.is_some());
         Given("end-other", self.end_other).requires(&load_id)?;
@@ -308,7 +308,7 @@ impl LoadLedgerArgs {
     }
 }
 
-/// Reads how many rows may be rejected.
+/// Reads the maximum number of rejected rows.
 fn most<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Most>, D::Error> {
     parsed(from, parse_most)
 }
@@ -318,12 +318,12 @@ fn lock_timeout<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, 
     parsed(from, parse_lock_timeout)
 }
 
-/// Reads how far others may be behind.
+/// Reads a maximum lag.
 fn max_lag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxLag>, D::Error> {
     parsed(from, parse_max_lag)
 }
 
-/// A number of rows, or a share of them.
+/// Parses a number of rows, or a percentage.
 fn parse_most(text: &str) -> std::result::Result<Most, String> {
     match text.strip_suffix('%') {
         None => text
@@ -337,7 +337,8 @@ fn parse_most(text: &str) -> std::result::Result<Most, String> {
     }
 }
 
-/// A time to wait for a lock; 0 would be no time, and is for ever in PostgreSQL.
+/// Parses a time to wait for a lock. 0 is refused: it could mean not to wait, but PostgreSQL's `lock_timeout`
+/// 0 means to wait forever.
 fn parse_lock_timeout(text: &str) -> std::result::Result<Duration, String> {
     match parse_time(text)? {
         Duration::ZERO => Err("omit the option to wait forever".to_owned()),
@@ -345,7 +346,7 @@ fn parse_lock_timeout(text: &str) -> std::result::Result<Duration, String> {
     }
 }
 
-/// Bytes of WAL, or a time; a number needs its unit, which says which of them it is.
+/// Parses a size of WAL, or a time. The unit is required, because it distinguishes the two.
 fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
     let both = || "must be a size or a time, with its unit: 1GB, 30s".to_owned();
     if text.ends_with(|end: char| end.is_ascii_digit()) {
@@ -355,7 +356,7 @@ fn parse_max_lag(text: &str) -> std::result::Result<MaxLag, String> {
     size.or_else(|_| parse_time(text).map(MaxLag::Time)).map_err(|_| both())
 }
 
-/// Ends the watching of a load when it is dropped, even by a panic.
+/// A guard that ends the progress display when it is dropped, even by a panic.
 struct Ending<'a> {
     done: &'a AtomicBool,
     watcher: Option<&'a Thread>,

@@ -1,4 +1,4 @@
-//! Names of columns in options: a list as in SQL, or the names themselves.
+//! Names of columns in options: a list as in SQL, or a list of plain names.
 
 use pgsluice::{Error, Kind, Result};
 use serde::{Deserialize, Deserializer};
@@ -9,9 +9,9 @@ use crate::spec::parsed;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "must be a string or a list of names")]
 pub(crate) enum Names {
-    /// Written as in SQL.
+    /// A list as in SQL.
     Text(String),
-    /// As they are.
+    /// Plain names.
     List(Vec<String>),
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>,
     parsed(from, parse_name)
 }
 
-/// Names between commas; as in SQL, lower case unless in double quotes.
+/// Parses names separated by commas. As in SQL, they are in lower case unless they are in double quotes.
 pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
     let invalid = || invalid_list(list);
     let mut columns = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn parse_columns(list: &str) -> Result<Vec<String>> {
     }
 }
 
-/// One name, as in SQL.
+/// Parses one name, as in SQL.
 pub(crate) fn parse_name(text: &str) -> std::result::Result<String, String> {
     match parse_columns(text).as_deref() {
         Ok([name]) => Ok(name.clone()),
@@ -76,7 +76,7 @@ pub(crate) fn parse_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// The name up to its closing quote, and what follows.
+/// Returns the name up to its closing quote, and the rest of the text.
 fn quoted_name(mut text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     loop {

@@ -1,4 +1,4 @@
-//! The options that `load`, `plan` and `verify` share: what is read, and how it is written.
+//! The options that `load`, `plan` and `verify` share: the inputs and their format.
 
 use clap::{Args, ValueEnum, ValueHint};
 use pgsluice::core::format::{Format, Syntax};
@@ -29,7 +29,7 @@ pub(crate) struct InputArgs {
     #[arg(long = "where", value_name = "SQL", help_heading = "Table as input")]
     #[serde(rename = "where")]
     pub(crate) filter: Option<String>,
-    /// What is read in place of them.
+    /// Inputs that replace the files.
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) given: Option<Inputs>,
@@ -138,7 +138,7 @@ impl ReadingArgs {
 }
 
 impl InputArgs {
-    /// Builds the job from the options as they were typed, and those that `set` adds.
+    /// Builds the job from the arguments, and from the options that `set` adds.
     pub(crate) fn job(&self, reading: &ReadingArgs, set: impl FnOnce(&mut Job)) -> Result<Job> {
         let mut job = Job::new(&self.table);
         self.check_table(reading)?;
@@ -171,13 +171,13 @@ impl InputArgs {
         fields.default = reading.default.clone().map(String::into_bytes);
         set(&mut job);
         job.check_settings()?;
-        // What is wrong with a name is said after what is wrong with the options.
+        // Errors in options are reported before errors in names of files.
         job.input.files = files.map_err(|error| self.explain_header(reading, error))?;
         file_format?;
         Ok(job)
     }
 
-    /// Explains a file that is not there where its name is a value for `--header`.
+    /// Adds a hint to the error for a missing file whose name is a value of `--header`.
     fn explain_header(&self, reading: &ReadingArgs, error: Error) -> Error {
         let is_value = |file: &&String| matches!(file.as_str(), "map" | "match");
         match self.files.iter().find(is_value) {
@@ -191,8 +191,8 @@ impl InputArgs {
         }
     }
 
-    /// Returns the format as it was typed, or as the names of all files say. An error in these options
-    /// comes before an error in a name.
+    /// Returns the format from the options, or from the names of all files. Errors in these options are
+    /// reported before an error in a name.
     fn format(
         &self,
         reading: &ReadingArgs,
@@ -268,20 +268,20 @@ fn one_byte(name: &'static str, given: &str) -> Result<u8> {
     }
 }
 
-/// Whether these are signs that a pattern can have in brackets.
+/// Whether a pattern can contain these characters in brackets.
 fn is_punctuation(signs: &str) -> bool {
     let is_sign =
         |c: char| c.is_ascii_punctuation() && !matches!(c, '^' | '\\' | '[' | ']' | '/' | '\'');
     signs.len() > 1 && signs.chars().all(is_sign)
 }
 
-/// A name in a header, and the column that it stands for. The name may have an equals sign in it.
+/// Parses a name in a header and the column for it. The name may contain an equals sign.
 fn parse_pair(text: &str) -> std::result::Result<(String, String), String> {
     let (name, column) = text.rsplit_once('=').ok_or("NAME=COLUMN")?;
     Ok((name.to_owned(), parse_name(column)?))
 }
 
-/// The encoding of a name.
+/// Parses the name of an encoding.
 fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
     Encoding::named(text).ok_or_else(|| {
         let known: Vec<&str> = Encoding::names().collect();
@@ -304,7 +304,7 @@ fn parse_header(text: &str) -> std::result::Result<Header, String> {
     }
 }
 
-/// Columns by name, or `*` for all of them.
+/// Returns columns by name, or all of them for `*`.
 fn some_columns(list: Option<&Names>) -> Result<Columns> {
     match list {
         None => Ok(Columns::None),
@@ -328,7 +328,7 @@ pub(crate) fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, 
     parsed(from, parse_size)
 }
 
-/// A size in PostgreSQL's units, or the same with an i: powers of two either way.
+/// Parses a size with PostgreSQL's units, optionally with an i. Both are powers of two.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

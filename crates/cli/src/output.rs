@@ -1,4 +1,4 @@
-//! stdout is data, stderr is for people. A reader that has gone away is no error.
+//! Output: data goes to stdout, messages go to stderr. It is not an error if the reader is gone.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -14,7 +14,7 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(io::stderr(), "pgsluice: {}", printable(message));
 }
 
-/// Writes what clap has to say: help as it is, an error with the program's name in front.
+/// Writes the output of clap: help unchanged, an error with the program's name in front.
 pub(crate) fn print_usage(error: &clap::Error) {
     if !error.use_stderr() {
         let _ = error.print();
@@ -37,7 +37,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     write_line(&json)
 }
 
-/// Writes lines for people to stdout. Names in them may come from anywhere.
+/// Writes lines of text to stdout. Their control characters are escaped, because they may contain foreign
+/// names.
 pub(crate) fn print(data: &str) -> Result<()> {
     write_line(&printable(data))
 }
@@ -52,7 +53,7 @@ fn write_line(line: &str) -> Result<()> {
     }
 }
 
-/// A number of bytes in powers of two, by the names that say so: `12 MiB`.
+/// Formats a number of bytes with binary units: `12 MiB`.
 pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = number as f64;

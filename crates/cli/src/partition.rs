@@ -1,4 +1,4 @@
-//! `pgsluice partition`: a plain table becomes a partitioned one, or a DEFAULT partition is drained.
+//! `pgsluice partition`: converts a plain table into a partitioned one, or drains a DEFAULT partition.
 
 mod text;
 
@@ -156,7 +156,7 @@ struct TableArgs {
     place: LedgerPlace,
 }
 
-/// Carries out `pgsluice partition`; its exit status.
+/// Runs `pgsluice partition` and returns its exit status.
 pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
     match &args.command {
         Some(PartitionCommand::Status { target, place, json }) => target.with(*json, |target| {
@@ -190,7 +190,7 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
 }
 
 impl PartitionArgs {
-    /// Whether the outcome is wanted as JSON.
+    /// Whether the outcome is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             Some(PartitionCommand::Status { json, .. }) => *json,
@@ -283,7 +283,7 @@ impl ShapeArgs {
     }
 }
 
-/// Reads a key as PARTITION BY has it.
+/// Parses a key in the syntax of PARTITION BY.
 fn parse_key(key: &str) -> Result<Level> {
     let refused = || {
         Error::new(Kind::Usage, format!("\"{key}\" is not a partition key")).with_hint(

@@ -1,4 +1,4 @@
-//! A password that is typed on the terminal.
+//! Passwords that are typed on the terminal.
 
 use std::fs::File;
 use std::io;
@@ -6,8 +6,8 @@ use std::io;
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use pgsluice::{Error, Kind, Result};
 
-/// Reads a password from the terminal, in psql's words. As with psql, what is typed is hidden from before
-/// the question on.
+/// Reads a password from the terminal, with psql's prompt. As in psql, the echo is off before the prompt
+/// appears.
 pub(crate) fn ask(user: Option<&str>) -> Result<String> {
     let prompt = match user {
         Some(user) => format!("Password for user {user}: "),
@@ -20,12 +20,12 @@ pub(crate) fn ask(user: Option<&str>) -> Result<String> {
 }
 
 fn read(prompt: &str) -> io::Result<String> {
-    // rpassword asks first, and hides then what is typed.
+    // rpassword prints the prompt before it turns the echo off.
     let _hidden = Hidden::begin()?;
     rpassword::prompt_password(prompt)
 }
 
-/// The terminal while it does not show what is typed.
+/// A guard that keeps the terminal's echo off.
 struct Hidden {
     terminal: File,
     before: Termios,
@@ -44,7 +44,7 @@ impl Hidden {
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        // Where this fails there is nothing better to do.
+        // A failure cannot be handled here.
         let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
     }
 }

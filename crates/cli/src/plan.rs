@@ -1,4 +1,4 @@
-//! `pgsluice plan`: what a load would do, and why.
+//! `pgsluice plan`: the steps of a load, and the reasons for them.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::spec::{Given, text};
 use crate::speed::SpeedArgs;
 use crate::target::TargetArgs;
 
-/// Leaves that are listed by name; the rest are summed up.
+/// Number of leaves that are listed by name; the rest are summed up.
 const LISTED: usize = 10;
 
 #[derive(Args, Debug, Default, Deserialize)]
@@ -70,9 +70,9 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
 }
 
-/// What is known of a load before it is begun.
+/// The facts about a load before it begins.
 struct PlannedLoad {
-    /// Its job, with its inputs looked at.
+    /// Its job, after its inputs were opened.
     job: Job,
     plan: Plan,
     missing: Missing,
@@ -81,7 +81,7 @@ struct PlannedLoad {
 }
 
 impl PlanArgs {
-    /// Builds the job from the options as they were typed.
+    /// Builds the job from the arguments.
     fn job(&self) -> Result<Job> {
         Given("step", self.step.is_some()).requires(&Given("full", self.full))?;
         Given("atomic", self.atomic).excludes(&Given("exchange", self.exchange.is_some()))?;
@@ -95,14 +95,14 @@ impl PlanArgs {
         })
     }
 
-    /// The plan as the object of `--json`.
+    /// Returns the plan as the object of `--json`.
     pub(crate) fn report(&self, control: &Arc<Control>) -> Result<Report> {
         let job = self.job()?;
         let plan = |target| self.planned(&job, &target, control);
         self.target.with(true, plan)?.report(self.full)
     }
 
-    /// The leaf of each row.
+    /// Returns the leaf of each row.
     pub(crate) fn leaves(&self, control: &Arc<Control>) -> Result<Leaves> {
         let job = self.job()?;
         self.target.with(true, |target| leaves::find(&job, &target, control))
@@ -136,7 +136,7 @@ impl PlanArgs {
 }
 
 impl PlannedLoad {
-    /// The object of `--json`, or the error that the load would end in.
+    /// Returns the object of `--json`, or the error with which the load would fail.
     fn report(self, full: bool) -> Result<Report> {
         let Self { job, plan, missing, trial, self_test } = self;
         match trial {
@@ -146,7 +146,7 @@ impl PlannedLoad {
     }
 }
 
-/// Carries out `pgsluice plan`.
+/// Runs `pgsluice plan`.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let job = args.job()?;
     args.target.with(args.json, |target| plan(args, &job, &target))
@@ -199,7 +199,7 @@ fn describe_table(plan: &Plan, lines: &mut Vec<String>) {
     }
 }
 
-/// The different keys of the tree from the root down, and how many tables have each.
+/// Returns the distinct keys of the tree from the root down, and the number of tables with each.
 pub(crate) fn keys(tree: &Tree, plan: &Plan) -> Vec<(String, u64)> {
     let mut keys: Vec<(String, u64)> = Vec::new();
     for (node, facts) in tree.nodes.iter().zip(&plan.catalogue.facts) {
@@ -258,7 +258,7 @@ fn describe_input(job: &Job, plan: &Plan, lines: &mut Vec<String>) {
     }
 }
 
-/// The leaves that can be exchanged, in words.
+/// Describes the leaves that can be exchanged.
 fn exchangeable(eligible: &Eligible) -> String {
     let number = eligible.leaves.len() as u64;
     match eligible.replaces() {
@@ -331,7 +331,7 @@ fn describe_self_test(SelfTest { keys, levels }: SelfTest) -> String {
     }
 }
 
-/// The partitions that rows lack, and last the statements that make them, ready for psql.
+/// Describes the missing partitions, followed by the statements that create them, ready for psql.
 fn describe_missing(missing: &Missing, lines: &mut Vec<String>) {
     for (table, why, rows) in &missing.impossible {
         let rows = count(*rows, "row", "rows");

@@ -11,7 +11,7 @@ use pgsluice::plan::Plan;
 use pgsluice::source::{ExtraNames, FileFormat};
 use serde::Serialize;
 
-/// What a load would do.
+/// The steps of a load.
 #[derive(Serialize)]
 pub(crate) struct Report {
     table: String,
@@ -111,7 +111,7 @@ impl Report {
     }
 }
 
-/// Sentences about the input, and warnings that a load would print.
+/// Returns notes about the input, and warnings that a load would print.
 pub(crate) fn notes(job: &Job, plan: &Plan) -> impl Iterator<Item = String> {
     let warnings = job.input.files.warnings().to_vec();
     let notes = plan.notes(job).into_iter().chain(warnings).chain(statistics::note(job, plan));

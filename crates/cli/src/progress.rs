@@ -1,4 +1,4 @@
-//! What a person sees while rows go in: a bar on a terminal, a line now and then anywhere else.
+//! The progress display of a load: a bar on a terminal, and otherwise a line at intervals.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,16 +13,17 @@ use pgsluice::error::{printable, quoted};
 use crate::output::{bytes, grouped, say};
 
 const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
-/// On a terminal that has no room for both.
+/// The template for a terminal without room for both.
 const NARROW: &str = "{percent:>3}%  {wide_msg}";
-/// The least columns in which a bar is drawn.
+/// Minimum width of a terminal for a bar.
 const WIDE: u16 = 70;
 const SPINNER: &str = "{spinner} {msg}";
 const REDRAW: Duration = Duration::from_millis(200);
-/// Between two lines where no terminal is.
+/// Interval between two lines without a terminal.
 const LINE: Duration = Duration::from_secs(10);
 
-/// Shows the progress of a load until `done`. As soon as rows are in, says by which id it can be resumed.
+/// Shows the progress of a load until `done`. Once rows are committed, prints the id with which it can be
+/// resumed.
 pub(crate) fn watch(control: &Control, done: &AtomicBool, id: Option<&str>) {
     let began = Instant::now();
     let mut notices = Notices { control, id };
@@ -33,10 +34,10 @@ pub(crate) fn watch(control: &Control, done: &AtomicBool, id: Option<&str>) {
     }
 }
 
-/// What is said beside the progress.
+/// Notices that are printed beside the progress.
 struct Notices<'a> {
     control: &'a Control,
-    /// The id that is not said yet.
+    /// The id, until it is printed.
     id: Option<&'a str>,
 }
 
@@ -97,14 +98,14 @@ fn lines(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Not
     }
 }
 
-/// How far the load is: bytes of the input whose rows are committed, as nearly as can be told.
+/// The progress of the load, in bytes of the input whose rows are committed, as an estimate.
 struct BarState {
     total: u64,
     bytes: u64,
     rows: u64,
-    /// Indexes that are built, and all, once they are begun.
+    /// The number of indexes that are built, and of all indexes, after their creation began.
     indexes: (u64, u64),
-    /// Before it begins.
+    /// The condition that the load waits for before it begins.
     waiting_for: Option<String>,
     seconds: f64,
 }
@@ -117,7 +118,7 @@ impl BarState {
             &control.progress.rows_loaded,
             &control.progress.rows_unseen,
             &control.progress.rows_already,
-            // They are done with as well, or the time left would grow.
+            // They are done too; otherwise the estimated time would grow.
             &control.progress.rows_rejected,
         ];
         let rows = rows.map(get).iter().sum::<u64>();
@@ -132,7 +133,7 @@ impl BarState {
         }
     }
 
-    /// All that is known in a line of 70 columns, or the rows and the time left in one of 40.
+    /// Formats the full state in a line of 70 columns, or the rows and the time left in a line of 40.
     fn text(&self, is_wide: bool) -> String {
         if let Some(what) = &self.waiting_for {
             return what.clone();

@@ -1,4 +1,4 @@
-//! The command that has failed, changed as a way out says, so that it can be copied.
+//! Remedies as commands: changes the command that has failed, so that the user can copy it.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::conceal::without_password;
 const CONNECTION: [(&str, &str); 4] =
     [("-d", "--dbname"), ("-h", "--host"), ("-p", "--port"), ("-U", "--username")];
 
-/// Options for rows of text.
+/// Options for text formats.
 const OF_TEXT: [&str; 10] = [
     "--header",
     "--delimiter",
@@ -26,14 +26,14 @@ const OF_TEXT: [&str; 10] = [
     "--encoding",
 ];
 
-/// Makes partitions.
+/// The option that creates partitions.
 const CREATE: &str = "create-partitions";
 
-/// Names the schema of the ledger.
+/// The option for the schema of the ledger.
 const LEDGER: &str = "--ledger";
 
-/// Returns the whole command. Returns `None` if the command would not work: the input to be piped was found by a
-/// pattern or in a directory, or the connection string has session options that win over `PGOPTIONS`.
+/// Returns the whole command. Returns `None` if the command would not work: the input to be piped was found
+/// by a pattern or in a directory, or the connection string has session options that override `PGOPTIONS`.
 pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
     let mut words: Vec<String> =
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
@@ -46,7 +46,7 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
                 return None;
             }
             if let (Some(command), true) = (words.first_mut(), creates) {
-                // No other command makes them.
+                // No other command creates them.
                 "load".clone_into(command);
             }
         }
@@ -76,13 +76,13 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
     Some(format!("{front}pgsluice {}", shell(&words)))
 }
 
-/// The words as a shell reads them, without passwords.
+/// Quotes the words for a shell, without passwords.
 fn shell(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(&without_password(word))).collect();
     words.join(" ")
 }
 
-/// Whether the command, the first of the words, takes all of these options.
+/// Whether the command, which is the first word, has all of these options.
 fn takes_all(words: &[String], options: &[Setting]) -> bool {
     let commands = crate::command();
     let command = words.first().and_then(|name| commands.find_subcommand(name));
@@ -93,10 +93,10 @@ fn takes_all(words: &[String], options: &[Setting]) -> bool {
     options.iter().all(takes)
 }
 
-/// Adds options in place of those with the same names. Only files may follow a `--`.
+/// Adds options, and removes earlier ones with the same names. Only files may follow a `--`.
 fn add(words: &mut Vec<String>, options: &[Setting]) {
     options.iter().for_each(|option| remove(words, &format!("--{}", option.name)));
-    // It names the columns, which makes a list of them wrong.
+    // The header names the columns, so a list of them would be wrong.
     if options.contains(&option("header").of("map")) {
         remove(words, "--columns");
     }
@@ -104,7 +104,7 @@ fn add(words: &mut Vec<String>, options: &[Setting]) {
     words.splice(end..end, options.iter().flat_map(Setting::words));
 }
 
-/// Puts standard input in the place of an input; None if that is not an argument by itself.
+/// Replaces an input with standard input. Returns `None` if the input is not a separate argument.
 fn replace_input(words: &mut [String], source: &str) -> Option<()> {
     let source = if is_stream(source) { "-" } else { source };
     let is_input = |at: &usize| words[*at] == source && !takes_value(&words[at - 1]);
@@ -113,7 +113,7 @@ fn replace_input(words: &mut [String], source: &str) -> Option<()> {
     Some(())
 }
 
-/// Adds the format that the name of an input said, unless one is given.
+/// Adds the format from the name of an input, unless one is given.
 fn keep_format(words: &mut Vec<String>, source: &str) {
     let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
     if let Some(format) = format_named(source).filter(|_| !has_format) {
@@ -121,7 +121,7 @@ fn keep_format(words: &mut Vec<String>, source: &str) {
     }
 }
 
-/// Adds options about what is read, in place of others that do not go with them.
+/// Adds options about the input, and removes others that contradict them.
 fn read_as(words: &mut Vec<String>, options: &[Setting]) {
     let is_delimited = |format: &String| ["csv", "text"].contains(&format.as_str());
     let mut formats = options.iter().filter(|option| option.name == "format");
@@ -131,7 +131,7 @@ fn read_as(words: &mut Vec<String>, options: &[Setting]) {
     add(words, options);
 }
 
-/// The command of psql that stands for one of this program.
+/// Returns a psql command with the connection options of this one.
 fn psql(words: &[String], front: &str, arguments: &[String]) -> String {
     let table =
         value(words, "-t", "--table").map_or_else(|| "TABLE".to_owned(), |(_, table)| table);
@@ -140,7 +140,7 @@ fn psql(words: &[String], front: &str, arguments: &[String]) -> String {
     format!("{front}psql {}", shell(&words)).trim_end().to_owned()
 }
 
-/// The command of `pgsluice ledger` for the ledger of another command.
+/// Returns a command of `pgsluice ledger` for the ledger of another command.
 fn ledger(words: &[String], arguments: &[String]) -> String {
     let schema = value(words, LEDGER, LEDGER);
     let schema = schema.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
@@ -148,13 +148,13 @@ fn ledger(words: &[String], arguments: &[String]) -> String {
     format!("pgsluice ledger {}", shell(&words.collect::<Vec<_>>()))
 }
 
-/// The options that say which server.
+/// Returns the connection options.
 fn connection(words: &[String]) -> impl Iterator<Item = String> {
     let given = CONNECTION.iter().filter_map(|(short, long)| value(words, short, long));
     given.flat_map(|(option, value)| [option.to_owned(), value])
 }
 
-/// The value of an option, by its short name.
+/// Returns the value of an option, with its short name.
 pub(crate) fn value<'n>(words: &[String], short: &'n str, long: &str) -> Option<(&'n str, String)> {
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
@@ -171,7 +171,7 @@ pub(crate) fn value<'n>(words: &[String], short: &'n str, long: &str) -> Option<
     None
 }
 
-/// The name that a table of another database may have, without its schema.
+/// Returns the table's name without its schema, which a table in another database may have too.
 fn bare_table(words: &[String]) -> String {
     let table = value(words, "-t", "--table").map(|(_, table)| table).unwrap_or_default();
     let name = table.rsplit('.').next().unwrap_or_default();
@@ -179,9 +179,9 @@ fn bare_table(words: &[String]) -> String {
     if name.is_empty() || !is_plain(name) { "TABLE".to_owned() } else { name.to_owned() }
 }
 
-/// What the name of an input says that its end says no more once it comes through a pipe.
+/// Returns the format that the name of an input indicates. Through a pipe the name is lost.
 fn format_named(name: &str) -> Option<&'static str> {
-    // Of an address, which may have a query behind its path.
+    // A URL may have a query after its path.
     let name = if name.contains("://") { name.split(['?', '#']).next()? } else { name };
     match uncompressed(name).to_ascii_lowercase() {
         csv if csv.contains(".csv") => Some("csv"),
@@ -195,7 +195,7 @@ fn takes_value(word: &str) -> bool {
         .is_some_and(|option| option.get_action().takes_values() && !option.is_require_equals_set())
 }
 
-/// Returns the option that a word gives, if it does. Several short ones may stand in one word: the last counts.
+/// Returns the option in a word, if any. If a word contains several short options, the last one counts.
 fn option_of(word: &str) -> Option<Arg> {
     let name = word.strip_prefix('-')?;
     let commands = crate::command();
@@ -207,7 +207,7 @@ fn option_of(word: &str) -> Option<Arg> {
     options.find(is_named).cloned()
 }
 
-/// Takes an option out, with its value: another one comes in its place. One that may be given several times stays.
+/// Removes an option and its value, so that another can replace it. Keeps options that may be repeated.
 fn remove(words: &mut Vec<String>, name: &str) {
     let Some(found) = option_of(name) else { return };
     if matches!(found.get_action(), ArgAction::Append) {

@@ -1,6 +1,6 @@
-//! `pgsluice server start|stop|status|url`: the embedded PostgreSQL by hand.
+//! `pgsluice server start|stop|status|url`: manual control of the embedded PostgreSQL.
 //!
-//! stdout gets the URL, password included, because the user asked for it; stderr never does.
+//! The URL on stdout includes the password, because the user asked for it. stderr never shows the password.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,7 +14,7 @@ use pgsluice_embedded::{Embedded, Options, Url};
 use crate::output::{print, say};
 use crate::signals::{Watch, on_signal};
 
-/// How often `--foreground` looks whether the server still runs.
+/// Interval at which `--foreground` checks whether the server still runs.
 const WATCH: Duration = Duration::from_secs(1);
 
 /// Start or stop the embedded PostgreSQL, or print its URL.
@@ -60,7 +60,7 @@ struct StartArgs {
     foreground: bool,
 }
 
-/// Carries out `pgsluice server ...`.
+/// Runs `pgsluice server ...`.
 pub(crate) fn run(args: ServerArgs) -> Result<()> {
     match args.command {
         ServerCommand::Start(args) => start(args),
@@ -73,7 +73,7 @@ pub(crate) fn run(args: ServerArgs) -> Result<()> {
 fn start(args: StartArgs) -> Result<()> {
     let StartArgs { place, bin, settings, foreground } = args;
     let server = Embedded::open(Options { directory: place.data, bin, settings })?;
-    // Before the start, so that a signal during it still stops what it started.
+    // Set up before the start, so that a signal during the start still stops the server.
     let stopped = foreground.then(signals).transpose()?;
     let was_running = server.is_running();
     let url = server.start()?;
@@ -126,7 +126,7 @@ fn url(args: PlaceArgs) -> Result<()> {
     }
 }
 
-/// Returns the error for a server that does not run; `data` is its directory if it was given.
+/// Returns the error for a server that does not run. `data` is its directory, if given.
 fn not_running(server: &Embedded, data: Option<&Path>) -> Error {
     let directory = server.directory();
     let message = format!("the embedded PostgreSQL in \"{}\" is not running", directory.display());
@@ -146,17 +146,17 @@ fn open(args: PlaceArgs) -> Result<Embedded> {
     Embedded::open(Options { directory: args.data, ..Options::default() })
 }
 
-/// Signals as messages, while the watch lasts.
+/// Returns a receiver of signals, which works until the watch is dropped.
 fn signals() -> Result<(Watch, Receiver<()>)> {
     let (sender, receiver) = channel();
     let watch = on_signal(move || {
-        // There is no receiver any more if the program is about to end.
+        // The receiver is gone if the program is about to end.
         let _ = sender.send(());
     })?;
     Ok((watch, receiver))
 }
 
-/// Stays until a signal or another process stops the server.
+/// Waits until a signal or another process stops the server.
 fn watch(server: &Embedded, stopped: &Receiver<()>) -> Result<()> {
     say("press Ctrl-C to stop it");
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH) {

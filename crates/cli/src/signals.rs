@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP. The first one ends the work in order, and the second one at once. So
-//! does time, because the work may wait for something that never answers.
+//! Ctrl-C, SIGTERM and SIGHUP. The first signal stops the work in an orderly way, the second one at once. A
+//! timeout does the same, because the work may wait for something that never answers.
 
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use pgsluice::{Error, Kind, Result};
 use crate::exit;
 use crate::output::say;
 
-/// How long work that was told to end may take until the program ends without it.
+/// How long stopped work may take before the program ends without waiting for it.
 const END_TIMEOUT: Duration = Duration::from_millis(1_800);
 
-/// What a signal does. A process has one handler, however often Python runs the command line.
+/// The action of a signal. A process has one handler, however often Python runs the command line.
 static ACTION: Mutex<Option<Action>> = Mutex::new(None);
 
 type Action = Box<dyn FnMut() + Send>;
 
-/// Signals have their action until this is dropped. After that they end the program.
+/// A guard: signals trigger their action until it is dropped. After that they end the program.
 pub(crate) struct Watch(());
 
 impl Drop for Watch {
@@ -29,8 +29,7 @@ impl Drop for Watch {
     }
 }
 
-/// Has signals stop the work that looks at `control`. `last_words` are said of work that does not
-/// end in time.
+/// Makes signals stop the work of `control`. If the work does not end in time, prints `last_words`.
 pub(crate) fn stop(control: &Arc<Control>, last_words: fn(&Control) -> Error) -> Result<Watch> {
     let control = Arc::clone(control);
     let mut asked = false;
@@ -47,7 +46,7 @@ pub(crate) fn stop(control: &Arc<Control>, last_words: fn(&Control) -> Error) ->
 
 fn give_up(control: &Control, last_words: fn(&Control) -> Error) {
     thread::sleep(END_TIMEOUT);
-    // Held to the end: who has something else to say waits for it.
+    // Held until the end, so that other messages wait.
     let action = action();
     if action.is_some() {
         say(&format!("error: {}", last_words(control)));
@@ -55,7 +54,7 @@ fn give_up(control: &Control, last_words: fn(&Control) -> Error) {
     }
 }
 
-/// Has each signal call `act`.
+/// Makes each signal call `act`.
 pub(crate) fn on_signal(act: impl FnMut() + Send + 'static) -> Result<Watch> {
     *action() = Some(Box::new(act));
     let handler = || match &mut *action() {
@@ -63,7 +62,7 @@ pub(crate) fn on_signal(act: impl FnMut() + Send + 'static) -> Result<Watch> {
         None => process::exit(exit::INTERRUPTED.into()),
     };
     match ctrlc::set_handler(handler) {
-        // It is this one, from an earlier run in the same process.
+        // The handler was set by an earlier run in the same process.
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(Watch(())),
         Err(error) => {
             let message = format!("could not watch for Ctrl-C: {error}");

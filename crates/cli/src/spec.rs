@@ -1,5 +1,5 @@
-//! Options that another language hands over: a JSON object, which serde reads into the structures that clap fills. Text
-//! is read as on the command line.
+//! Options from another language: a JSON object, which serde reads into the structures that clap fills. Text
+//! is parsed as on the command line.
 
 use clap::ValueEnum;
 use pgsluice::error::{Words, option};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 ///
-/// Fails if the command has no such option, or if an option has no such value.
+/// Fails if the command does not have such an option, or if a value is invalid.
 pub(crate) fn read<T: DeserializeOwned>(options: &str) -> Result<T> {
     serde_json::from_str(options).map_err(|error| {
         let message = wrong_option::<T>(options);
@@ -19,7 +19,7 @@ pub(crate) fn read<T: DeserializeOwned>(options: &str) -> Result<T> {
     })
 }
 
-/// Names the first option that cannot be read alone, in clap's words.
+/// Describes the first option that is invalid by itself, in clap's style.
 fn wrong_option<T: DeserializeOwned>(options: &str) -> Option<String> {
     let options: Map<String, Value> = serde_json::from_str(options).ok()?;
     options.into_iter().find_map(|(name, value)| {
@@ -35,7 +35,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Reads a value by the parser that the command line has for it. A number is read as its digits.
+/// Reads a value with the command line's parser for it. A number is converted to its digits.
 pub(crate) fn parsed<'de, D: Deserializer<'de>, T>(
     from: D,
     parse: impl FnOnce(&str) -> Result<T, String>,
@@ -57,7 +57,7 @@ pub(crate) fn listed<'de, D: Deserializer<'de>, T: ValueEnum>(
     parsed(from, of_list)
 }
 
-/// Returns the value of this name.
+/// Returns the value with this name.
 pub(crate) fn of_list<T: ValueEnum>(name: &str) -> Result<T, String> {
     T::from_str(name, false).map_err(|_| {
         let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
@@ -70,14 +70,14 @@ pub(crate) fn of_list<T: ValueEnum>(name: &str) -> Result<T, String> {
 pub(crate) struct Given(pub(crate) &'static str, pub(crate) bool);
 
 impl Given {
-    /// Refuses the option without the other.
+    /// Fails if this option is given without the other.
     pub(crate) fn requires(&self, other: &Self) -> Result<()> {
         refuse(self.1 && !other.1, || {
             "the following required arguments were not provided: " + option(other.0)
         })
     }
 
-    /// Refuses the option beside the other.
+    /// Fails if this option is given together with the other.
     pub(crate) fn excludes(&self, other: &Self) -> Result<()> {
         refuse(self.1 && other.1, || {
             "the argument '" + option(self.0) + "' cannot be used with '" + option(other.0) + "'"

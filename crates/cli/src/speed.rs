@@ -1,5 +1,5 @@
-//! The options of `load` and `plan` about how fast and by which way rows go; `verify` reads them by the
-//! server alone, and has none of these.
+//! The options of `load` and `plan` about speed and routing. `verify` does not have them, because it routes
+//! rows by the server alone.
 
 use clap::{Args, ValueEnum};
 use pgsluice::job::{Job, Sink};
@@ -56,7 +56,7 @@ enum SinkName {
 }
 
 impl SpeedArgs {
-    /// Sets what was typed.
+    /// Sets the options of the job.
     pub(crate) fn set(&self, job: &mut Job) {
         job.target.sink = if self.sink == Some(SinkName::Null) { Sink::Null } else { Sink::Copy };
         let speed = &mut job.speed;

@@ -1,4 +1,4 @@
-//! The end of a load for people: what went where, and what did not go the fastest way.
+//! The summary of a load as text: destinations of rows, and work that was not done by the fastest method.
 
 use pgsluice::counts::summary::{Fallback, Summary};
 use pgsluice::error::on_one_line;
@@ -7,7 +7,7 @@ use pgsluice::row_counts::RowCounts;
 
 use crate::output::{bytes, count, grouped};
 
-/// The summary in a few lines.
+/// Formats the summary in a few lines.
 pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if summary.already_finished {
         return of_finished(summary);
@@ -79,7 +79,7 @@ pub(crate) fn fallbacks(fallbacks: &[Fallback]) -> String {
     fallbacks.iter().map(line).collect()
 }
 
-/// What became of rows: the numbers that are not 0, with their names.
+/// Formats the counts that are not 0, with their names.
 pub(crate) fn row_counts(counts: &RowCounts) -> String {
     let known = counts.by_name().into_iter().filter(|(_, rows)| *rows > 0);
     let known: Vec<String> =
@@ -87,7 +87,7 @@ pub(crate) fn row_counts(counts: &RowCounts) -> String {
     if known.is_empty() { "no row".to_owned() } else { known.join(", ") }
 }
 
-/// By which ways the rows went.
+/// Describes how the rows were routed.
 fn ways(summary: &Summary) -> String {
     let Summary { leaves, jobs, lanes, .. } = summary;
     if summary.rows_read == 0 {
@@ -111,7 +111,7 @@ fn ways(summary: &Summary) -> String {
     text
 }
 
-/// Returns what the ledger says of a load that was finished before.
+/// Describes a load that was finished earlier, from the ledger.
 fn of_finished(summary: &Summary) -> String {
     let rows = count(summary.rows_already_loaded, "row", "rows");
     let mut text = format!(

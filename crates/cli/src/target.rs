@@ -1,4 +1,4 @@
-//! Which server, as psql's options say it, and the embedded one where nothing does.
+//! The server to connect to, from psql's options, or the embedded one by default.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -50,9 +50,9 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Does `work` with the server to connect to. Says on stderr, unless `quiet`, when it is the embedded
-    /// one. If the server wants a password that is not known, does it again with one that is typed: a
-    /// login comes before anything else.
+    /// Runs `work` with the server to connect to. If it is the embedded one, prints that on stderr, unless
+    /// `quiet`. If the server requires an unknown password, asks for it and runs `work` again, which is safe
+    /// because the login comes first.
     pub(crate) fn with<T>(&self, quiet: bool, work: impl Fn(Target) -> Result<T>) -> Result<T> {
         let password = if self.always { Some(ask(self.user.as_deref())?) } else { None };
         let target = self.resolve(quiet, password)?;
@@ -65,7 +65,8 @@ impl TargetArgs {
         }
     }
 
-    /// Whether work that ended in `error` is done again with a password that is typed: not if rows are in.
+    /// Whether to run work that failed with `error` again with a typed password. It must not have committed
+    /// rows.
     fn may_ask(&self, error: &Error) -> bool {
         let has_rows = error.left().is_some_and(|left| left.committed + left.in_doubt > 0);
         error.lacks_password() && !has_rows && !self.never && stderr().is_terminal()
@@ -92,7 +93,7 @@ impl TargetArgs {
     }
 }
 
-/// Whether passwords are never asked for: always, if the options come from another language.
+/// Returns `true`: if the options come from another language, passwords are never asked for.
 fn is_unattended() -> bool {
     true
 }
@@ -102,7 +103,7 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error
     parsed(from, parse_time)
 }
 
-/// A time in PostgreSQL's units, or a number of seconds.
+/// Parses a time with PostgreSQL's units, or a number of seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

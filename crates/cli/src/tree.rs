@@ -32,7 +32,7 @@ pub(crate) struct TreeArgs {
 }
 
 impl TreeArgs {
-    /// The tree as the object of `--json`.
+    /// Returns the tree as the object of `--json`.
     pub(crate) fn drawn(&self, control: &Control) -> Result<Drawn> {
         let sizes = self.target.with(true, |target| self.sizes(&target, control))?;
         Ok(Drawn::of(&sizes, self.levels()))
@@ -47,7 +47,7 @@ impl TreeArgs {
     }
 }
 
-/// Carries out `pgsluice tree`.
+/// Runs `pgsluice tree`.
 pub(crate) fn run(args: &TreeArgs) -> Result<()> {
     args.target.with(args.json, |target| tree(args, &target))
 }
@@ -64,7 +64,7 @@ fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
     print(&aligned(&lines))
 }
 
-/// The tree as JSON: a parent stands before its partitions.
+/// The tree as JSON. A parent comes before its partitions.
 #[derive(Serialize)]
 pub(crate) struct Drawn {
     table: String,
@@ -110,7 +110,7 @@ impl Drawn {
     }
 }
 
-/// One line of the drawing: the branch with the name, and what stands in the columns after it.
+/// A line of the drawing: the branch with the name, and the columns after it.
 type TreeLine = (String, [String; 3]);
 
 fn draw(
@@ -147,7 +147,7 @@ fn draw(
     }
 }
 
-/// Names and descriptions to the left, numbers to the right.
+/// Aligns names and descriptions to the left, and numbers to the right.
 fn aligned(lines: &[TreeLine]) -> String {
     let width = |of: &dyn Fn(&TreeLine) -> &str| {
         lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! `pgsluice verify`: is what was loaded in the table?
+//! `pgsluice verify`: compares the table with the input.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::signals;
 use crate::spec::Given;
 use crate::target::TargetArgs;
 
-/// Names that are listed.
+/// Maximum number of names that are listed.
 const LISTED: usize = 20;
 
 #[derive(Args, Debug, Default, Deserialize)]
@@ -55,7 +55,7 @@ pub(crate) struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// Builds the job from the options as they were typed.
+    /// Builds the job from the arguments.
     fn job(&self) -> Result<Job> {
         let replaced = Given("replaced", self.replaced);
         replaced.excludes(&Given("subset", self.subset))?;
@@ -66,7 +66,7 @@ impl VerifyArgs {
         self.input.job(&self.reading, |job| job.changes = changes)
     }
 
-    /// The result, whether or not it is equal.
+    /// Returns the result of the comparison, whether equal or different.
     pub(crate) fn audit(&self, control: &Arc<Control>) -> Result<Audit> {
         let job = self.job()?;
         self.target.with(true, |target| self.compare(&job, &target, control))
@@ -85,7 +85,7 @@ impl VerifyArgs {
     }
 }
 
-/// Carries out `pgsluice verify`; a difference is an error.
+/// Runs `pgsluice verify`. A difference is an error.
 pub(crate) fn run(args: &VerifyArgs) -> Result<u8> {
     let job = args.job()?;
     args.target.with(args.json, |target| verify_in(args, &job, &target))
@@ -104,7 +104,7 @@ fn verify_in(args: &VerifyArgs, job: &Job, target: &Target) -> Result<u8> {
     }
     match audit.equal {
         true => Ok(exit::DONE),
-        // The result is what was asked for, and has been printed.
+        // The result was requested as JSON and has been printed.
         false if args.json => {
             say(&format!("error: {}", audit.difference()));
             Ok(exit::FAILED)

@@ -83,7 +83,7 @@ pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
     lines.join("\n")
 }
 
-/// Compares the disk that is needed with the disk that is free, if that is known.
+/// Compares the disk space that is needed with the free space, if that is known.
 fn free(plan: &MovePlan) -> String {
     match plan.free_bytes {
         None => String::new(),
@@ -94,7 +94,7 @@ fn free(plan: &MovePlan) -> String {
     }
 }
 
-/// Returns one line for each move.
+/// Returns a line for each move.
 pub(super) fn table(moves: &[MoveEntry]) -> String {
     if moves.is_empty() {
         return "no table is being partitioned".to_owned();
