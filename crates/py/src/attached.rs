@@ -1,9 +1,10 @@
-//! Calls into Python from threads that are not Python's.
+//! Calls into Python from threads that Python did not create.
 //!
-//! A thread that is in Python when the interpreter ends is torn out of it: before 3.14 by `pthread_exit` (`take_gil` in
-//! `Python/ceval_gil.h`), which unwinds what cannot be unwound, C++ of other libraries and the release of the
-//! interpreter, and ends the process by SIGABRT. So at its end the program waits for such threads, and lets none in any
-//! more ([`leave`]). One that does not come back by then hangs, as in Python 3.14.
+//! If a thread is in Python when the interpreter ends, it is terminated there: before 3.14 by `pthread_exit`
+//! (`take_gil` in `Python/ceval_gil.h`), which unwinds frames that must not be unwound, such as C++ of other
+//! libraries and the release of the interpreter, and ends the process with SIGABRT. So at its end the program
+//! waits for such threads, and lets no others in ([`leave`]). A thread that does not return in time hangs, as
+//! in Python 3.14.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -11,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// The threads that may be in Python.
+/// The number of threads that may be in Python.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether no other may go there.
+/// Whether no other thread may enter Python.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
-/// How often a program that ends looks whether they are back.
+/// Interval at which a program that ends checks whether the threads have returned.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What `work` returns while it holds the interpreter; None if that is ending.
+/// Runs `work` while holding the interpreter. Returns `None` if the interpreter is ending.
 pub(crate) fn attached<T>(work: impl for<'py> FnOnce(Python<'py>) -> T) -> Option<T> {
     let _inside = Inside::go()?;
     Python::try_attach(|py| {
@@ -31,11 +32,11 @@ pub(crate) fn attached<T>(work: impl for<'py> FnOnce(Python<'py>) -> T) -> Optio
     })
 }
 
-/// A thread that may be in Python, until this is dropped.
+/// A guard for a thread that may be in Python until it is dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
-    /// None if the interpreter is ending.
+    /// Enters Python. Returns `None` if the interpreter is ending.
     pub(crate) fn go() -> Option<Self> {
         INSIDE.fetch_add(1, SeqCst);
         let inside = Self(());
@@ -49,7 +50,7 @@ impl Drop for Inside {
     }
 }
 
-/// Lets no thread into Python any more, and waits until all are back, but no longer than so many seconds.
+/// Let no other thread into Python, and wait until all have left it, for at most `seconds`.
 #[pyfunction]
 pub(crate) fn leave(py: Python<'_>, seconds: f64) {
     IS_OVER.store(true, SeqCst);
@@ -61,7 +62,7 @@ pub(crate) fn leave(py: Python<'_>, seconds: f64) {
     });
 }
 
-/// Keeps a thread where it is when it is torn out.
+/// A guard that parks a thread when it is terminated inside Python.
 struct Hung;
 
 impl Drop for Hung {

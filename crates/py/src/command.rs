@@ -1,4 +1,4 @@
-//! A command in a thread of its own. Python waits for it, looks how far it is, and stops it.
+//! A command in its own thread. Python waits for it, reads its progress, and stops it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,7 @@ use crate::leaves::Array;
 use crate::stream::Raised;
 use crate::words::Call;
 
-/// A command that has begun.
+/// A running or finished command.
 #[pyclass(frozen, weakref, module = "pgsluice._native")]
 pub(crate) struct Command {
     call: Call,
@@ -29,17 +29,17 @@ pub(crate) struct Command {
     raised: Raised,
 }
 
-/// The command whose outcome is an array. It is none of the command line.
+/// The command whose outcome is an array. The command line does not have it.
 const LEAF: &str = "leaf";
 
-/// What a command has found.
+/// The result of a command.
 enum FoundOutcome {
     /// The object of `--json`.
     Json(String),
     Leaves(Leaves),
 }
 
-/// What the thread and Python share.
+/// State that the thread shares with Python.
 #[derive(Default)]
 struct Shared {
     control: Arc<Control>,
@@ -49,9 +49,9 @@ struct Shared {
 
 #[pymethods]
 impl Command {
-    /// Begins the command `name` with `options`, a JSON object; `leaf` takes the options of `plan`. `input` stands in place of
-    /// files. The thread of the command calls `ended` without arguments when the command is over. If there are
-    /// `keywords`, hints name no others.
+    /// Run the command `name` in a thread, with `options`, a JSON object; `leaf` takes the options of `plan`.
+    /// `input` replaces the files. The thread calls `ended` without arguments when the command is over. If
+    /// `keywords` are given, hints mention only these.
     #[new]
     #[pyo3(signature = (name, options, input=None, ended=None, keywords=None))]
     fn new(
@@ -70,13 +70,13 @@ impl Command {
             let outcome = carry_out(&command, &options, given, &of_thread.control);
             *of_thread.outcome() = Some(outcome);
             of_thread.has_ended.notify_all();
-            // At the end of the interpreter nothing waits.
+            // At the end of the interpreter nothing is waiting.
             let _ = attached(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
         Self { call: Call { command: name, keywords }, shared, raised }
     }
 
-    /// Waits for the end of the command, but no longer than so many seconds; whether it is over.
+    /// Wait for the end of the command, for at most `seconds`. Return whether it is over.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
@@ -87,12 +87,12 @@ impl Command {
         })
     }
 
-    /// Asks the command to end in order, as Ctrl-C does.
+    /// Ask the command to end in an orderly way, as Ctrl-C does.
     fn stop(&self) {
         self.shared.control.stop.interrupt();
     }
 
-    /// How far the load is, by the names of `pgsluice.Progress`.
+    /// Return the progress of the load as a dict with the names of `pgsluice.Progress`.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let progress = &self.shared.control.progress;
         let get = |number: &AtomicU64| number.load(Relaxed);
@@ -108,8 +108,8 @@ impl Command {
         Ok(dict)
     }
 
-    /// The outcome of a command that is over, as `--json` has it, or as an array. Of a failure also its words, and the
-    /// exception that has ended the stream it was of, if one has.
+    /// Return the outcome of a finished command as the JSON of `--json`, or as an array. After a failure,
+    /// also return its text and the exception that ended the stream of its input, if any.
     fn outcome<'py>(
         &self,
         py: Python<'py>,
@@ -132,7 +132,7 @@ impl Command {
 
 impl Drop for Command {
     fn drop(&mut self) {
-        // Nobody could stop it any more.
+        // After this, nothing could stop it.
         self.shared.control.stop.interrupt();
     }
 }
@@ -156,7 +156,7 @@ fn carry_out(
             _ => door::run(name, options, given, control).map(FoundOutcome::Json),
         }
     };
-    // Nothing of it is used after a panic.
+    // The state is not used after a panic.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_: Box<dyn Any + Send>| {
         let message = "internal error: the thread of the command ended unexpectedly";
         Err(Error::new(Kind::Internal, message).with_sqlstate("XX000"))

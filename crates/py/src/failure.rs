@@ -1,4 +1,4 @@
-//! Errors of the load as Python gets them: raised as `Failure`, of which `pgsluice.errors` makes a `LoadError`.
+//! Errors of a load in Python: raised as `Failure`, which `pgsluice.errors` converts into a `LoadError`.
 
 use pgsluice::Error;
 use pgsluice_cli::door;
@@ -9,7 +9,8 @@ use crate::words::{Call, keywords, spelled};
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
 
-/// The error of a call as `--json` has it, in words, and the exception that has ended the stream it was of, if one has.
+/// Returns the error of a call as the object of `--json` and as text, and the exception that ended the stream
+/// of its input, if any.
 pub(crate) fn parts(
     call: &Call,
     error: &Error,
@@ -20,8 +21,9 @@ pub(crate) fn parts(
     (json, text, raised.take())
 }
 
-/// Returns the exception for an error of a writer. It also has the writer's position, the number of rows of earlier calls
-/// that the error is about, and the number of its row. The parts of the input begin at the rows `starts`.
+/// Returns the exception for an error of a writer. It also contains the writer's position, the number of rows
+/// of earlier calls that the error is about, and the number of its row. The parts of the input begin at the
+/// rows `starts`.
 pub(crate) fn failure_at(
     call: &Call,
     error: &Error,
@@ -35,7 +37,7 @@ pub(crate) fn failure_at(
     Failure::new_err((json, text, raised, position, earlier, row))
 }
 
-/// The exception for an error.
+/// Returns the exception for an error.
 pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
     Failure::new_err(parts(&Call::load(), error, raised))
 }

@@ -1,4 +1,4 @@
-//! What Python has, as an input of a load. The load's own thread looks at it, and not the one that waits.
+//! Data from Python as an input of a load. The load's own thread reads it, not the thread that waits.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::stream::{BatchStream, Bytes, Raised};
 #[pyclass(frozen, name = "Input", module = "pgsluice._native")]
 pub(crate) struct PyInput(GivenInput);
 
-/// What is handed over.
+/// The data and its name.
 pub(crate) struct GivenInput {
     name: String,
     kind: GivenKind,
@@ -27,41 +27,41 @@ pub(crate) struct GivenInput {
 enum GivenKind {
     /// Objects whose Arrow data is in memory.
     Table(Py<PyIterator>),
-    /// Objects whose columns may differ in their types, without the rows of these numbers.
+    /// Objects whose columns may differ in their types, and the sorted numbers of the rows to leave out.
     Tables(Py<PyIterator>, Arc<[u64]>),
     /// Objects with Arrow data.
     Stream(Py<PyIterator>),
-    /// Bytes, piece by piece.
+    /// Bytes in pieces.
     Reader(Py<PyIterator>, Lines),
     /// All bytes.
     Text(Arc<[u8]>, Lines),
 }
 
-/// The lines that a program writes, or None for bytes of any format.
+/// The format of lines that the program generates, or `None` for bytes of any format.
 type Lines = Option<FileFormat>;
 
 #[pymethods]
 impl PyInput {
-    /// The batches of objects that are in memory; their buffers are shared.
+    /// Return an input of the batches of objects in memory. Their buffers are shared.
     #[staticmethod]
     fn table(name: String, objects: Bound<'_, PyIterator>) -> Self {
         Self(GivenInput::new(name, GivenKind::Table(objects.unbind())))
     }
 
-    /// The batches of objects that are in memory, each with columns of its own. Leaves out the rows whose numbers are in
-    /// `without`, which is sorted.
+    /// Return an input of the batches of objects in memory, each with its own columns. The rows whose numbers
+    /// are in `without`, which is sorted, are left out.
     #[staticmethod]
     fn tables(name: String, objects: Bound<'_, PyIterator>, without: Vec<u64>) -> Self {
         Self(GivenInput::new(name, GivenKind::Tables(objects.unbind(), without.into())))
     }
 
-    /// The batches of objects that come one after the other.
+    /// Return an input of the batches of successive objects.
     #[staticmethod]
     fn stream(name: String, objects: Bound<'_, PyIterator>) -> Self {
         Self(GivenInput::new(name, GivenKind::Stream(objects.unbind())))
     }
 
-    /// Bytes that come piece by piece: of any format, or lines of `dicts`, `rows` or `ndjson`.
+    /// Return an input of bytes in pieces: of any format, or lines of `dicts`, `rows` or `ndjson`.
     #[staticmethod]
     #[pyo3(signature = (name, pieces, lines=None))]
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
@@ -69,7 +69,7 @@ impl PyInput {
         Ok(Self(GivenInput::new(name, kind)))
     }
 
-    /// Bytes that are in memory: of any format, or lines of `dicts`, `rows` or `ndjson`.
+    /// Return an input of bytes in memory: of any format, or lines of `dicts`, `rows` or `ndjson`.
     #[staticmethod]
     #[pyo3(signature = (name, text, lines=None))]
     fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
@@ -95,7 +95,7 @@ impl PyInput {
         matches!(&self.0.kind, GivenKind::Text(text, _) if text.is_empty())
     }
 
-    /// What is handed over, for another thread.
+    /// Returns the data for another thread.
     pub(crate) fn handed(&self, py: Python<'_>) -> GivenInput {
         let GivenInput { name, kind, raised } = &self.0;
         let kind = match kind {
@@ -116,12 +116,13 @@ impl GivenInput {
         Self { name, kind, raised: Raised::default() }
     }
 
-    /// The input. Of what is in memory all batches are taken.
+    /// Converts the data into an input. Takes all batches of objects in memory.
     pub(crate) fn inputs(self) -> Result<Inputs> {
         Ok(self.numbered()?.0)
     }
 
-    /// The input, and the number of the first row of each part of it, where rows have numbers.
+    /// Converts the data into an input. If its rows have numbers, also returns the number of the first row of
+    /// each part.
     pub(crate) fn numbered(self) -> Result<(Inputs, Vec<u64>)> {
         let Self { name, kind, raised } = self;
         let input = match kind {
@@ -147,14 +148,14 @@ impl GivenInput {
     }
 }
 
-/// The rows that are left of batches.
+/// A filter that removes rows from batches.
 struct InputRest<'w> {
     without: &'w [u64],
-    /// The number of the next row, and of those before it that are left.
+    /// The number of the next row, and the number of rows before it that are kept.
     row: u64,
     left: u64,
     schema: Option<SchemaRef>,
-    /// The number among the rows that are left of the first of each run of batches with the same columns.
+    /// For each run of batches with the same columns, the number of its first row among the kept rows.
     starts: Vec<u64>,
 }
 
@@ -163,7 +164,7 @@ impl<'w> InputRest<'w> {
         Self { without, row: 0, left: 0, schema: None, starts: Vec::new() }
     }
 
-    /// Cuts rows out of the next batch.
+    /// Returns the kept rows of the next batch, in slices.
     fn of(&mut self, batch: Result<RecordBatch>) -> Vec<Result<RecordBatch>> {
         let batch = match batch {
             Ok(batch) => batch,
@@ -195,7 +196,7 @@ impl<'w> InputRest<'w> {
     }
 }
 
-/// The input, with the lines that it has.
+/// Returns the input with the format of its lines.
 fn holding(input: Source, lines: Lines) -> Source {
     match lines {
         Some(format) => input.holding(format),

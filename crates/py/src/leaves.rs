@@ -1,4 +1,4 @@
-//! The leaves of rows as an Arrow array, which any library takes by Arrow's C interface.
+//! The leaves of rows as an Arrow array, which any library can import through Arrow's C interface.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::to_array_pycapsules;
 
-/// The name of each row's leaf, each name once.
+/// The name of each row's leaf, dictionary-encoded.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Array(DictionaryArray<Int32Type>);
 
@@ -30,7 +30,7 @@ impl Array {
 
 #[pymethods]
 impl Array {
-    /// The array as Arrow's C interface has it.
+    /// Return the array through Arrow's C interface.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

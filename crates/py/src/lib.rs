@@ -1,7 +1,7 @@
 //! The Python extension module `pgsluice._native`.
 //!
-//! Apart from the command line so that the program never needs a Python to start. It runs the command line, and its
-//! commands on what Python hands over; Python does none of the work.
+//! It is separate from the command line, so that the program never needs a Python to start. It runs the
+//! command line, and its commands on data from Python; Python does none of the work.
 
 mod attached;
 mod command;
@@ -18,21 +18,22 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-/// Runs the command line and returns its exit status; `args[0]` is the program's name.
+/// Run the command line and return its exit status. `args[0]` is the program's name.
 ///
-/// The interpreter is released meanwhile, so that other Python threads go on.
+/// The interpreter is released meanwhile, so that other Python threads can run.
 #[pyfunction]
 fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| pgsluice_cli::run(args))
 }
 
-/// The question which table `name` is, by its qualified name; there is none if it is not there.
+/// Return SQL that resolves the table `name` to its qualified name. It returns no row, or NULL, if no such
+/// table exists.
 #[pyfunction]
 fn table_name(name: &str) -> String {
     pgsluice::pg::own::name(name)
 }
 
-/// Says where the embedded server's programs are, unless somebody names others.
+/// Set the directory with the programs of the embedded server, unless another one is configured.
 #[pyfunction]
 fn look_in(folder: PathBuf) {
     pgsluice_embedded::look_in(folder);

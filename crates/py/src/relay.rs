@@ -1,4 +1,4 @@
-//! Rows on their way to a connection of Python's own.
+//! Rows for a connection that belongs to Python.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use crate::failure::failure;
 use crate::input::PyInput;
 use crate::stream::Raised;
 
-/// Rows that are gathered by threads of their own, for one COPY after the other.
+/// Rows that separate threads gather for one COPY after the other.
 #[pyclass(frozen, weakref, name = "Relay", module = "pgsluice._native")]
 pub(crate) struct PyRelay {
     control: Arc<Control>,
@@ -28,7 +28,7 @@ pub(crate) struct PyRelay {
 
 #[pymethods]
 impl PyRelay {
-    /// Begins to read the tree and the rows. `options` and `input` are as for a load.
+    /// Begin to read the tree and the rows. `options` and `input` are as for a load.
     #[new]
     #[pyo3(signature = (options, input=None))]
     fn new(py: Python<'_>, options: String, input: Option<&PyInput>) -> Self {
@@ -47,8 +47,8 @@ impl PyRelay {
         Self { control, beginning: Mutex::new(beginning), rows: Mutex::default(), raised }
     }
 
-    /// Waits until the tree is read, but no longer than so many seconds; whether it is. Then come `questions`,
-    /// `check` and `next`.
+    /// Wait until the tree is read, for at most `seconds`. Return whether it is. After that, call
+    /// `questions`, `check` and `next`.
     fn is_ready(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let begun = py.detach(|| {
@@ -64,23 +64,23 @@ impl PyRelay {
         Ok(true)
     }
 
-    /// What is asked in the caller's transaction; `check` takes the answer to the last.
+    /// Return the statements to run in the caller's transaction. `check` takes the answer to the last one.
     fn questions(&self) -> PyResult<Vec<String>> {
         self.with(|rows| Ok(rows.questions()))
     }
 
-    /// Refuses a table that is not the one whose rows are gathered.
+    /// Raise an error if the table in the caller's transaction is not the one whose rows are gathered.
     fn check(&self, answer: Option<&str>) -> PyResult<()> {
         self.with(|rows| rows.check(answer))
     }
 
-    /// The table's name, for people, and the rows that were handed over.
+    /// Return the table's name for messages, and the number of rows that were handed over.
     fn so_far(&self) -> PyResult<(String, u64)> {
         self.with(|rows| Ok((rows.table(), rows.rows())))
     }
 
-    /// What comes next: the statement of a COPY and what it is made of, bytes for it, or None at its end and at the
-    /// end of all. False if nothing has come within so many seconds.
+    /// Return the next piece: a COPY as a tuple of its statement and its options, bytes for it, or None at
+    /// the end of a COPY and at the end of all rows. Return False if there is no piece within `seconds`.
     fn next<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyAny>> {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let next = py.detach(|| {
@@ -98,7 +98,7 @@ impl PyRelay {
         }
     }
 
-    /// Ends the reading.
+    /// Stop reading.
     fn stop(&self) {
         self.control.stop.interrupt();
     }
@@ -122,7 +122,7 @@ impl Drop for PyRelay {
     }
 }
 
-/// What asyncpg's `copy_to_table` takes; None if it cannot say all of it.
+/// Returns the arguments for asyncpg's `copy_to_table`, or `None` if it does not support the COPY's options.
 fn options<'py>(py: Python<'py>, copy: &Copy) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Copy { table: [schema, table], columns, format, has_field_options, .. } = copy;
     if *has_field_options {

@@ -1,5 +1,5 @@
-//! What Python hands over piece by piece: batches, and bytes. Each is taken by one thread of the load, which holds the
-//! interpreter only while it asks for the next piece.
+//! Data that Python passes piece by piece: batches and bytes. One thread of the load reads each input, and
+//! holds the interpreter only while it asks for the next piece.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,23 +16,23 @@ use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
 use crate::attached::{Inside, attached};
 
-/// Why nothing comes any more at the end of a program.
+/// The reason why a stream ends at the end of the program.
 const ENDING: &str = "the interpreter is shutting down";
 
 /// The batches of one piece.
 type PyReader = Box<dyn RecordBatchReader + Send>;
 
-/// The exception that has ended a stream, if one has.
+/// The exception that ended a stream, if any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// What was raised; it is given away once.
+    /// Returns the exception, and forgets it.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Keeps an exception, and says in words what it is.
+    /// Keeps an exception, and describes it.
     fn keep(&self, py: Python<'_>, raised: PyErr) -> String {
         let name = raised.get_type(py).name().map_or_else(|_| String::new(), |it| it.to_string());
         let text = raised.value(py).to_string();
@@ -40,7 +40,7 @@ impl Raised {
         if text.is_empty() { name } else { format!("{name}: {text}") }
     }
 
-    /// What `work` returns while it holds the interpreter, or in words why it did not.
+    /// Runs `work` while holding the interpreter. Returns its result, or a description of the failure.
     fn attached<T>(
         &self,
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
@@ -50,12 +50,12 @@ impl Raised {
     }
 }
 
-/// The batches of objects that come one after the other.
+/// The batches of successive objects.
 pub(crate) struct BatchStream {
     name: String,
     items: Py<PyIterator>,
     raised: Raised,
-    /// The one whose batches come, and whether one has come of it.
+    /// The object whose batches are being read, and whether it has returned any.
     open: Option<(PyReader, bool)>,
 }
 
@@ -64,7 +64,7 @@ impl BatchStream {
         Self { name: name.to_owned(), items, raised, open: None }
     }
 
-    /// The next object; None at the end.
+    /// Returns the next object, or `None` at the end.
     fn next_item(&self) -> Result<Option<PyReader>> {
         let next = self.raised.attached(|py| match self.items.bind(py).clone().next() {
             None => Ok(None),
@@ -81,7 +81,7 @@ impl Iterator for BatchStream {
         loop {
             if let Some((reader, has_come)) = &mut self.open {
                 let has_come = std::mem::replace(has_come, true);
-                // The library that it is of may ask Python for more.
+                // The object's library may call into Python.
                 let Some(_inside) = Inside::go() else {
                     return Some(Err(unreadable(&self.name, ENDING)));
                 };
@@ -91,7 +91,7 @@ impl Iterator for BatchStream {
                     None => {
                         let schema = reader.schema();
                         self.open = None;
-                        // It has columns, if no rows.
+                        // It has columns even if it has no rows.
                         if !has_come {
                             return Some(Ok(RecordBatch::new_empty(schema)));
                         }
@@ -107,10 +107,11 @@ impl Iterator for BatchStream {
     }
 }
 
-/// The batches of one object.
+/// Returns the batches of one object.
 fn reader(item: &Bound<'_, PyAny>) -> PyResult<PyReader> {
     let name = item.get_type().name()?;
-    // An error of the export is the library's own: pyarrow's says what it cannot convert in a frame of pandas.
+    // If the export fails, the library's own error is best: pyarrow's names the part of a pandas frame that
+    // it cannot convert.
     let rows = if item.hasattr("__arrow_c_array__")? {
         let exported = item.call_method0("__arrow_c_array__")?;
         let (schema, array) = exported.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
@@ -131,12 +132,12 @@ fn reader(item: &Bound<'_, PyAny>) -> PyResult<PyReader> {
     rows?.into_reader()
 }
 
-/// The error for data that cannot be read.
+/// Returns the error for data that cannot be read.
 fn unreadable(name: &str, why: &str) -> Error {
     Error::new(Kind::Input, format!("could not read {name}: {why}"))
 }
 
-/// What the library that hands batches over says, without the name of the interface.
+/// Returns the message of the library that passes the batches, without the name of the interface.
 fn plain(error: &ArrowError) -> String {
     match error {
         ArrowError::CDataInterface(why) => why.clone(),
@@ -144,11 +145,11 @@ fn plain(error: &ArrowError) -> String {
     }
 }
 
-/// Bytes that come one piece after the other.
+/// A stream of bytes in pieces.
 pub(crate) struct Bytes {
     pieces: Py<PyIterator>,
     raised: Raised,
-    /// The piece that is read, and how far.
+    /// The piece that is being read, and the number of its bytes that were read.
     piece: Option<(PyBackedBytes, usize)>,
 }
 

@@ -1,17 +1,17 @@
-//! Options and ways out of an error as Python has them: options are keywords.
+//! Options and remedies in Python's spelling: options are keywords.
 
 use pgsluice::error::{How, Named, Remedy, Setting, TABLE, is_stream};
 
 /// Keywords that take numbers.
 const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
 
-/// The option that only a load has, whatever was called.
+/// The option that only `load` has.
 const OF_LOAD: &str = "create-partitions";
 
 /// A call that has failed.
 pub(crate) struct Call {
     pub(crate) command: String,
-    /// The keywords that its caller has, if they differ from the keywords of the command.
+    /// The keywords of the called function, if they differ from those of the command.
     pub(crate) keywords: Option<Vec<String>>,
 }
 
@@ -21,7 +21,7 @@ impl Call {
         Self { command: "load".to_owned(), keywords: None }
     }
 
-    /// Whether its caller has all of these options.
+    /// Whether the called function has all of these options.
     fn takes(&self, options: &[Setting]) -> bool {
         let is_known = |option: &Setting| {
             let known = self.keywords.as_ref();
@@ -47,8 +47,8 @@ pub(crate) fn spelled(named: &Named) -> String {
     }
 }
 
-/// Returns the keywords to give to a call, or a call of another function. None for steps that are for a shell, and for
-/// options that the caller does not have.
+/// Returns the keywords to add to a call, or a call of another function. Returns `None` for steps in a shell,
+/// and for options that the called function does not have.
 pub(crate) fn keywords(call: &Call, remedy: &Remedy) -> Option<String> {
     let command = &*call.command;
     match &remedy.how {
@@ -68,7 +68,7 @@ pub(crate) fn keywords(call: &Call, remedy: &Remedy) -> Option<String> {
     }
 }
 
-/// Writes a program that reads a file, in the place of that file.
+/// Writes a call that loads the output of a program instead of the file that it reads.
 fn piped(front: &str, source: &str, options: &[Setting]) -> Option<String> {
     if is_stream(source) || front.contains(TABLE) {
         return None;
@@ -110,7 +110,7 @@ fn dictionary(pair: &str) -> String {
     format!("{{{}: {}}}", literal(name), literal(&column))
 }
 
-/// Writes a string as Python reads it.
+/// Writes a string as a Python literal.
 fn literal(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),

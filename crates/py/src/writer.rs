@@ -1,4 +1,4 @@
-//! A writer in a thread of its own. Python hands it one order after the other, and waits for the outcome of each.
+//! A writer in its own thread. Python sends it one order after the other, and waits for the outcome of each.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ use crate::input::PyInput;
 use crate::stream::Raised;
 use crate::words::Call;
 
-/// A writer.
+/// A writer of rows.
 #[pyclass(frozen, weakref, name = "Writer", module = "pgsluice._native")]
 pub(crate) struct PyWriter {
     call: Arc<Call>,
@@ -27,16 +27,16 @@ pub(crate) struct PyWriter {
     orders: Mutex<Sender<WriterOrder>>,
 }
 
-/// Something that a writer is doing.
+/// An order that a writer is carrying out.
 #[pyclass(frozen, module = "pgsluice._native")]
 pub(crate) struct Doing {
     call: Arc<Call>,
     received: Mutex<Receiver<Done>>,
-    /// The outcome stays: a signal may end the wait that has received it.
+    /// The outcome, which is kept because a signal may end the wait that has received it.
     done: OnceLock<Done>,
 }
 
-/// The outcome of an order: the name and the positions of the writer behind it, and what was written.
+/// The outcome of an order: the name and the positions of the writer after it, and the receipt.
 struct Done {
     id: Option<String>,
     position: Option<String>,
@@ -52,17 +52,17 @@ struct WriterOrder {
     outcome: Sender<Done>,
 }
 
-/// Rows that are written or tried: the options for reading them, the rows, and the number of the first row of each
-/// part of them.
+/// Rows to write or try: the options for reading them, the rows, and the number of the first row of each
+/// part.
 struct WriterRest {
     options: String,
     inputs: Inputs,
     starts: Vec<u64>,
-    /// No rows say nothing of how later ones are read.
+    /// Whether there are no rows. An empty input does not determine how later ones are read.
     is_empty: bool,
 }
 
-/// Positions and rejects that Python hands over with rows.
+/// Positions and rejects that Python passes with rows.
 struct GivenAlong {
     position: Option<String>,
     steps: Option<Vec<(String, Option<String>, String)>>,
@@ -82,7 +82,7 @@ enum What {
 
 #[pymethods]
 impl PyWriter {
-    /// Makes a writer that is not open. Hints name no keywords but these.
+    /// Create a writer without opening it. Hints mention only the keywords in `keywords`.
     #[new]
     fn new(keywords: Vec<String>) -> Self {
         let call = Arc::new(Call { keywords: Some(keywords), ..Call::load() });
@@ -93,22 +93,23 @@ impl PyWriter {
         Self { call, control, orders: Mutex::new(orders) }
     }
 
-    /// Opens it with `options` of a load; each write is durable, unless it `is_lazy`. With `is_shared` several writers
-    /// share the load.
+    /// Open the writer with the `options` of a load. Each write is durable, unless `is_lazy`. If `is_shared`,
+    /// several writers share the load.
     #[pyo3(signature = (options, is_lazy, is_shared=false))]
     fn open(&self, options: String, is_lazy: bool, is_shared: bool) -> PyResult<Doing> {
         let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
         self.order(What::Open(options, durability, is_shared))
     }
 
-    /// Opens these participants of a load that several writers share, and no others.
+    /// Open these participants of a shared load, and no others.
     fn participants(&self, names: Vec<String>) -> PyResult<Doing> {
         self.order(What::Participants(names))
     }
 
-    /// Writes rows in one transaction, with the position behind them, and counts the rows that were rejected. The first
-    /// `options` say how all rows are read. `steps` are the positions of participants: before the rows, and behind them.
-    /// `rejects` describe rejected rows: the table, its columns, and a JSON array of objects.
+    /// Write rows in one transaction, with the position after them, and count the rows that were rejected.
+    /// The `options` of the first call determine how all rows are read. `steps` are tuples of a participant
+    /// and its positions before and after the rows. `rejects` describe rejected rows: the table, its columns,
+    /// and a JSON array of objects.
     #[pyo3(signature = (options, input, position=None, rejected=0, steps=None, rejects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn write(
@@ -125,27 +126,27 @@ impl PyWriter {
         self.order(What::Write(rest(py, options, input)?, along))
     }
 
-    /// Tries rows, and stores none.
+    /// Try to write rows, and store none.
     fn check(&self, py: Python<'_>, options: String, input: &PyInput) -> PyResult<Doing> {
         self.order(What::Check(rest(py, options, input)?))
     }
 
-    /// Makes what was written durable.
+    /// Make all written rows durable.
     fn flush(&self) -> PyResult<Doing> {
         self.order(What::Flush)
     }
 
-    /// Forgets rows that are in doubt.
+    /// Give up rows that are in doubt.
     fn give_up(&self) -> PyResult<Doing> {
         self.order(What::GiveUp)
     }
 
-    /// Closes it.
+    /// Close the writer.
     fn close(&self) -> PyResult<Doing> {
         self.order(What::Close)
     }
 
-    /// Asks what it is doing to end in order.
+    /// Ask the current order to end in an orderly way.
     fn stop(&self) {
         self.control.stop.interrupt();
     }
@@ -164,10 +165,10 @@ impl PyWriter {
 
 #[pymethods]
 impl Doing {
-    /// Waits for the end, but no longer than so many seconds. None if it is not over; then the name and the position
-    /// of the writer, the rows that were sent, what became of them, and how they were sent. A `Failure` has the position
-    /// too, and the rows of earlier calls that it is about.
-    /// Behind `participants` there are their positions.
+    /// Wait for the end of the order, for at most `seconds`. Return None if it is not over. Otherwise return
+    /// the name and the position of the writer, the number of rows, their outcome, the method that sent them,
+    /// and the positions of the participants that the order has opened. A `Failure` also contains the
+    /// position, and the number of rows of earlier calls that it is about.
     #[expect(clippy::type_complexity, reason = "Python takes it apart")]
     fn wait(
         &self,
@@ -217,12 +218,12 @@ impl Doing {
     }
 }
 
-/// The thread: carries out one order after the other, until there can be no more.
+/// Carries out one order after the other, until the sender is gone.
 fn work(orders: &Receiver<WriterOrder>, control: &Arc<Control>) {
     let (mut rows, mut read) = (None, None);
     for WriterOrder { what, outcome } in orders {
         let done = carry_out(what, &mut rows, &mut read, control);
-        // At the end of the interpreter nothing waits.
+        // At the end of the interpreter nothing is waiting.
         let _ = outcome.send(done);
     }
 }
@@ -284,7 +285,7 @@ fn attempt(
     Ok(None)
 }
 
-/// Does `work` with rows, which are read as the first ones were.
+/// Runs `work` with rows that are read like the first ones.
 fn with_input<T>(
     WriterRest { options, inputs, is_empty, .. }: WriterRest,
     read: &mut Option<InputOptions>,
@@ -304,14 +305,14 @@ fn with_input<T>(
     if is_empty {
         return done;
     }
-    // The batches are Python's.
+    // The batches belong to Python.
     input.files = Inputs::default();
     *read = Some(input);
     done
 }
 
 impl GivenAlong {
-    /// Does `work` with it as the writer takes it.
+    /// Runs `work` with this data as the writer takes it.
     fn with<T>(&self, work: impl FnOnce(&Along<'_>) -> T) -> T {
         let Self { position, steps, rejected, rejects } = self;
         let steps: Option<Vec<Step<'_>>> = steps.as_ref().map(|steps| {
