@@ -1,5 +1,5 @@
-//! Guesses which mistake in how an input is read has led to an error, from the rows that the input begins with: a
-//! header, a delimiter or an order of columns that the options do not name.
+//! Guesses about mistakes in the options for reading an input, from its first rows: a header, a delimiter or
+//! an order of columns that the options do not specify.
 
 use std::collections::HashSet;
 
@@ -16,17 +16,17 @@ use crate::job::{InputOptions, Job};
 use crate::plan::Plan;
 use crate::source::{FileFormat, Header, Input, InputNames, OPENING};
 
-/// Rows that a guess must hold for.
+/// Number of rows for which a guess must hold.
 const ROWS: usize = 20;
-/// Columns whose order is guessed at: it takes as long as their permutations are many.
+/// Maximum number of columns whose order is guessed, because all permutations are tried.
 const MOST_COLUMNS: usize = 7;
 
-/// Returns what to do about the mistake that an error in one of the first rows shows, if it is a known one.
+/// Returns a remedy for the mistake behind an error in one of the first rows, if it is recognised.
 pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
     let place = error.place()?;
     let input = job.input.files.iter().find(|input| input.name == place.source)?;
     let is_text = job.input.file_format == FileFormat::Delimited;
-    // An error about the header says what to do already.
+    // An error about the header already has a remedy.
     if error.remedies().next().is_some() {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
     opening.guess(&job.input, plan)
 }
 
-/// What the user lacks who may not insert into the table.
+/// Adds a hint about the privilege that a user who cannot insert into the table needs.
 pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
     let root = &plan.tree.nodes[ROOT].relation;
     let is_table = error.message().contains(&root.name);
@@ -50,11 +50,11 @@ pub(crate) fn explain_rights(error: Error, plan: &Plan, user: &str) -> Error {
         .only_hint(format!("The user needs INSERT on the table: GRANT INSERT ON {table} TO {user}"))
 }
 
-/// The rows that an input begins with.
+/// The first rows of an input.
 struct GuessOpening {
     /// Its text, without a byte order mark.
     text: Vec<u8>,
-    /// Where each row begins, and the row; those of the header among them.
+    /// The offset of each row, and the row, including header rows.
     rows: Vec<(u64, Vec<u8>)>,
     headers: usize,
 }
@@ -70,7 +70,7 @@ impl GuessOpening {
         Some(Self { text, rows, headers: how.header.rows() })
     }
 
-    /// Whether the place is one of the first rows: a mistake in how the input is read shows there.
+    /// Whether the location is in one of the first rows, where a mistake in the options shows.
     fn has(&self, place: &Location) -> bool {
         let first = self.rows.iter().take(self.headers + 2);
         first.into_iter().any(|(at, _)| *at == place.offset)
@@ -97,7 +97,7 @@ impl GuessOpening {
         let fields = |row: &Vec<u8>| Parser::new(&format, Vec::new()).all(row);
         let all: Vec<_> = rows.iter().take(ROWS).map(|(_, row)| fields(row)).collect();
         let data = all.get(self.headers..).unwrap_or_default();
-        // Of a row alone only the names of columns tell.
+        // If there is only one row, it must match the names of columns.
         let is_known = |names: &Vec<String>| all.len() > 1 || in_columns(names, columns).is_some();
         match (how.header, names(&all).filter(is_known)) {
             (Header::Absent, Some(names)) => {
@@ -136,8 +136,8 @@ impl GuessOpening {
         (!said.is_empty()).then(|| Remedy::options(what, add))
     }
 
-    /// Another delimiter by which each row has as many fields as there are columns, where by this one none
-    /// has; and the options that say it.
+    /// Returns a format with another delimiter and the options for it, if each row then has as many fields as
+    /// there are columns, and no row has with the current delimiter.
     fn other_split(&self, format: &Format, columns: usize) -> Option<(Format, Vec<Setting>)> {
         let fits = |format: &Format, all: bool| {
             let rows = rows(&self.text, format);
@@ -173,17 +173,17 @@ impl GuessOpening {
     }
 }
 
-/// Where each whole row of `text` begins, and the row.
+/// Returns the offset of each complete row of `text`, and the row.
 pub(super) fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
     let (mut found, is_whole) = (Vec::new(), text.len() < OPENING);
-    // What is malformed further on is no matter here.
+    // Errors further on do not matter here.
     let _ = Splitter::new(format).scan(text, is_whole, &mut found);
     found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()
 }
 
 pub(super) type SampleRow = Vec<Option<Vec<u8>>>;
 
-/// The fields of the first row, if they look like names and those of the next do not.
+/// Returns the fields of the first row, if they look like names and the fields of the next rows do not.
 pub(super) fn names(rows: &[SampleRow]) -> Option<Vec<String>> {
     let name = |field: &Option<Vec<u8>>| {
         let text = String::from_utf8(field.clone()?).ok()?;
@@ -198,7 +198,7 @@ pub(super) fn names(rows: &[SampleRow]) -> Option<Vec<String>> {
     let names: Vec<String> = first.iter().map(name).collect::<Option<_>>()?;
     let are_new = names.iter().collect::<HashSet<_>>().len() == names.len();
     let others = rows.get(1..).unwrap_or_default();
-    // In some column no other row has what could be a name.
+    // In some column, no other row has a value that could be a name.
     let differs = |at: usize| {
         let mut below = others.iter().filter_map(|row| row.get(at));
         !others.is_empty() && below.all(|field| name(&field.clone()).is_none())
@@ -207,7 +207,7 @@ pub(super) fn names(rows: &[SampleRow]) -> Option<Vec<String>> {
     (are_names || others.is_empty()).then_some(names)
 }
 
-/// The columns that a header names.
+/// Returns the columns that a header names.
 pub(super) fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<String>> {
     let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
     let column = |name: &String| {
@@ -217,19 +217,19 @@ pub(super) fn in_columns(names: &[String], columns: &[String]) -> Option<Vec<Str
     names.iter().map(column).collect()
 }
 
-/// Whether a header names all columns, and fields that are none.
+/// Whether a header names all columns, and also has fields that are not columns.
 fn has_others(names: &[String], columns: &[String]) -> bool {
     let is_known = |name: &&String| columns.contains(name);
     names.len() > columns.len() && names.iter().filter(is_known).count() == columns.len()
 }
 
-/// Whether a header names most of its fields by columns, and is not all of them in order.
+/// Whether most fields of a header name columns, but they are not all columns in order.
 fn some_in(names: &[String], columns: &[String]) -> bool {
     let named = names.iter().filter(|name| in_columns(&[(*name).clone()], columns).is_some());
     named.count() * 2 > names.len() && in_columns(names, columns).is_none_or(|all| all != columns)
 }
 
-/// `--columns` if a header has the names of columns, and not all of them in order.
+/// Returns `--columns` if all fields of a header name columns, but they are not all columns in order.
 fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Setting> {
     if how.columns.is_some() {
         return Vec::new();
@@ -240,7 +240,7 @@ fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Settin
     }
 }
 
-/// The one order of the table's columns in which each field of `rows` can be a value of its column.
+/// Returns the only order of the table's columns in which each field of `rows` can be a value of its column.
 fn order(rows: &[SampleRow], plan: &Plan) -> Option<Vec<String>> {
     let columns = &plan.catalogue.columns;
     let count = columns.len();
@@ -256,7 +256,7 @@ fn order(rows: &[SampleRow], plan: &Plan) -> Option<Vec<String>> {
         let (parser, mut fields) = (Parser::new(&Format::text(), vec![0]), Fields::default());
         rows.iter().all(|row| {
             let Some(value) = &row[field] else { return true };
-            // The server parses it.
+            // The codec does not parse JSON.
             if *codec == Codec::Jsonb && serde_json::from_slice::<IgnoredAny>(value).is_err() {
                 return false;
             }
@@ -277,7 +277,7 @@ fn order(rows: &[SampleRow], plan: &Plan) -> Option<Vec<String>> {
     }
 }
 
-/// The ways, two at most, to give each field a column of its own that it fits.
+/// Finds at most two assignments of fields to distinct columns that they fit.
 fn permute(table: &[Vec<bool>], chosen: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     if found.len() > 1 {
         return;
@@ -295,7 +295,7 @@ fn permute(table: &[Vec<bool>], chosen: &mut Vec<usize>, found: &mut Vec<Vec<usi
     }
 }
 
-/// Names as `--columns` takes them.
+/// Formats names for `--columns`.
 pub(super) fn list(names: &[String]) -> String {
     let is_plain = |name: &String| {
         let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -308,7 +308,7 @@ pub(super) fn list(names: &[String]) -> String {
     names.iter().map(quoted).collect::<Vec<_>>().join(",")
 }
 
-/// A delimiter as the option has it.
+/// Formats a delimiter for its option.
 pub(super) fn spelled(delimiter: u8) -> String {
     match delimiter {
         b'\t' => "\\t".to_owned(),

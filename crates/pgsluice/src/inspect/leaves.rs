@@ -1,5 +1,5 @@
-//! The leaf of each row of an input, for who stores the rows elsewhere. Nothing is sent but keys that the server must
-//! evaluate, and a leaf is never guessed: a row that only the server could route is an error.
+//! The leaf of each row of an input, for programs that store the rows elsewhere. Only keys that the server
+//! must evaluate are sent, and a leaf is never guessed: a row that only the server could route is an error.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::source::{Reader, Split};
 /// The leaves that rows belong to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leaves {
-    /// The leaves that have rows, in the order of the tree: qualified, and quoted where they must be.
+    /// The leaves that have rows, in the order of the tree, qualified, and quoted if necessary.
     pub names: Vec<String>,
-    /// Of each row of the input the place of its leaf among the names; None of a row that no partition takes.
+    /// Index into `names` for each input row; `None` if no partition accepts it.
     pub of_rows: Vec<Option<u32>>,
 }
 
@@ -31,8 +31,8 @@ pub struct Leaves {
 ///
 /// # Errors
 ///
-/// That of the first row whose leaf only the server can find, or of which no row can be made; and those of reading the
-/// catalogue and the input.
+/// Fails at the first row whose leaf only the server can find, or that cannot be converted into a row of the
+/// table. Also fails if the catalogue or the input cannot be read.
 pub fn find(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Leaves> {
     let job = &job.opened(target, control)?;
     let plan = runtime()?.block_on(Plan::make(job, target, control))?;
@@ -53,7 +53,7 @@ pub fn find(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Leaves
     Ok(search.leaves())
 }
 
-/// What was found so far.
+/// The state of the search.
 struct Search<'a> {
     plan: &'a Plan,
     job: &'a Job,
@@ -74,7 +74,7 @@ impl Search<'_> {
                 samples.consider(plan, row, keys, leaf);
             }
             Err((_, Cause::NoPartition)) => {}
-            // Rows that the server was asked about come late.
+            // Rows that the server is asked about come late.
             Err((node, cause)) if stopped.is_none_or(|(other, ..)| index < other) => {
                 stopped = Some((index, node, cause));
             }
@@ -86,7 +86,7 @@ impl Search<'_> {
         }
     }
 
-    /// The error for a row whose leaf is not found.
+    /// Returns the error for a row whose leaf is not found.
     fn refused(&self, split: &Split, index: usize, node: NodeId, cause: Cause) -> Error {
         let error = match split.refusal(index) {
             Some(refusal) => Error::from(refusal.clone()),

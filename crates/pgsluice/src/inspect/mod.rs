@@ -1,4 +1,5 @@
-//! Commands that look and load nothing: what a load would do, what a tree and its rows are, whether routing agrees with the server.
+//! Commands that load nothing: they show what a load would do, describe a tree and its rows, and check
+//! whether routing agrees with the server.
 
 pub(crate) mod guess;
 pub(crate) mod hints;

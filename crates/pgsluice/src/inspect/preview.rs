@@ -1,4 +1,4 @@
-//! A plan tried on a sample of the input: where the rows would go, and why.
+//! A plan tried on a sample of the input: the destinations of the rows, and the reasons for fallbacks.
 
 use std::collections::BTreeMap;
 
@@ -22,35 +22,35 @@ use crate::route::routing::Routing;
 use crate::route::row::Routed;
 use crate::source::{Inputs, Reader, Split};
 
-/// Where the rows of a sample would go.
+/// The destinations of the rows of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
-    /// Rows looked at.
+    /// The number of examined rows.
     pub rows: u64,
-    /// Rows by the leaf found for them.
+    /// Rows by leaf.
     pub leaves: BTreeMap<NodeId, u64>,
-    /// Rows that the server was asked about, by what it was asked, once for each.
+    /// Rows that were routed from the server's answers, by question, once for each question.
     pub answered: BTreeMap<Answered, u64>,
-    /// Rows by the node that they stop at, and why.
+    /// Rows by the node at which routing stopped, and the reason.
     pub stops: BTreeMap<(NodeId, Cause), u64>,
-    /// Rows that would be sent as text although others are not, and why.
+    /// Rows that would be sent as text although others are not, by reason.
     pub not_encodable: BTreeMap<NotEncodable, u64>,
     /// Rows for the self-test.
     pub samples: Samples,
-    /// The first row that no partition takes, and the node that it stops at.
+    /// The first row that no partition accepts, and the node at which it stopped.
     unrouted: Option<(Position, NodeId)>,
 }
 
 impl Preview {
-    /// Routes the first [`SAMPLE_ROWS`] rows of each input, or [`SAMPLE_BYTES`]. Sends nothing but keys that the server
-    /// must evaluate.
+    /// Routes the first [`SAMPLE_ROWS`] rows of each input, or [`SAMPLE_BYTES`]. Sends only keys that the
+    /// server must evaluate.
     pub fn of(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
         let limit = (SAMPLE_ROWS, SAMPLE_BYTES);
         Self::read(job, plan, target, control, limit, |_, _, _, _| Ok(()))
     }
 
-    /// Routes the first rows of each input, at most `limit` rows and about as many bytes, and shows `stopped`
-    /// those that reach no leaf.
+    /// Routes the first rows of each input, at most `limit` rows and about as many bytes. Passes rows that
+    /// reach no leaf to `stopped`.
     pub(crate) fn read(
         job: &Job,
         plan: &Plan,
@@ -83,7 +83,8 @@ impl Preview {
         Ok(preview)
     }
 
-    /// What would not go the fastest way, and why; without rows, of what no row of the sample needs.
+    /// Returns the work that would not be done by the fastest method, and the reasons. Those known without
+    /// the sample have no row counts.
     pub fn fallbacks(&self, plan: &Plan) -> Vec<Fallback> {
         let mut fallbacks = Fallbacks::default();
         plan.known_reasons().into_iter().for_each(|reason| fallbacks.add(reason, 0));
@@ -99,7 +100,7 @@ impl Preview {
         fallbacks.list(plan)
     }
 
-    /// The error for the first row that no partition takes, in PostgreSQL's words.
+    /// Returns the error for the first row that no partition accepts, in PostgreSQL's words.
     pub(crate) fn first_unrouted(&self, plan: &Plan, job: &Job) -> Option<Error> {
         let (position, node) = self.unrouted?;
         let name = &plan.tree.nodes[node].relation.name;

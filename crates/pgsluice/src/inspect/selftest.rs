@@ -1,10 +1,10 @@
-//! The self-test: before any row is sent, the server says where some keys belong, and the router must
-//! agree.
+//! The self-test: before any row is sent, the server says which leaves some keys belong to, and the router
+//! must agree.
 //!
-//! The keys are those of the first rows that reach a new leaf or have a new spelling. Variants of them
-//! have values at the bounds of the levels that they meet. They go to the server as the text of the
-//! input, so that its own input functions read the spelling. A key that disagrees refuses the load.
-//! Which other keys are wrong is unknown then, and leaving the level to the server would hide the bug.
+//! The keys come from the first rows that reach a new leaf or have a new spelling. Variants of them have the
+//! values of bounds on the levels that they pass. The keys are sent as the text of the input, so that the
+//! server's input functions read the spelling. A disagreement refuses the load. It would be unknown which
+//! other keys are wrong, and leaving the level to the server would hide the bug.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -28,16 +28,17 @@ use crate::plan::Plan;
 use crate::route::row::{KeyReader, Routed, Texts};
 use crate::source::Split;
 
-/// Rows that are looked at.
+/// Number of rows that are examined.
 const LOOKED_AT: usize = 2_000;
-/// Rows that are taken because their leaf is new, and as many because their spelling is.
+/// Number of rows that are taken because their leaf is new, and of those that are taken because their
+/// spelling is new.
 const TAKEN: usize = 12;
-/// Keys that are sent at most.
+/// Maximum number of keys that are sent.
 const KEYS: usize = 64;
-/// Leaves whose constraints are asked for at most.
+/// Maximum number of leaves whose constraints are read.
 const LEAVES: usize = 32;
 
-/// The texts of the fields that the router wants, in its order; None is NULL.
+/// The texts of the fields that the router wants, in its order; `None` is NULL.
 type TestValues = Vec<Option<String>>;
 
 /// Rows chosen for the self-test, with their leaves.
@@ -49,12 +50,12 @@ pub struct Samples {
     shapes: HashSet<Vec<Option<String>>>,
 }
 
-/// The keys that were compared and agreed.
+/// The keys that were compared, and on which the server and the router agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SelfTest {
-    /// Keys that the server and the router put into the same leaf.
+    /// The number of keys.
     pub keys: usize,
-    /// Levels of partitioning that they passed.
+    /// The number of levels of partitioning that they passed.
     pub levels: usize,
 }
 
@@ -74,13 +75,13 @@ impl Samples {
         samples
     }
 
-    /// Takes the row if it shows something new.
+    /// Takes the row if its leaf or spelling is new.
     pub(crate) fn consider(&mut self, plan: &Plan, row: &[u8], keys: &Fields, leaf: NodeId) {
         if self.looked_at == LOOKED_AT || leaf == ROOT {
             return;
         }
         self.looked_at += 1;
-        // What is not UTF-8 or has too few fields the server will refuse.
+        // The server will refuse values that are not UTF-8, and rows with too few fields.
         let Some(values) = values(plan, row, keys) else { return };
         let new_leaf = self.leaves.len() < TAKEN && self.leaves.insert(leaf);
         let shape = || values.iter().map(|value| value.as_deref().map(shape)).collect();
@@ -90,7 +91,7 @@ impl Samples {
         }
     }
 
-    /// The keys to ask about, by leaf: the rows and their variants at bounds.
+    /// Returns the keys to ask about, by leaf: the rows and their variants at bounds.
     fn keys(&self, plan: &Plan) -> BTreeMap<NodeId, Vec<TestValues>> {
         let mut keys: BTreeMap<NodeId, Vec<TestValues>> = BTreeMap::new();
         let mut seen: HashSet<TestValues> = HashSet::new();
@@ -116,7 +117,8 @@ fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<TestValues> {
     (0..plan.router.wanted().len()).map(value).collect()
 }
 
-/// How a value is spelled: one `0` for digits, one `a` for letters, the rest as it is.
+/// Returns the pattern of a value: `0` for a run of digits, `a` for a run of letters, and any other character
+/// itself.
 fn shape(value: &str) -> String {
     let mut shape = String::new();
     for character in value.chars() {
@@ -132,7 +134,7 @@ fn shape(value: &str) -> String {
     shape
 }
 
-/// Variants of `values`, a row of `leaf`, with the values of bounds on its way down.
+/// Returns variants of `values`, a row of `leaf`, with the values of bounds on its path from the root.
 fn at_bounds<'p>(
     plan: &'p Plan,
     leaf: NodeId,
@@ -151,7 +153,7 @@ fn at_bounds<'p>(
     })
 }
 
-/// The tuples of values in the bound of `child`; None where a column has no value there.
+/// Returns the tuples of values in the bound of `child`; `None` for a column without a value.
 fn edges(plan: &Plan, child: NodeId) -> Vec<Vec<Option<Option<String>>>> {
     let bound = plan.catalogue.facts[child].bound.as_deref().and_then(bounds::parse);
     let edge = |edge: Vec<Literal>| {
@@ -170,7 +172,7 @@ fn edges(plan: &Plan, child: NodeId) -> Vec<Vec<Option<Option<String>>>> {
     }
 }
 
-/// `values` with those of `edge` in the key columns of `node`, and the leaf found for them.
+/// Returns `values` with those of `edge` in the key columns of `node`, and the leaf for them.
 fn variant(
     plan: &Plan,
     node: NodeId,
@@ -210,8 +212,8 @@ pub(crate) async fn check(
     ask_over(plan, &samples.keys(plan), link, control).await.map(|_| ())
 }
 
-/// Asks the server about the samples, unless `control` stops it. An error if it puts a key
-/// elsewhere than the router.
+/// Asks the server about the samples, unless `control` stops it. Fails if the server assigns a key to another
+/// leaf than the router.
 pub async fn ask(
     plan: &Plan,
     samples: &Samples,
@@ -238,13 +240,13 @@ async fn ask_over(
     let Link { client, canceller, .. } = link;
     let asked = async {
         let leaves: Vec<_> = keys.keys().map(|&leaf| plan.catalogue.facts[leaf].oid).collect();
-        // The values are read as the session reads them, the bounds exactly.
+        // The values are read with the settings of the session, and the bounds are deparsed exactly.
         client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let constraints = constraint::constraints(client, &leaves).await?;
         let columns = ReadColumn::of(client, plan.catalogue.facts[ROOT].oid).await?;
         client.batch_execute(sql::RESET_SETTINGS).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
-            // A leaf without one takes every row, or is no longer a partition.
+            // A leaf without a constraint accepts every row, or is no longer a partition.
             let constraint = constraints.get(&plan.catalogue.facts[leaf].oid);
             let constraint = constraint.map_or("true", String::as_str);
             ask_leaf(client, plan, leaf, constraint, &columns, keys)
@@ -257,7 +259,7 @@ async fn ask_over(
     Ok(SelfTest { keys: asked, levels })
 }
 
-/// The number of keys that the server let into the leaf; the inner error is a disagreement.
+/// Returns the number of keys that the leaf accepts. The inner error is a disagreement.
 async fn ask_leaf(
     client: &Client,
     plan: &Plan,
@@ -266,7 +268,7 @@ async fn ask_leaf(
     columns: &[ReadColumn],
     keys: &[TestValues],
 ) -> Result<Result<usize>> {
-    // Those that the table has.
+    // The fields that are columns of the table.
     let wanted = plan.router.wanted().iter().enumerate();
     let wanted: Vec<(usize, usize)> = wanted
         .map(|(slot, &field)| (slot, field))
@@ -278,7 +280,8 @@ async fn ask_leaf(
         .iter()
         .map(|values| wanted.iter().filter_map(|(slot, _)| values.get(*slot).cloned()).collect())
         .collect();
-    // Without names that are safe under any search_path the server is not asked about this leaf.
+    // If the names in the constraint are not safe under any search_path, the server is not asked about this
+    // leaf.
     let Some(question) = constraint::meets(constraint, columns, &names) else { return Ok(Ok(0)) };
     let statement = client.prepare(&question).await?;
     let ask = |values: &TestValues| {
@@ -296,7 +299,7 @@ async fn ask_leaf(
         match answer {
             Ok(row) if row.get(0) => equal += 1,
             Ok(_) => return Ok(Err(disagreement(plan, leaf, constraint, &names, values))),
-            // A value that the server refuses, or a domain: COPY will say so, with the row's place.
+            // The server or a domain refuses the value. COPY will report it, with the location of the row.
             Err(error) if is_about_a_value(&error) => {}
             Err(error) => return Err(error.into()),
         }
@@ -304,7 +307,7 @@ async fn ask_leaf(
     Ok(Ok(equal))
 }
 
-/// Data exceptions and violated constraints.
+/// Whether the error is a data exception or a violated constraint.
 fn is_about_a_value(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| matches!(&code.code()[..2], "22" | "23"))
 }

@@ -1,4 +1,4 @@
-//! Which partitions the rows of Parquet files will meet, as far as their statistics say it.
+//! The partitions that the rows of Parquet files may go to, according to the files' statistics.
 
 use pgsluice_core::catalog::{Bound, Edge, KeyColumn, ROOT, Strategy, label};
 use pgsluice_core::types::{KeyType, OwnedDatum};
@@ -6,17 +6,18 @@ use pgsluice_core::types::{KeyType, OwnedDatum};
 use crate::job::Job;
 use crate::plan::Plan;
 
-/// Inputs whose ends are read.
+/// Maximum number of inputs whose statistics are read.
 const MOST_INPUTS: usize = 1000;
 
-/// The values that a column may have: the least and the greatest, and how they are spelled.
+/// The least and the greatest value of a column, and their spellings.
 struct KeySpan {
     ends: [OwnedDatum; 2],
     texts: [String; 2],
 }
 
-/// Says what the statistics of the inputs say of the first column of the table's partition key, and how many of its
-/// partitions may be met. None if they say nothing, or the key is by hash.
+/// Describes the range of the first partition key column in the statistics of the inputs, and the number of
+/// partitions that rows may go to. Returns `None` if there are no statistics, or the table is partitioned by
+/// hash.
 pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let root = &plan.tree.nodes[ROOT];
     let key = root.key.as_ref().filter(|key| key.strategy != Strategy::Hash)?;
@@ -34,7 +35,8 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
                 edge => edge != Some(&Edge::MaxValue),
             };
             let ends = match upper.first() {
-                // The upper end of several columns belongs to the partition, as far as the first one says.
+                // If the key has several columns, rows with the upper value in the first column may belong to
+                // the partition.
                 Some(Edge::Datum(upper)) => {
                     *upper > least || key.columns.len() > 1 && *upper == least
                 }

@@ -1,4 +1,4 @@
-//! The tables of a database, for shells that complete their names.
+//! The tables of a database, for shell completion.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::pg::connect::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::introspect::similar::names;
 
-/// Returns the names of the tables as SQL identifiers, with their schemas where `search_path` does not lead to them.
-/// Partitions are not among them.
+/// Returns the names of the tables as SQL identifiers, with their schemas if `search_path` does not contain
+/// them. Partitions are excluded.
 ///
 /// # Errors
 ///

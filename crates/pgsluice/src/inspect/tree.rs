@@ -1,4 +1,4 @@
-//! A partition tree with its sizes, for looking at.
+//! A partition tree with its sizes, for display.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use crate::pg::introspect::{Catalogue, Facts};
 use crate::pg::sql::SIZES;
 use crate::pg::template::fill;
 
-/// A table, its partitions, and how large they are.
+/// A table, its partitions, and their sizes.
 #[derive(Debug)]
 pub struct Sizes {
     /// The tree.
     pub tree: Tree,
-    /// What the server said of each node.
+    /// The server's facts about each node.
     pub facts: Vec<Facts>,
-    /// Bytes of each node's own storage, indexes and TOAST included.
+    /// Bytes of each node's own storage, including indexes and TOAST.
     own_bytes: Vec<u64>,
 }
 
 impl Sizes {
-    /// Reads the tree of `table`, a name as SQL takes it.
+    /// Reads the tree of `table`, a name as in SQL.
     pub async fn read(target: &Target, table: &str, control: &Control) -> Result<Self> {
         let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
         canceller.unless_stopped(control, Self::of(&mut client, table)).await
@@ -46,18 +46,18 @@ impl Sizes {
         Ok(Self { tree, facts, own_bytes })
     }
 
-    /// Bytes of `node` and all below it.
+    /// Returns the number of bytes of `node` and everything below it.
     pub fn bytes(&self, node: NodeId) -> u64 {
         let below = self.tree.nodes[node].children.iter().map(|&child| self.bytes(child));
         self.own_bytes[node] + below.sum::<u64>()
     }
 
-    /// Returns the server's estimate of the rows of `node` and all below it, and whether VACUUM or
+    /// Returns the server's estimate of the rows of `node` and everything below it, and whether VACUUM or
     /// ANALYZE has ever counted every leaf. Leaves that were never counted add nothing.
     pub fn estimated_rows(&self, node: NodeId) -> (u64, bool) {
         let children = &self.tree.nodes[node].children;
         if self.tree.nodes[node].key.is_none() {
-            // Before PostgreSQL 14 a table that was never counted has 0.
+            // Before PostgreSQL 14, a table that was never counted has 0.
             let rows = self.facts[node].estimated_rows;
             return (rows.max(0.0) as u64, rows >= 0.0);
         }

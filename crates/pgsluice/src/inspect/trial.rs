@@ -1,5 +1,5 @@
-//! A sample of the input tried on the server: it reads the rows into a temporary table that has the columns'
-//! types. So what COPY would refuse in them is known before anything is loaded.
+//! A trial of a sample on the server, which reads the rows into a temporary table with the types of the
+//! columns. It finds the values that COPY would refuse before anything is loaded.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -25,18 +25,19 @@ use crate::sink::context::Context;
 use crate::source::rewritten::RowRefusal;
 use crate::source::{Inputs, Reader, Split};
 
-/// What the server says of a sample.
+/// The outcome of a trial.
 #[derive(Debug)]
 pub enum Trial {
-    /// It reads all rows.
+    /// The server can read all rows.
     Read,
     /// The load would fail with this error.
     Fails(Error),
-    /// It was not asked, for this reason.
+    /// The server was not asked, for this reason.
     Untried(String),
 }
 
-/// Has the server read the first [`SAMPLE_ROWS`] rows, or [`SAMPLE_BYTES`], of each input that can be read again.
+/// Makes the server read the first [`SAMPLE_ROWS`] rows, or [`SAMPLE_BYTES`], of each input that can be read
+/// again.
 pub async fn try_rows(
     job: &Job,
     plan: &Plan,
@@ -44,7 +45,7 @@ pub async fn try_rows(
     target: &Target,
     control: &Control,
 ) -> Result<Trial> {
-    // Of a row that no partition takes there is nothing to delete.
+    // If no partition accepts a row, there is no existing row to delete.
     let deletes = job.changes.on_conflict == OnConflict::Delete;
     let unrouted = if deletes { None } else { preview.first_unrouted(plan, job) };
     Ok(match try_first_rows(job, plan, unrouted, target, control).await? {
@@ -53,7 +54,7 @@ pub async fn try_rows(
     })
 }
 
-/// Does the same, where `unrouted` is the error for the first row that no partition takes.
+/// Works like [`try_rows`]. `unrouted` is the error for the first row that no partition accepts.
 pub(crate) async fn try_first_rows(
     job: &Job,
     plan: &Plan,
@@ -67,7 +68,7 @@ pub(crate) async fn try_first_rows(
     let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
     let trying = async {
         let transaction = client.transaction().await?;
-        // Rolled back with it: a pooler may give the session to others.
+        // Set inside the transaction, because a pooler may give the session to other clients.
         transaction.batch_execute(audit::SESSION).await?;
         let columns = &plan.catalogue.columns;
         let create = audit::create_input(
@@ -78,7 +79,7 @@ pub(crate) async fn try_first_rows(
         if let Err(error) = transaction.batch_execute(&create).await {
             return Ok(Trial::Untried(Error::from(error).message().to_owned()));
         }
-        // A trigger may put something in the place of NULL, and a row that meets another may leave it alone.
+        // A trigger may replace NULL, and a row that meets an existing one may not change the column.
         let has_triggers = plan.catalogue.facts.iter().any(|facts| facts.row_triggers);
         if !has_triggers && !job.changes.is_any() {
             let table = plan.catalogue.facts[ROOT].oid;
@@ -101,7 +102,7 @@ fn earlier(one: Option<Error>, other: Option<Error>) -> Option<Error> {
     }
 }
 
-/// The error for the first row that the server refuses, or that cannot be read.
+/// Returns the error for the first row that the server refuses, or that cannot be read.
 async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<Option<Error>> {
     let columns = &plan.catalogue.columns;
     let statement = audit::copy_input(columns, &plan.shape.format, &plan.fields);
@@ -139,18 +140,18 @@ async fn copy(job: &Job, plan: &Plan, transaction: &Transaction<'_>) -> Result<O
     Ok(None)
 }
 
-/// Where the rows of one input stand that were sent.
+/// The positions of the rows of one input that were sent.
 #[derive(Default)]
 struct TrialSent {
-    /// Of each row the line of the COPY behind it, its byte and its line in the input.
+    /// For each row, the line of the COPY after it, its offset, and its line in the input.
     rows: Vec<(u64, u64, u64)>,
     lines: u64,
-    /// What is wrong with rows of which no row can be made, by their places among these.
+    /// The refusals of records that cannot be converted into rows, by index in `rows`.
     refused: HashMap<usize, RowRefusal>,
 }
 
 impl TrialSent {
-    /// The first `most` rows of a split, as COPY takes them.
+    /// Returns the first `most` rows of a split, in the form for COPY.
     fn add(&mut self, split: &Split, most: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(split.bytes.len() + 1);
         for (index, row) in split.rows.iter().enumerate().take(most) {
@@ -167,7 +168,8 @@ impl TrialSent {
         bytes.into()
     }
 
-    /// The error at the row that the server means; one that is about no row is an error of the plan.
+    /// Returns the error with the location of the row that the server means. Fails if the error is not about
+    /// a row.
     fn blame(
         &self,
         error: &tokio_postgres::Error,
@@ -182,7 +184,7 @@ impl TrialSent {
             Some(db) if policy::of(db.code().code()) == Policy::Reject => {
                 Error::from(db).of_kind(Kind::Data)
             }
-            // It says nothing of the rows: a full disk, a cancelled statement.
+            // The error is not about the rows: a full disk, a cancelled statement.
             Some(db) => return Err(Error::from(db)),
             None => return Err(crate::pg::lost(Some(error))),
         };

@@ -1,9 +1,9 @@
-//! The audit of a finished load: does the table hold the rows of the input, each in its leaf?
+//! The audit of a finished load: checks whether the table contains the rows of the input, each in its leaf.
 //!
-//! The router has no say in it. The server reads the input into a temporary table and counts and hashes
-//! both sides. It checks the rows of each leaf against the leaf's partition constraint. Bounds do not
-//! overlap. So when both sides hold the same rows, and each leaf only rows that it may hold, every row
-//! is where it belongs. Only when they differ are rows compared one by one.
+//! The router is not involved. The server reads the input into a temporary table, and counts and hashes both
+//! sides. It checks the rows of each leaf against the leaf's partition constraint. Bounds do not overlap. So
+//! if both sides contain the same rows, and each leaf only rows that it may contain, every row is in the
+//! right leaf. Rows are compared one by one only if the sides differ.
 
 mod changed;
 mod input;
@@ -34,12 +34,12 @@ use crate::plan::Plan;
 use crate::sink::sql::misplaced;
 use crate::source::ExtraNames;
 
-/// Different missing rows whose leaves are looked for.
+/// Maximum number of distinct missing rows whose leaves are looked up.
 const LOCATED: usize = 1_000;
-/// Statements that are on their way at once.
+/// Maximum number of statements that are sent at once.
 const AT_ONCE: usize = 100;
 
-/// The rows that the table must hold.
+/// The rows that the table must contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// Exactly the rows of the input.
@@ -47,22 +47,23 @@ pub enum Scope {
     Whole,
     /// At least the rows of the input.
     Subset,
-    /// Exactly the rows of the input in each leaf that it has rows for. Other leaves are not compared.
+    /// Exactly the rows of the input, in each leaf that the input has rows for. Other leaves are not
+    /// compared.
     Replaced,
 }
 
-/// The result of comparing the two sides. The names of the fields are those of `--json`.
+/// The result of the comparison. The names of the fields are those of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Audit {
-    /// The table, qualified, and quoted where it must be.
+    /// The table, qualified, and quoted if necessary.
     pub table: String,
-    /// What became of rows whose key was there: `error`, `skip`, `update` or `delete`.
+    /// The action for rows whose key existed: `error`, `skip`, `update` or `delete`.
     pub on_conflict: &'static str,
-    /// The table holds what it should.
+    /// Whether the table contains the expected rows.
     pub equal: bool,
-    /// The table may hold other rows as well.
+    /// Whether the table may contain other rows as well.
     pub subset: bool,
-    /// Only the leaves that the input has rows for were compared.
+    /// Whether only the leaves that the input has rows for were compared.
     pub replaced: bool,
     /// Rows of the input.
     pub rows_input: u64,
@@ -72,33 +73,33 @@ pub struct Audit {
     pub checksum_input: String,
     /// Sum of the table's row hashes.
     pub checksum_table: String,
-    /// Rows of the input that were rejected, and are no part of the comparison.
+    /// Rows of the input that were rejected, and are not compared.
     pub rows_left_out: u64,
-    /// Rows of the input with NULL in their key, which cannot be looked for by it.
+    /// Rows of the input with NULL in their key, which cannot be looked up by it.
     pub rows_unkeyed: u64,
-    /// Rows of the input that the table lacks, in all. Where rows were changed, those that it has not as the input
-    /// says.
+    /// The total number of input rows that the table lacks, or, if rows were changed, that do not match the
+    /// table.
     pub rows_missing: u64,
-    /// Rows of the table that the input lacks, in all. Where rows were deleted, those that are still there.
+    /// The total number of table rows that the input lacks, or, if rows were deleted, that still exist.
     pub rows_surplus: u64,
-    /// Rows of the table that are in the wrong leaf, in all.
+    /// The total number of table rows that are in the wrong leaf.
     pub rows_misplaced: u64,
-    /// Rows of the input that the table lacks and that were not looked up in the tree.
+    /// Rows of the input that the table lacks, and whose leaves were not looked up.
     pub missing_unlocated: u64,
-    /// Leaves in which the place of rows was not checked. This user may not read them by name, or their
-    /// constraint cannot be evaluated by names that are safe under any search_path.
+    /// Leaves whose rows were not checked against their constraint, because this user may not read them by
+    /// name, or because the constraint has names that are not safe under any search_path.
     pub leaves_unchecked: u64,
     /// The names in the input that match no column.
     #[serde(flatten)]
     pub extra: ExtraNames,
-    /// The leaves that have rows, or should have.
+    /// The leaves that have rows, or should have rows.
     pub leaves: Vec<VerifiedLeaf>,
 }
 
-/// One leaf of an audit.
+/// A leaf of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifiedLeaf {
-    /// Its name, qualified, and quoted where it must be.
+    /// Its name, qualified, and quoted if necessary.
     pub leaf: String,
     /// Its rows.
     pub rows: u64,
@@ -106,13 +107,13 @@ pub struct VerifiedLeaf {
     pub checksum: String,
     /// Rows that the input does not have.
     pub surplus: u64,
-    /// Rows of the input that it should have.
+    /// Rows of the input that it lacks.
     pub missing: u64,
-    /// Rows that belong elsewhere.
+    /// Rows that belong to other leaves.
     pub misplaced: u64,
 }
 
-/// Compares the table with the inputs within `scope`. Rows that a load has `rejected` there are left out.
+/// Compares the table with the inputs within `scope`. Rows that a load has `rejected` are left out.
 pub async fn verify(
     job: &Job,
     target: &Target,
@@ -163,11 +164,11 @@ async fn compare(
     Ok(Audit { rows_left_out: left_out, extra: plan.extra_names(), ..audit })
 }
 
-/// Two sides in one snapshot.
+/// The comparison of both sides in one snapshot.
 struct AuditComparison<'a> {
     plan: &'a Plan,
     transaction: &'a Transaction<'a>,
-    /// The table as a query names it.
+    /// The table, written as in a query.
     table: String,
     nodes: HashMap<Oid, NodeId>,
     leaves: BTreeMap<String, VerifiedLeaf>,
@@ -208,7 +209,7 @@ impl<'a> AuditComparison<'a> {
         Ok(audit)
     }
 
-    /// The rows and checksums of both sides, and what of the table is in the wrong leaf.
+    /// Returns the row counts and checksums of both sides, and counts the rows that are in the wrong leaf.
     async fn sums(&mut self, columns: &[String]) -> Result<Audit> {
         let table = self.table.clone();
         let input = self.transaction.query_one(&audit::sum_input(columns), &[]).await?;
@@ -231,7 +232,7 @@ impl<'a> AuditComparison<'a> {
         Ok(audit)
     }
 
-    /// The entry of a leaf. A leaf that is younger than the plan is named by its number.
+    /// Returns the entry of a leaf. A leaf that was created after the plan is named by its oid.
     fn leaf(&mut self, oid: Oid) -> &mut VerifiedLeaf {
         let name = match self.nodes.get(&oid) {
             Some(&node) => self.plan.tree.nodes[node].relation.label(),
@@ -245,8 +246,8 @@ impl<'a> AuditComparison<'a> {
         self.leaves.entry(name.clone()).or_insert_with(leaf)
     }
 
-    /// Counts the rows that their leaf's own constraint refuses. Returns how many leaves cannot be
-    /// asked.
+    /// Counts the rows that violate the constraint of their leaf. Returns the number of leaves that cannot be
+    /// checked.
     async fn check_places(&mut self, filled: &[NodeId]) -> Result<u64> {
         let oid = |&node: &NodeId| self.plan.catalogue.facts[node].oid;
         let oids: Vec<Oid> = filled.iter().map(oid).collect();
@@ -275,8 +276,8 @@ impl<'a> AuditComparison<'a> {
         Ok((oids.len() - readable.len() + unsafe_to_ask) as u64)
     }
 
-    /// The partition constraints of the tables `oids`, for the session as it is; None where a name in one
-    /// cannot be qualified. A table without an entry takes every row.
+    /// Returns the partition constraints of the tables `oids`, for the current session; `None` if a name in
+    /// one cannot be qualified. A table without an entry accepts every row.
     async fn constraints(&self, oids: &[Oid]) -> Result<HashMap<Oid, Option<String>>> {
         self.transaction.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let found = constraint::constraints(self.transaction, oids).await?;
@@ -292,13 +293,13 @@ impl<'a> AuditComparison<'a> {
         Ok(())
     }
 
-    /// Finds the leaves of missing rows; the number of those that were not looked for.
+    /// Finds the leaves of missing rows. Returns the number of rows whose leaves were not looked up.
     async fn find_missing(&mut self, columns: &[String]) -> Result<u64> {
         let located = if self.omits_keys() { 0 } else { LOCATED };
         let gather = audit::gather_missing(&self.table, columns, located);
         self.transaction.batch_execute(&gather).await?;
         let mut unlocated = 0;
-        // A parent stands before its children, so one pass goes down the whole tree.
+        // A parent comes before its children, so one pass goes down the whole tree.
         let mut found = self.missing_by_node().await?;
         for node in 0..self.plan.tree.nodes.len() {
             if self.plan.tree.nodes[node].key.is_some() && found.contains_key(&Some(node)) {
@@ -315,7 +316,7 @@ impl<'a> AuditComparison<'a> {
         Ok(unlocated)
     }
 
-    /// Whether the input lacks a column that some key may need: its leaf is then not to be told.
+    /// Whether the input lacks a column that a partition key may need, so that leaves cannot be determined.
     fn omits_keys(&self) -> bool {
         self.plan.catalogue.omits_columns && self.plan.tree.nodes[ROOT].key.is_some()
     }
@@ -335,7 +336,7 @@ impl<'a> AuditComparison<'a> {
         let oids: Vec<Oid> = children.iter().map(|&child| oid(child)).collect();
         let constraints = self.constraints(&oids).await?;
         for children in children.chunks(AT_ONCE) {
-            // The rows of one that cannot be asked stay here, and are counted without a leaf.
+            // The rows of a partition that cannot be checked stay here, and are counted without a leaf.
             let moves = children.iter().filter_map(|&child| {
                 let constraint = match constraints.get(&oid(child)) {
                     Some(constraint) => constraint.as_deref()?,
@@ -355,8 +356,8 @@ fn count(number: i64) -> u64 {
 }
 
 impl VerifiedLeaf {
-    /// Whether the input has rows for it, or it has rows that may not be there at all. If none of its rows is
-    /// of the input, the input's rows for it would be missing.
+    /// Whether the input has rows for the leaf, or the leaf has rows that do not belong there. If none of the
+    /// leaf's rows is in the input, input rows for it would be missing.
     fn is_of_input(&self) -> bool {
         self.rows > self.surplus || self.missing > 0 || self.misplaced > 0
     }
@@ -367,7 +368,7 @@ impl Audit {
         self.rows_input == self.rows_table && self.checksum_input == self.checksum_table
     }
 
-    /// Sums up the table's rows and their hashes, of `leaves`.
+    /// Sums up the row counts and the checksums of `leaves`.
     fn add_up<'a>(&mut self, leaves: impl Iterator<Item = &'a VerifiedLeaf> + Clone) {
         let checksum = |leaf: &VerifiedLeaf| leaf.checksum.parse::<i128>().unwrap_or_default();
         self.rows_table = leaves.clone().map(|leaf| leaf.rows).sum();

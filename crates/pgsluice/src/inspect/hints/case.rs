@@ -1,5 +1,5 @@
-//! The case that a hint is chosen for: the error, how the input is read, the columns, and the rows around the one
-//! that was refused.
+//! The case for which a hint is chosen: the error, the options for reading the input, the columns, and the
+//! rows around the refused one.
 
 use pgsluice_core::catalog::Strategy;
 use pgsluice_core::format::Format;
@@ -12,27 +12,27 @@ use crate::pg::introspect::Nullness;
 use crate::plan::Plan;
 use crate::source::{OPENING, Shape};
 
-/// The most bytes that are read of an input.
+/// Maximum number of bytes that are read from an input.
 const MOST: u64 = 32 << 20;
 
-/// Rows that a rule tries its advice on.
+/// Number of rows on which a rule tries its advice.
 const ROWS: usize = 1000;
 
-/// All that a hint is chosen by.
+/// The facts by which a hint is chosen.
 pub(super) struct HintCase<'c> {
     pub(super) error: &'c Error,
     pub(super) how: &'c InputOptions,
-    /// How rows are written, once they are rewritten.
+    /// The format of rows after they are rewritten.
     pub(super) format: &'c Format,
     pub(super) version: u32,
-    /// Whether rows may meet others that are in the table.
+    /// Whether rows may meet existing rows of the table.
     pub(super) changes: bool,
     pub(super) columns: Vec<CaseColumn<'c>>,
-    /// Whether the input has every column that can be written.
+    /// Whether the input has every writable column.
     pub(super) has_all_columns: bool,
     /// The plan, for rows that no partition accepts.
     pub(super) plan: Option<&'c Plan>,
-    /// The column that the error is about, by its place.
+    /// The index of the column that the error is about.
     pub(super) column: Option<usize>,
     pub(super) sample: Option<Sample>,
 }
@@ -42,7 +42,7 @@ pub(super) struct HintCase<'c> {
 pub(super) struct CaseColumn<'c> {
     pub(super) name: &'c str,
     pub(super) nullness: Nullness,
-    /// Whether rows are found by ranges or lists of its values.
+    /// Whether the column is part of a range or list partition key.
     pub(super) is_bound: bool,
     pub(super) codec: Option<&'c Codec>,
 }
@@ -54,19 +54,19 @@ pub(super) struct Sample {
     pub(super) name: String,
     /// Shell command that prints the input as text, such as `cat {}`.
     pub(super) reader: &'static str,
-    /// The text from the beginning to behind the row, without a byte order mark.
+    /// The text from the beginning to a point after the row, without a byte order mark.
     pub(super) text: Vec<u8>,
-    /// Whether that is all of it.
+    /// Whether that is the whole input.
     pub(super) is_whole: bool,
-    /// The first rows behind the header, in the form in which COPY takes them.
+    /// The first rows after the header, in the form for COPY.
     pub(super) rows: Vec<Vec<u8>>,
-    /// The refused row, in the form in which the input has it and in that for COPY.
+    /// The refused row, in the form of the input and in the form for COPY.
     pub(super) raw: Option<Vec<u8>>,
     pub(super) row: Option<Vec<u8>>,
 }
 
 impl<'c> HintCase<'c> {
-    /// Returns the case of an error, if it names the place of a row.
+    /// Returns the case of an error, if it has a location.
     pub(super) fn of(error: &'c Error, job: &'c Job, plan: &'c Plan) -> Option<Self> {
         error.place()?;
         let catalogue = &plan.catalogue;
@@ -101,7 +101,7 @@ impl<'c> HintCase<'c> {
         })
     }
 
-    /// The error's SQLSTATE, or nothing.
+    /// Returns the error's SQLSTATE, or an empty string.
     pub(super) fn code(&self) -> &str {
         self.error.sqlstate().unwrap_or_default()
     }
@@ -126,7 +126,7 @@ impl<'c> HintCase<'c> {
     }
 }
 
-/// A field.
+/// A decoded field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OwnedValue {
     Missing,
@@ -165,20 +165,20 @@ impl Sample {
         Some(Self { name, reader, text, is_whole, rows, raw, row })
     }
 
-    /// Returns a program to put in front of the load, which reads the input's text.
+    /// Returns a remedy that pipes the input's text through a program before the load.
     pub(super) fn filter(&self, what: impl Into<Words>, filter: &str) -> Remedy {
         Remedy::filter(what, filter, self.reader, &self.name)
     }
 }
 
-/// The rows that `text` begins with.
+/// Returns the first rows of `text`.
 fn rows_of<'t>(
     text: &'t [u8],
     is_whole: bool,
     shape: &Shape,
 ) -> impl Iterator<Item = Vec<u8>> + 't {
     let mut found = Vec::new();
-    // A row that is malformed further on is of no concern here.
+    // Malformed rows further on do not matter here.
     let _ = shape.splitter().scan(text, is_whole, &mut found);
     found.into_iter().map(|row| row.of(text).to_vec())
 }

@@ -1,10 +1,10 @@
-//! Dates whose day and month stand in another order than DateStyle says.
+//! Dates whose day and month are in another order than that of DateStyle.
 
 use super::Advice;
 use super::case::{HintCase, OwnedValue};
 use crate::error::{How, Remedy};
 
-/// Advises a DateStyle by which the date can be read, and all others of its column.
+/// Suggests a DateStyle with which the refused date and all others of its column can be read.
 pub(super) fn order(case: &HintCase<'_>) -> Option<Advice> {
     if !matches!(case.code(), "22008" | "22007") {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn order(case: &HintCase<'_>) -> Option<Advice> {
     dates.iter().all(fits).then(|| Remedy { what: words.into(), how }.into())
 }
 
-/// Returns the value at the end of a message of the server.
+/// Returns the value at the end of a server message.
 fn value(message: &str) -> Option<&str> {
     message.strip_suffix('"')?.rsplit_once('"').map(|(_, value)| value)
 }

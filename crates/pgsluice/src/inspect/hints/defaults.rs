@@ -1,4 +1,4 @@
-//! Fields that are NULL for columns that refuse NULL and have a default.
+//! Fields that are NULL in NOT NULL columns with a default.
 
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::types::Codec;
@@ -11,8 +11,8 @@ use crate::source::FileFormat;
 /// The first version whose COPY has `DEFAULT`.
 const FIRST_WITH_DEFAULT: u32 = 160_000;
 
-/// Advises `--default` where every field that is spelled so is of such a column; otherwise to leave the column out. An
-/// empty field of a column without a default may stand for an empty string.
+/// Suggests `--default` if every field with this spelling is in such a column; otherwise suggests to leave
+/// the column out. In a column without a default, an empty field may stand for an empty string.
 pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     let column = &case.columns[case.column.filter(|_| case.code() == "23502")?];
     if !column.nullness.has_default {
@@ -27,7 +27,7 @@ pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     Some(by_option(case).map_or_else(left_out, Advice::from))
 }
 
-/// Returns the option by which an empty field of the column is an empty string.
+/// Returns the option that makes an empty field of the column an empty string.
 fn as_string(case: &HintCase<'_>) -> Option<Remedy> {
     let at = case.column?;
     let column = &case.columns[at];
@@ -65,9 +65,9 @@ fn by_option(case: &HintCase<'_>) -> Option<Remedy> {
     };
     let is_kept = case.all_fields(case.format).iter().all(|row| {
         row.iter().zip(&case.columns).all(|(field, column)| match field {
-            // It would be the default from now on.
+            // It would become the default.
             None => column.nullness.is_not_null && column.nullness.has_default,
-            // It would be NULL.
+            // It would become NULL.
             Some(text) => text != other.as_bytes(),
         })
     });

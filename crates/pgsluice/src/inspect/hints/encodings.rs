@@ -1,4 +1,4 @@
-//! Inputs that are not in the encoding in which they are read.
+//! Inputs in another encoding than the one in which they are read.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{UTF_16BE, UTF_16LE};
@@ -8,10 +8,11 @@ use super::case::{HintCase, Sample};
 use crate::error::{Remedy, option};
 use crate::source::{Encoding, FileFormat};
 
-/// Bytes by which UTF-16 is known.
+/// Number of bytes by which UTF-16 is detected.
 const START: usize = 1024;
 
-/// Advises `--encoding utf-16` for an input that begins with its byte order mark, or reads as text in it.
+/// Suggests `--encoding utf-16` for an input that begins with the byte order mark of UTF-16, or is valid text
+/// in it.
 pub(super) fn utf_16(case: &HintCase<'_>) -> Option<Advice> {
     let is_text = matches!(case.how.file_format, FileFormat::Delimited | FileFormat::Ndjson);
     if !case.code().starts_with("22") || !is_text || !case.how.encoding.is_utf8() {
@@ -33,7 +34,7 @@ pub(super) fn utf_16(case: &HintCase<'_>) -> Option<Advice> {
     Some(Advice::from(remedy).instead())
 }
 
-/// Whether the bytes are text in this encoding, much of it ASCII, as the syntax of rows is.
+/// Whether the bytes are text in this encoding, with much ASCII, which the syntax of rows consists of.
 fn is_in(start: &[u8], encoding: &'static encoding_rs::Encoding) -> bool {
     let even = &start[..start.len() & !1];
     if !even.contains(&0) {
@@ -47,8 +48,8 @@ fn is_in(start: &[u8], encoding: &'static encoding_rs::Encoding) -> bool {
     !text.contains(is_control) && ascii * 4 >= text.chars().count() && ascii > 0
 }
 
-/// Advises the likely encoding of bytes that are not UTF-8. If the input has characters in UTF-8 as well, another
-/// encoding would spoil them.
+/// Suggests the likely encoding of bytes that are not UTF-8. If the input also has characters in UTF-8,
+/// another encoding would damage them.
 pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     let is_json = case.error.message().starts_with("invalid byte sequence for encoding");
     if case.code() != "22021" && !(is_json && case.how.file_format == FileFormat::Ndjson) {
@@ -79,7 +80,7 @@ pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     Some(named(sample, raw).into())
 }
 
-/// Returns the way to read the input by the encoding that its bytes most likely have.
+/// Returns the remedy for the most likely encoding of the bytes.
 fn named(sample: &Sample, raw: &[u8]) -> Remedy {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(&sample.text, false);
@@ -87,7 +88,7 @@ fn named(sample: &Sample, raw: &[u8]) -> Remedy {
     let name = detector.guess(None, Utf8Detection::Deny).name().to_ascii_lowercase();
     let is_windows = |bytes: &[u8]| bytes.iter().any(|byte| (0x80..0xa0).contains(byte));
     let name = match &*name {
-        // Their other characters are the same.
+        // All other characters are the same in both.
         "windows-1252" if !is_windows(&sample.text) && !is_windows(raw) => "latin1",
         name => name,
     };

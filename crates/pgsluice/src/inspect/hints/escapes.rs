@@ -1,4 +1,4 @@
-//! Backslashes that escape nothing, or that escape what CSV escapes otherwise.
+//! Backslashes that escape nothing, or that escape characters which CSV escapes in another way.
 
 use pgsluice_core::format::{Format, Syntax};
 
@@ -8,10 +8,10 @@ use super::reading::without_quotes;
 use crate::error::{Remedy, option};
 use crate::inspect::guess::spelled;
 
-/// A byte that text hardly has.
+/// A byte that rarely occurs in text.
 pub(super) const RARE: u8 = 1;
 
-/// Advises CSV for rows of COPY text if they fit only when a backslash is an ordinary character.
+/// Suggests CSV for rows of COPY text that only fit if a backslash is an ordinary character.
 pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Format { delimiter, null, syntax: Syntax::Text } = &case.how.format else { return None };
@@ -44,7 +44,7 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     Some(Remedy::options("If a backslash is an ordinary character", options).into())
 }
 
-/// Advises `--escape` for CSV in which a backslash stands before each quote that is data.
+/// Suggests `--escape` for CSV with a backslash before each quote that is data.
 pub(super) fn before_quotes(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Syntax::Csv { quote, escape, end_marker } = case.how.format.syntax else { return None };
@@ -60,7 +60,7 @@ pub(super) fn before_quotes(case: &HintCase<'_>) -> Option<Advice> {
         .then(|| Advice::from(Remedy::options(what, [option("escape").of("\\")])).instead())
 }
 
-/// Whether a quote is doubled within a field: an empty field is two quotes as well.
+/// Whether a quote is doubled within a field. An empty field consists of two quotes as well.
 fn has_doubled(text: &[u8], quote: u8, delimiter: u8) -> bool {
     let is_end = |byte: Option<&u8>| {
         byte.is_none_or(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'))
@@ -74,7 +74,7 @@ fn has_doubled(text: &[u8], quote: u8, delimiter: u8) -> bool {
     })
 }
 
-/// Advises COPY's text format for CSV in which a backslash stands before each delimiter that is data.
+/// Suggests COPY's text format for CSV with a backslash before each delimiter that is data.
 pub(super) fn before_delimiters(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text()?;
     let Format { delimiter, null, syntax: Syntax::Csv { quote, .. } } = &case.how.format else {

@@ -9,7 +9,7 @@ use crate::error::{Remedy, option};
 use crate::inspect::guess::{in_columns, list, names, rows, spelled};
 use crate::source::{Header, excel_delimiter};
 
-/// Advises to skip the line, and the header behind it, and to read by the delimiter that it names.
+/// Suggests to skip that line and a header after it, and to use its delimiter.
 pub(super) fn first_line(case: &HintCase<'_>) -> Option<Advice> {
     let sample = case.sample.as_ref()?;
     let Syntax::Csv { .. } = case.format.syntax else { return None };

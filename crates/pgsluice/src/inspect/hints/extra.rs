@@ -9,10 +9,10 @@ use crate::error::{Remedy, option};
 use crate::inspect::guess::rows;
 use crate::source::{ByName, FileFormat, Header, InputNames};
 
-/// Rows that are looked at.
+/// Number of rows that are examined.
 const ROWS: usize = 100;
 
-/// Advises to leave fields out by their names, or to remove a delimiter behind the last field of each row.
+/// Suggests to ignore fields by their names, or to remove a delimiter after the last field of each row.
 pub(super) fn fields(case: &HintCase<'_>) -> Option<Advice> {
     let is_meant = case.code() == "22P04"
         && case.error.message().starts_with("extra data")
@@ -32,9 +32,9 @@ pub(super) fn fields(case: &HintCase<'_>) -> Option<Advice> {
     by_name(case, &fields)
 }
 
-/// Advises to cut the delimiter off with which each line ends.
+/// Suggests to remove the delimiter at the end of each line.
 fn behind_last(format: &Format, sample: &Sample, all: &[Vec<u8>]) -> Option<Advice> {
-    // A line end within quotes would be taken for that of a row.
+    // A line end within quotes would be taken for the end of a row.
     let is_line = |row: &Vec<u8>| !row.contains(&b'\n') && row.ends_with(&[format.delimiter]);
     let delimiter = char::from(format.delimiter);
     let pattern = match delimiter {
@@ -56,7 +56,7 @@ fn behind_last(format: &Format, sample: &Sample, all: &[Vec<u8>]) -> Option<Advi
     (format.delimiter.is_ascii() && all.iter().all(is_line)).then(|| remedy.into())
 }
 
-/// Advises to lead fields to columns by the header, and to leave out the others.
+/// Suggests to match fields to columns by the header, and to ignore the other fields.
 fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advice> {
     let (header, data) = fields.split_first()?;
     if case.how.header.rows() > 1 || case.how.columns.is_some() || !case.has_all_columns {
@@ -90,7 +90,7 @@ fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advic
 }
 
 impl Header {
-    /// Whether the names in it lead fields to columns.
+    /// Whether its names determine the columns of fields.
     pub(super) fn is_by_name(self) -> bool {
         self == Self::Map
     }

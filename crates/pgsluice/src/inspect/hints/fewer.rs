@@ -6,7 +6,7 @@ use super::reading::SampleReading;
 use crate::error::{Remedy, option};
 use crate::inspect::guess::list;
 
-/// Advises `--columns` with the columns that have no default, or with the first ones.
+/// Suggests `--columns` with the columns that have no default, or with the first ones.
 pub(super) fn columns(case: &HintCase<'_>) -> Option<Advice> {
     let is_possible = case.how.columns.is_none() && case.has_all_columns;
     case.text().filter(|_| is_possible && case.is_about_fields())?;

@@ -1,13 +1,13 @@
-//! Headers that come again further on, as in files that were put together.
+//! Headers that are repeated further on, as in concatenated files.
 
 use super::Advice;
 use super::case::HintCase;
 use crate::source::FileFormat;
 
-/// Removes each line that is the first one again.
+/// Removes each repetition of the first line.
 const FIRST_ONLY: &str = "awk 'NR == 1 { first = $0 } NR == 1 || $0 != first'";
 
-/// Advises to remove the header where the refused row is the header again.
+/// Suggests to remove repetitions of the header if the refused row is one.
 pub(super) fn again(case: &HintCase<'_>) -> Option<Advice> {
     let is_text = case.how.file_format == FileFormat::Delimited && case.how.encoding.is_utf8();
     if !is_text || case.how.header.rows() != 1 || !case.code().starts_with("22") {

@@ -1,11 +1,11 @@
-//! Inputs whose rows all share one mistake: leaving rows out would leave nothing.
+//! Inputs whose rows all have the same mistake, so that rejecting rows would leave nothing.
 
 use pgsluice_core::parse::Parser;
 
 use super::case::{HintCase, OwnedValue};
 use crate::inspect::guess::SampleRow;
 
-/// The hint where no other is known.
+/// The hint if no other is known.
 pub(super) const HINT: &str = "All rows at the beginning of the input have such a value, so rejecting them would leave nothing.";
 
 /// Whether all rows of the sample have the mistake of the refused row.
@@ -31,7 +31,7 @@ pub(super) fn is_in_all(case: &HintCase<'_>) -> bool {
     }
 }
 
-/// Whether a value is refused like another one.
+/// Whether a value has the same mistake as a refused one.
 fn is_as_bad(case: &HintCase<'_>, at: usize, value: &[u8], refused: &[u8]) -> bool {
     let codec = case.columns[at].codec.filter(|_| !case.columns[at].is_free());
     let is_unread = codec.is_some_and(|codec| codec.encode(value, &mut Vec::new()).is_none());
@@ -41,7 +41,7 @@ fn is_as_bad(case: &HintCase<'_>, at: usize, value: &[u8], refused: &[u8]) -> bo
     is_alike || !case.may_be(at, Some(value))
 }
 
-/// Returns the kinds of characters that follow each other.
+/// Returns the sequence of kinds of characters.
 fn shape(value: &[u8]) -> Vec<u8> {
     let kind = |byte: &u8| match byte {
         b'0'..=b'9' => b'9',

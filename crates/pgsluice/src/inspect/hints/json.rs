@@ -6,20 +6,20 @@ use super::Advice;
 use super::case::{HintCase, Sample};
 use crate::source::FileFormat;
 
-/// Takes a comma behind each object away.
+/// Removes a comma after each object.
 const COMMAS: &str = "sed 's/,[[:space:]]*$//'";
 
-/// Takes the brackets of an array away as well, if they have lines of their own.
+/// Also removes the brackets of an array, if they are on separate lines.
 const COMMAS_AND_BRACKETS: &str =
     "sed -e '/^[[:space:]]*[][][[:space:]]*$/d' -e 's/,[[:space:]]*$//'";
 
-/// Advises the program that makes an object of each line, if it reads the input.
+/// Suggests a program that writes each object on one line, if it can read the input.
 pub(super) fn lines(case: &HintCase<'_>) -> Option<Advice> {
     if case.how.file_format != FileFormat::Ndjson || case.code() != "22P04" {
         return None;
     }
     let sample = case.sample.as_ref()?;
-    // Of an object that is whole something else is wrong.
+    // If the object is complete, the error has another cause.
     if is_object(sample.raw.as_ref()?) || !case.how.encoding.is_utf8() {
         return None;
     }
@@ -56,7 +56,7 @@ impl<T> LineCut for serde_json::Result<T> {
     }
 }
 
-/// Returns the filter that takes commas away, if every line without its comma is an object.
+/// Returns the filter that removes commas, if every line without its comma is an object.
 fn commas(sample: &Sample) -> Option<&'static str> {
     let lines = sample.text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines: Vec<&[u8]> = lines.collect();

@@ -1,4 +1,4 @@
-//! Rows whose key is in the table, or in the input before them: by their keys they can be left out.
+//! Rows whose key exists in the table, or earlier in the input. They can be skipped or updated by their keys.
 
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -8,8 +8,8 @@ use crate::job::{Job, OnConflict};
 use crate::pg::conninfo::Target;
 use crate::plan::Plan;
 
-/// Adds to the error of a duplicate key the actions of `--on-conflict` that would load the row. Each is planned
-/// first, as the load would be: the table must have a key for it, and the user the rights.
+/// Adds the actions of `--on-conflict` that would load the row to the error of a duplicate key. Each action
+/// is planned first, like a load: the table must have a key for it, and the user must have the privileges.
 pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) -> Error {
     let is_duplicate = matches!(error.sqlstate(), Some("23505" | "23P01"));
     if !is_duplicate || job.changes.is_any() || error.remedies().next().is_some() {
@@ -25,8 +25,8 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
     skip.into_iter().chain(update).fold(error, Error::with_remedy)
 }
 
-/// Adds to the error of an input that was changed since load `id` began how to load it nevertheless: its first rows are
-/// in the table.
+/// Adds a remedy to the error of an input that has changed since load `id` began, whose first rows are in the
+/// table.
 pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &Target) -> Error {
     if error.kind() != Kind::Input || error.sqlstate() != Some("55000") {
         return error;
@@ -48,7 +48,7 @@ pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &
     }
 }
 
-/// The way to update rows by the key that was violated.
+/// Returns the remedy that updates rows by the violated key.
 async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<Remedy> {
     let key = key?;
     let is_by = |plan: &Plan| {
@@ -66,7 +66,7 @@ async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<
     Some(Remedy::options(what, [update, option("key").of(list(&key))]))
 }
 
-/// The plan of the load that does so with rows whose key is taken, if there can be one.
+/// Returns the plan of the load with another action for existing rows, if there can be one.
 async fn planned(
     job: &Job,
     target: &Target,
@@ -79,7 +79,7 @@ async fn planned(
     Plan::make(&job, target, &Control::default()).await.ok()
 }
 
-/// The columns that the server names: `Key (a, b)=(1, 2) already exists.`, in any language.
+/// Returns the columns of the key in `Key (a, b)=(1, 2) already exists.`, in any language.
 fn key_of(detail: &str) -> Option<Vec<String>> {
     let (before, _) = detail.split_once(")=(")?;
     let (_, columns) = before.split_once('(')?;

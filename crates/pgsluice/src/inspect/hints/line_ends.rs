@@ -1,4 +1,4 @@
-//! Lines of one input that end in different ways.
+//! Inputs with several styles of line ends.
 
 use pgsluice_core::split::Splitter;
 
@@ -6,7 +6,7 @@ use super::Advice;
 use super::case::HintCase;
 use crate::source::FileFormat;
 
-/// Advises to make all line ends the same, where no other byte changes by that.
+/// Suggests to unify all line ends, if that changes no other byte.
 pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
     let message = case.error.message();
     let is_end = ["carriage return found in data", "newline found in data"];
@@ -33,12 +33,12 @@ pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
     };
     let mut rows = Vec::new();
     Splitter::new(case.format).scan(&same, sample.is_whole, &mut rows).ok()?;
-    // Within quotes a line end is data.
+    // A line end within quotes is data.
     let is_kept = rows.iter().all(|row| !row.of(&same).contains(&b'\n'));
     is_kept.then(|| Advice::from(sample.filter(what, filter)).instead())
 }
 
-/// Where carriage returns stand.
+/// The position of carriage returns.
 enum Returns {
     BeforeNewlines,
     Alone,

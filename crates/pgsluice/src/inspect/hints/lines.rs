@@ -10,14 +10,14 @@ use crate::error::{Remedy, option, quoted};
 use crate::inspect::guess::{SampleRow, in_columns, list, rows};
 use crate::source::Header;
 
-/// Lines before a header that are looked at.
+/// Number of lines in which a header is looked for.
 const PREAMBLE: usize = 20;
 
-/// How comments begin, and their pattern for `sed`.
+/// The beginnings of comments, and their patterns for `sed`.
 const COMMENTS: [(&[u8], &str); 4] =
     [(b"#", "/^#/d"), (b"//", "/^\\/\\//d"), (b"--", "/^--/d"), (b"%", "/^%/d")];
 
-/// Advises to skip the lines before the header, if a line further on names the columns.
+/// Suggests to skip the lines before the header, if a line further on names the columns.
 pub(super) fn preamble(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     if case.how.header.is_by_name() || case.how.columns.is_some() || !case.has_all_columns {
@@ -45,7 +45,7 @@ pub(super) fn preamble(case: &HintCase<'_>) -> Option<Advice> {
     Some(Remedy::options(what, options).into())
 }
 
-/// Advises to remove comments if all other lines are rows.
+/// Suggests to remove comments, if all other lines are rows.
 pub(super) fn comments(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let sample = case.sample.as_ref()?;
@@ -60,7 +60,7 @@ pub(super) fn comments(case: &HintCase<'_>) -> Option<Advice> {
     (is_sure && is_of_lines(case, &rest)).then(|| sample.filter(what, &filter).into())
 }
 
-/// Advises to remove lines without a value, as spreadsheets and Python's csv module on Windows write them.
+/// Suggests to remove lines without a value, which spreadsheets and Python's csv module on Windows write.
 pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields() || case.code() == "23502")?;
     let sample = case.sample.as_ref()?;
@@ -86,7 +86,7 @@ pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
     is_of_lines(case, &rest).then(|| sample.filter(what, &filter).into())
 }
 
-/// Advises to take the quotes off lines that are quoted as a whole.
+/// Suggests to remove the quotes from lines that are quoted as a whole.
 pub(super) fn in_quotes(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let sample = case.sample.as_ref()?;
@@ -102,7 +102,7 @@ pub(super) fn in_quotes(case: &HintCase<'_>) -> Option<Advice> {
     fits_by_line(case, &rest).then(|| sample.filter("Each line is in quotes", filter).into())
 }
 
-/// Returns a line as the filter of [`in_quotes`] prints it.
+/// Returns the output of the filter of [`in_quotes`] for a line.
 fn unquoted(line: &[u8]) -> Vec<u8> {
     let line = line.strip_prefix(b"\"").unwrap_or(line);
     let line = line.strip_suffix(b"\"").unwrap_or(line);
@@ -115,7 +115,7 @@ fn unquoted(line: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Advises to add the delimiters that a program has cut off at the end of rows.
+/// Suggests to add the delimiters that a program has omitted at the end of rows.
 pub(super) fn short(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.error.message().starts_with("missing data"))?;
     let sample = case.sample.as_ref()?;
@@ -139,7 +139,7 @@ pub(super) fn short(case: &HintCase<'_>) -> Option<Advice> {
     if !case.fits(&SampleReading { rows, layout }) {
         return None;
     }
-    // A single character is no pattern to awk, but for these.
+    // awk takes a single character literally, except for these.
     if b"|*+?.^$()[{ ".contains(delimiter) {
         return None;
     }
@@ -151,7 +151,7 @@ pub(super) fn short(case: &HintCase<'_>) -> Option<Advice> {
     Some(sample.filter("If fields that are missing at the end of a row are empty", &filter).into())
 }
 
-/// Explains a row that goes on in the next line.
+/// Explains a row that continues on the next line.
 pub(super) fn broken(case: &HintCase<'_>) -> Option<Advice> {
     let message = case.error.message();
     let place = case.error.place()?;
@@ -172,7 +172,7 @@ pub(super) fn broken(case: &HintCase<'_>) -> Option<Advice> {
     })
 }
 
-/// Whether two short rows have as many fields as one row, if a line end divides a field of it.
+/// Whether two short rows have as many fields as one row that a line end divides within a field.
 fn is_one_row(one: &SampleRow, other: &SampleRow, count: usize) -> bool {
     one.len() < count && other.len() < count && one.len() + other.len() == count + 1
 }
@@ -183,7 +183,8 @@ fn without_lines(text: &[u8], is_removed: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     lines.filter(is_kept).flatten().copied().collect()
 }
 
-/// Whether the text fits, and each row is a line. Further on in the input, a row with quotes may have several.
+/// Whether the text fits, and each row is one line. Later in the input, rows with quotes may have several
+/// lines.
 fn is_of_lines(case: &HintCase<'_>, text: &[u8]) -> bool {
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return fits_by_line(case, text) };
     (!text.contains(&quote) || case.has_no_other_text()) && fits_by_line(case, text)

@@ -1,5 +1,5 @@
-//! Hints: chooses the next step after an error of a row. Each rule looks at the error, at the row and at its
-//! neighbors, and tries its advice on them: a hint that does not help is worse than no hint.
+//! Hints: chooses the next step after an error about a row. Each rule examines the error, the row and its
+//! neighbours, and tries its advice on them: a hint that does not help is worse than none.
 
 mod case;
 mod dates;
@@ -40,7 +40,7 @@ struct Advice {
     /// A next step without a command.
     hint: Option<Words>,
     detail: Option<String>,
-    /// Whether the hint that the error has does not apply.
+    /// Whether the error's own hint does not apply.
     replaces: bool,
 }
 
@@ -51,17 +51,17 @@ impl From<Remedy> for Advice {
 }
 
 impl Advice {
-    /// Returns advice without a command.
+    /// Creates advice without a command.
     fn hint(text: impl Into<Words>) -> Self {
         Self { hint: Some(text.into()), ..Self::default() }
     }
 
-    /// Returns a sentence that only explains.
+    /// Creates advice that only explains.
     fn detail(text: impl Into<String>) -> Self {
         Self { detail: Some(text.into()), ..Self::default() }
     }
 
-    /// Takes the place of the hint that the error has.
+    /// Makes the advice replace the error's own hint.
     fn instead(self) -> Self {
         Self { replaces: true, ..self }
     }
@@ -74,10 +74,10 @@ impl Advice {
     }
 }
 
-/// A rule: returns its advice if it applies.
+/// A rule, which returns its advice if it applies.
 type Rule = fn(&HintCase<'_>) -> Option<Advice>;
 
-/// All rules. The first that applies counts, so the more certain ones come first.
+/// All rules. The first one that applies is used, so the more reliable ones come first.
 const RULES: [Rule; 30] = [
     values::bits,
     encodings::utf_16,
@@ -111,15 +111,15 @@ const RULES: [Rule; 30] = [
     extra::fields,
 ];
 
-/// Rules for an error that neither [`RULES`] nor the beginning of the input explain.
+/// Rules for an error that neither [`RULES`] nor the beginning of the input explains.
 const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 
-/// Adds to `error` what to do about the mistake that is behind it, if a rule knows it.
+/// Adds advice about the underlying mistake to `error`, if a rule recognises it.
 pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     let (advice, is_in_all) = {
         let Some(case) = HintCase::of(&error, job, plan) else { return error };
         let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
-        // An error about the header says what to do already.
+        // An error about the header already has a remedy.
         let is_open = error.remedies().next().is_none();
         let advice = by_rules(&RULES)
             .or_else(|| guess::opening(&error, job, plan).map(Advice::from))

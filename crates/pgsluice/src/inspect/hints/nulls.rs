@@ -1,4 +1,4 @@
-//! Spellings of NULL that the input has and the options do not name.
+//! Spellings of NULL in the input that the options do not name.
 
 use pgsluice_core::format::{Format, Syntax};
 
@@ -9,7 +9,7 @@ use crate::inspect::guess::list;
 use crate::job::Columns;
 use crate::source::FileFormat;
 
-/// How programs spell NULL.
+/// The spellings of NULL in various programs.
 const SPELLINGS: [&str; 38] = [
     "",
     "\\N",
@@ -47,17 +47,17 @@ const SPELLINGS: [&str; 38] = [
     "#VALUE!",
     "#REF!",
     "#NULL!",
-    // MySQL's dates that are none.
+    // MySQL's zero dates.
     "0000-00-00",
     "0000-00-00 00:00:00",
 ];
 
-/// Spellings that mean nothing else, in a column of text as well.
+/// Spellings that can only mean NULL, even in a text column.
 const ONLY_NULL: [&str; 9] =
     ["\\N", "NULL", "null", "Null", "<NULL>", "<null>", "(NULL)", "(null)", "[NULL]"];
 
-/// Advises `--null` or `--force-null` where a value that no type reads is a spelling of NULL, the column takes NULL,
-/// and no field of the rows around it loses its meaning.
+/// Suggests `--null` or `--force-null` if the refused value is a spelling of NULL, the column accepts NULL,
+/// and no field of the sample changes its meaning.
 pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     let is_value = matches!(case.code(), "22P02" | "22007" | "22008" | "22003");
     let at = case.column?;
@@ -97,8 +97,8 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     Some(Remedy::options(what, options).into())
 }
 
-/// Checks that under another spelling of NULL no field of the rows means something else: none that was NULL becomes
-/// a value, and none becomes NULL in a column that refuses it, or where it may be a value.
+/// Checks that no field of the rows changes its meaning with another spelling of NULL: no NULL becomes a
+/// value, and no value becomes NULL in a NOT NULL column or where it may be a valid value.
 fn keeps_values(case: &HintCase<'_>, other: &Format, value: &str) -> Option<()> {
     let (before, after) = (case.all_fields(case.format), case.all_fields(other));
     let kept = before.iter().zip(&after).all(|(before, after)| {
@@ -120,7 +120,8 @@ fn keeps_values(case: &HintCase<'_>, other: &Format, value: &str) -> Option<()> 
 }
 
 impl Columns {
-    /// Returns the list with one more column, as an option takes it; `None` if it has the column already.
+    /// Returns the list with one more column in the form for an option, or `None` if it has the column
+    /// already.
     pub(super) fn with(&self, name: &str) -> Option<String> {
         let mut names = match self {
             Self::None => Vec::new(),

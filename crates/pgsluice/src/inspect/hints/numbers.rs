@@ -1,4 +1,4 @@
-//! Numbers in spellings of other programs.
+//! Numbers in the notations of other programs.
 
 use pgsluice_core::format::Syntax;
 use pgsluice_core::parse::Parser;
@@ -11,7 +11,7 @@ use crate::source::FileFormat;
 
 const COMMAS: &str = "If commas separate thousands";
 
-/// Explains a decimal comma, and whole numbers that are written with a decimal point.
+/// Explains a decimal comma, and integers that are written with a decimal point.
 pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     if case.code() != "22P02" || case.how.file_format != FileFormat::Delimited {
         return None;
@@ -45,8 +45,8 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     })
 }
 
-/// Returns the program that takes thousands separators, the sign of a currency and a decimal comma out of the input.
-/// It is tried on the sample, in which no free text may change.
+/// Returns a program that removes thousands separators, currency signs and decimal commas from the input. It
+/// is tried on the sample, in which no free text may change.
 fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
     let mut text = case.text()?.to_vec();
     let values = amounts(case)?;
@@ -78,7 +78,7 @@ fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
         scripts.extend([":a", script, "ta"].map(str::to_owned));
         text = without_commas(&text);
     }
-    // Commas are removed only from numbers that fill their quotes.
+    // Commas are removed only from quoted fields that are numbers.
     let is_safe = what == COMMAS || case.has_no_other_text();
     if scripts.is_empty() || !is_safe || !case.fits_changed(&text) {
         return None;
@@ -88,7 +88,7 @@ fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
     Some(case.sample.as_ref()?.filter(what, &filter).into())
 }
 
-/// Returns the values of all columns that take no free text.
+/// Returns the values of all columns that do not accept free text.
 fn amounts(case: &HintCase<'_>) -> Option<Vec<String>> {
     let present = case.present()?;
     let is_typed = |at: usize| case.columns.get(at).is_some_and(|column| !column.is_free());
@@ -99,7 +99,7 @@ fn amounts(case: &HintCase<'_>) -> Option<Vec<String>> {
     Some(present.rows.iter().flat_map(typed).collect())
 }
 
-/// Whether the last comma of a number cannot separate thousands.
+/// Whether the last comma of a number cannot be a thousands separator.
 fn has_decimal_comma(value: &str) -> bool {
     let Some((_, decimals)) = value.rsplit_once(',') else { return false };
     let digits = decimals.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -126,7 +126,7 @@ fn without_sign(text: &[u8], sign: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Removes each separator between a digit and three others, behind which no digit follows.
+/// Removes each separator that follows a digit and precedes exactly three digits.
 fn without_groups(text: &[u8], separator: u8) -> Vec<u8> {
     let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     let is_group = |at: usize| {
@@ -136,7 +136,7 @@ fn without_groups(text: &[u8], separator: u8) -> Vec<u8> {
     (0..text.len()).filter(|&at| !is_group(at)).map(|at| text[at]).collect()
 }
 
-/// Removes commas from each number in quotes whose commas have three digits behind them.
+/// Removes commas from each quoted number if each comma is followed by three digits.
 fn without_commas(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -153,7 +153,7 @@ fn without_commas(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Whether digits are in groups, such as `-1,234,567.50`.
+/// Whether the digits are grouped, as in `-1,234,567.50`.
 fn is_grouped(number: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(number) else { return false };
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -166,13 +166,13 @@ fn is_grouped(number: &[u8]) -> bool {
     first && !others.is_empty() && are_groups && is_digits(decimals)
 }
 
-/// Whether it is a number such as `1.05076E+11`.
+/// Whether the value is a number such as `1.05076E+11`.
 fn is_rounded(value: &str) -> bool {
     let (digits, power) = value.split_once("E+").unwrap_or_default();
     is_split_by(digits, '.') && power.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether digits stand before and behind a separator.
+/// Whether there are digits on both sides of a separator.
 fn is_split_by(value: &str, separator: char) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let value = value.trim().trim_start_matches(['-', '+']);

@@ -1,4 +1,4 @@
-//! Rows that no partition takes.
+//! Rows that no partition accepts.
 
 use pgsluice_core::catalog::{ROOT, Strategy};
 
@@ -7,7 +7,7 @@ use super::case::HintCase;
 use crate::error::{Error, Remedy, Words, command, option};
 use crate::plan::Plan;
 
-/// Advises to make the partitions. None is made for a key that is NULL.
+/// Suggests to create the partitions, except for a key that is NULL.
 pub(super) fn missing(case: &HintCase<'_>) -> Option<Advice> {
     let error = case.error;
     let plan = case.plan?;
@@ -25,13 +25,13 @@ pub(super) fn missing(case: &HintCase<'_>) -> Option<Advice> {
     Some(Remedy::options(what, [option("create-partitions")]).into())
 }
 
-/// Whether no partition takes the row; a CHECK constraint has the same SQLSTATE.
+/// Whether the error is that no partition accepts the row. A violated CHECK constraint has the same SQLSTATE.
 fn is_unrouted(error: &Error) -> bool {
     error.detail().is_some_and(|detail| detail.contains("Partition key of the failing row"))
         || error.message().starts_with("no partition of relation")
 }
 
-/// Whether the key is NULL, which is in no range. A list may have it.
+/// Whether the key is NULL, which no range contains. A list may contain it.
 fn is_null_of_range(error: &Error, plan: &Plan) -> bool {
     let mut keys = plan.tree.nodes.iter().filter_map(|node| node.key.as_ref());
     error.detail().is_some_and(|detail| detail.contains("= (null)."))

@@ -1,4 +1,4 @@
-//! Quotes that are characters of the data, such as the sign for inches.
+//! Quotes that are data, such as the sign for inches.
 
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
@@ -11,8 +11,9 @@ use crate::error::{Remedy, option};
 use crate::inspect::guess::{rows, spelled};
 use crate::source::FileFormat;
 
-/// Advises `--format text` where a quote is not closed and each line has as many fields as there are columns without
-/// regard to quotes. In that format a backslash escapes, so no line may have one.
+/// Suggests `--format text` if a quote is not closed, and if each line has as many fields as there are
+/// columns when quotes are ordinary characters. In that format a backslash escapes, so no line may contain
+/// one.
 pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let is_open =
         case.code() == "22P04" && case.error.message().starts_with("unterminated CSV quoted");
@@ -42,10 +43,10 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     (is_whole && found.all(is_plain)).then(|| Remedy::options(what, options).into())
 }
 
-/// Bytes by which programs quote.
+/// Quote characters of various programs.
 const QUOTES: [u8; 9] = *b"\"'#~^%$`*";
 
-/// Advises `--quote` where each row fits if it is quoted by another byte.
+/// Suggests `--quote` if each row fits with another quote character.
 pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, escape, end_marker } = case.how.format.syntax else { return None };
@@ -66,7 +67,7 @@ pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
     Some(Remedy::options(what, [option("quote").of(char::from(found))]).into())
 }
 
-/// Advises a quote that the input lacks where quotes join lines, and no field is quoted.
+/// Suggests a quote character that the input does not contain, if quotes join lines and no field is quoted.
 pub(super) fn none(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };

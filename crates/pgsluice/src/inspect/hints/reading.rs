@@ -1,4 +1,4 @@
-//! The sample read in another way: shows whether advice would help before it is given.
+//! The sample, read with other options, to see whether advice would help.
 
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::Parser;
@@ -10,10 +10,10 @@ use super::case::{CaseColumn, HintCase};
 use crate::inspect::guess::{SampleRow, in_columns};
 use crate::source::FileFormat;
 
-/// The data rows of the sample, read in one way.
+/// The data rows of the sample, read with some options.
 pub(super) struct SampleReading {
     pub(super) rows: Vec<SampleRow>,
-    /// The column of each field, by its place; `None` for a field that is left out.
+    /// The index of each field's column; `None` for a field that is ignored.
     pub(super) layout: Vec<Option<usize>>,
 }
 
@@ -26,8 +26,8 @@ impl HintCase<'_> {
         Some(&sample.text)
     }
 
-    /// Whether a program that changes text is known to change no other text: the sample is the whole input, or no
-    /// column takes free text.
+    /// Whether a program that changes text is known to change no other text, because the sample is the whole
+    /// input, or because no column accepts free text.
     pub(super) fn has_no_other_text(&self) -> bool {
         let is_whole = self.sample.as_ref().is_some_and(|sample| sample.is_whole);
         is_whole || !self.columns.iter().any(CaseColumn::is_free)
@@ -54,12 +54,12 @@ impl HintCase<'_> {
         Some(SampleReading { rows: data, layout })
     }
 
-    /// Reads the sample as the options say.
+    /// Reads the sample with the current options.
     pub(super) fn present(&self) -> Option<SampleReading> {
         self.reading(self.text()?, &self.how.format)
     }
 
-    /// The columns to which the names in a header lead.
+    /// Returns the columns that the names in a header match.
     fn layout(&self, header: &SampleRow) -> Vec<Option<usize>> {
         let columns: Vec<String> = self.columns.iter().map(|column| column.name.into()).collect();
         let of = |name: &Option<Vec<u8>>| {
@@ -93,8 +93,8 @@ impl HintCase<'_> {
         self.reading(text, format).is_some_and(|reading| self.fits(&reading))
     }
 
-    /// Whether the sample fits once a program has changed values in it. Free text must not change, except in the
-    /// column of the error.
+    /// Whether the sample fits after a program has changed values in it. Free text must not change, except in
+    /// the column of the error.
     pub(super) fn fits_changed(&self, text: &[u8]) -> bool {
         let Some(changed) = self.reading(text, &self.how.format) else { return false };
         let Some(present) = self.present().filter(|_| self.fits(&changed)) else { return false };
@@ -106,15 +106,15 @@ impl HintCase<'_> {
             && present.rows.iter().zip(&changed.rows).all(keeps)
     }
 
-    /// Whether advice about the column of the error may change values of another column: numbers for numbers, and
-    /// times for times.
+    /// Whether advice about the column of the error may change values of another column. Both must be
+    /// numbers, or both not.
     fn may_change(&self, at: usize) -> bool {
         let kind = |at: usize| self.columns.get(at)?.codec.map(is_strict);
         let is_free = self.columns.get(at).is_none_or(CaseColumn::is_free);
         self.column == Some(at) || !is_free && self.column.is_some_and(|it| kind(it) == kind(at))
     }
 
-    /// Whether a field may be a value of a column. Of types with many spellings it looks at little.
+    /// Whether a field may be a value of a column. For types with many spellings the check is rough.
     pub(super) fn may_be(&self, at: usize, field: Option<&[u8]>) -> bool {
         let Some(column) = self.columns.get(at) else { return false };
         let Some(text) = field else { return !column.nullness.is_not_null };
@@ -125,7 +125,7 @@ impl HintCase<'_> {
         codec.encode(text, &mut Vec::new()).is_some() || !is_strict(codec) && is_likely(text)
     }
 
-    /// Whether the column is known to hold JSON.
+    /// Whether the column is known to contain JSON.
     pub(super) fn is_json(&self, at: usize) -> bool {
         let is_said = self.error.message().starts_with("invalid input syntax for type json");
         let is_jsonb = matches!(self.columns[at].codec, Some(Codec::Jsonb));
@@ -134,13 +134,13 @@ impl HintCase<'_> {
 }
 
 impl CaseColumn<'_> {
-    /// Whether any text is a value.
+    /// Whether any text is a valid value.
     pub(super) fn is_free(&self) -> bool {
         self.codec.is_none_or(|codec| codec.encode(b"x, 'y' {", &mut Vec::new()).is_some())
     }
 }
 
-/// Whether PostgreSQL takes few spellings that the encoder does not.
+/// Whether PostgreSQL accepts only few spellings that the encoder does not.
 fn is_strict(codec: &Codec) -> bool {
     use Codec::{Bool, Float4, Float8, Int2, Int4, Int8, Numeric, Oid, Uuid};
     matches!(codec, Bool | Float4 | Float8 | Int2 | Int4 | Int8 | Numeric | Oid | Uuid)
@@ -151,7 +151,8 @@ fn is_likely(text: &[u8]) -> bool {
     text.starts_with(b"{") || text.iter().any(u8::is_ascii_digit)
 }
 
-/// Returns CSV in which no byte quotes, if the text lacks the byte that stands for it.
+/// Returns CSV with an unused quote character, so that no byte quotes. Returns `None` if the text contains
+/// that character.
 pub(super) fn without_quotes(format: &Format, text: &[u8], quote: u8) -> Option<Format> {
     let syntax = Syntax::Csv { quote, escape: quote, end_marker: false };
     (!text.contains(&quote)).then(|| Format { syntax, ..format.clone() })

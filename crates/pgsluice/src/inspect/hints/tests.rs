@@ -1,4 +1,4 @@
-//! Each rule on small inputs: where it advises, and where its advice would lose data.
+//! Tests of each rule on small inputs, both where it gives advice and where its advice would lose data.
 
 use pgsluice_core::format::Format;
 
@@ -117,7 +117,7 @@ fn null_is_spelled_as_the_row_has_it() {
     ends(&invalid(Trial::csv("2,3\n1,\"\"\n")), "--force-null b");
     ends(&invalid(Trial::csv("2,3\n1,\"NULL\"\n")), "--null NULL --force-null b");
     ends(&invalid(text("2\t3\n1\t\n")), "--null ''");
-    // No spelling of NULL, one beside another, and a value of another column.
+    // Not a spelling of NULL, a second one beside another, and a value in another column.
     ends(&invalid(Trial::csv("2,3\n1,x\n")), "");
     ends(&invalid(Trial::csv("2,\n1,NULL\n")), "");
     ends(&invalid(text("2\t\\N\n1\t\n")), "");

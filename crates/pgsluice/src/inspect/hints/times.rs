@@ -1,17 +1,18 @@
-//! Times in the notation of DB2 and of JavaScript.
+//! Times in the notations of DB2 and JavaScript.
 
 use super::Advice;
 use super::case::HintCase;
 use super::values::value;
 
-/// Makes `2026-01-05 00:20:09` of `2026-01-05-00.20.09`, and `00:20:09` of a field `00.20.09`.
+/// Converts `2026-01-05-00.20.09` into `2026-01-05 00:20:09`, and a field `00.20.09` into `00:20:09`.
 const DB2: &str = "sed -E -e 's/([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})[.]([0-9]{2})[.]([0-9]{2})/\\1 \\2:\\3:\\4/g' \
      -e ':a' -e 's/(^|[^0-9.-])([0-9]{2})[.]([0-9]{2})[.]([0-9]{2})($|[^0-9.])/\\1\\2:\\3:\\4\\5/' -e 'ta'";
 
-/// Takes the name of the time zone away, and `GMT` before its hours.
+/// Removes the name of the time zone, and `GMT` before its hours.
 const JAVASCRIPT: &str = "sed -E 's/ GMT([-+][0-9]{4}) [(][^)]*[)]/ \\1/g'";
 
-/// Advises the program that writes times as PostgreSQL takes them, if it changes nothing else in the sample.
+/// Suggests a program that converts times into PostgreSQL's notation, if it changes nothing else in the
+/// sample.
 pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| matches!(case.code(), "22007" | "22008" | "22023"))?;
     let value = value(case)?;
@@ -28,7 +29,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     (changed != text && case.fits_changed(&changed)).then(|| sample.filter(what, filter).into())
 }
 
-/// Returns the place of the first point of a time such as `00.20.09`, alone or behind a date.
+/// Returns the position of the first point of a time such as `00.20.09`, alone or after a date.
 fn dotted(text: &[u8]) -> Option<usize> {
     let start = match text.get(10) {
         Some(b'-') if is_date(&text[..10]) => 11,
@@ -41,13 +42,14 @@ fn is_date(text: &[u8]) -> bool {
     is_like(text, b"9999-99-99")
 }
 
-/// Whether a text is as long as a pattern, and has digits where that has a 9.
+/// Whether a text has the length of a pattern, digits where the pattern has a 9, and the pattern's other
+/// characters.
 fn is_like(text: &[u8], pattern: &[u8]) -> bool {
     let is = |(byte, of): (&u8, &u8)| if *of == b'9' { byte.is_ascii_digit() } else { byte == of };
     text.len() == pattern.len() && text.iter().zip(pattern).all(is)
 }
 
-/// Returns the text as [`DB2`] prints it.
+/// Returns the output of [`DB2`] for a text.
 fn with_colons(text: &[u8]) -> Vec<u8> {
     let mut changed = text.to_vec();
     let is_of_number = |byte: Option<&u8>, signs: &[u8]| {
@@ -70,7 +72,7 @@ fn with_colons(text: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// Returns the text as [`JAVASCRIPT`] prints it.
+/// Returns the output of [`JAVASCRIPT`] for a text.
 fn zoned(text: &[u8]) -> Vec<u8> {
     let mut changed = Vec::with_capacity(text.len());
     let mut rest = text;

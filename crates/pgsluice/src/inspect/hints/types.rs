@@ -7,7 +7,8 @@ use super::case::HintCase;
 use super::values::value;
 use crate::pg::sql;
 
-/// Returns the statement that gives the column a type which takes the value. The user decides whether it is right.
+/// Returns the statement that changes the column to a type that accepts the value. The user decides whether
+/// that is right.
 pub(super) fn wider(case: &HintCase<'_>) -> Option<Advice> {
     let value = value(case)?;
     let (what, name) = match case.code() {
@@ -33,7 +34,7 @@ fn alter(case: &HintCase<'_>, action: &str) -> Option<String> {
     (!is_key).then(|| sql::alter_column(&table, &label(column), action))
 }
 
-/// Returns the smallest type that takes a number.
+/// Returns the smallest type that accepts a number.
 fn number(case: &HintCase<'_>, value: &str) -> Option<&'static str> {
     let message = case.error.message();
     if message.starts_with("numeric field overflow") {
@@ -47,13 +48,13 @@ fn number(case: &HintCase<'_>, value: &str) -> Option<&'static str> {
     is_number.then_some(if value.trim().parse::<i64>().is_ok() { "bigint" } else { "numeric" })
 }
 
-/// Whether it is a time such as `25:10:00`, which timetables have for the night.
+/// Whether the value is a time such as `25:10:00`, which timetables use for the night.
 fn is_long_time(value: &str) -> bool {
     let parts: Vec<Option<u32>> = value.trim().split(':').map(|part| part.parse().ok()).collect();
     matches!(parts[..], [Some(24..), Some(0..60)] | [Some(24..), Some(0..60), Some(0..60)])
 }
 
-/// Whether it may count seconds, milliseconds, microseconds or nanoseconds since 1970.
+/// Whether the value may be a number of seconds, milliseconds, microseconds or nanoseconds since 1970.
 fn is_epoch(value: &str) -> bool {
     matches!(value.len(), 9..=10 | 12..=13 | 15..=16 | 18..=19)
         && value.bytes().all(|byte| byte.is_ascii_digit())

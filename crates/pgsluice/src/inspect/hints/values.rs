@@ -1,4 +1,4 @@
-//! Values in the notation of another program.
+//! Values in the notations of other programs.
 
 use pgsluice_core::format::Syntax;
 use pgsluice_core::types::Codec;
@@ -8,14 +8,14 @@ use super::Advice;
 use super::case::{HintCase, OwnedValue};
 use crate::source::FileFormat;
 
-/// Takes objects with one key that begins with a dollar sign for their values.
+/// Replaces objects whose only key begins with a dollar sign by their values.
 const UNWRAP: &str = "jq -c 'walk(if type == \"object\" and length == 1 and (keys[0] | startswith(\"$\")) \
                       then .[keys[0]] else . end)'";
 
-/// Removes \u0000 where no other backslash stands before it.
+/// Removes \u0000 unless another backslash precedes it.
 const WITHOUT_NUL: &str = "sed -E -e ':a' -e 's/(^|[^\\])((\\\\\\\\)*)\\\\u0000/\\1\\2/' -e 'ta'";
 
-/// Advises braces for the brackets of JSON arrays, which stand in columns of arrays only.
+/// Suggests to replace the brackets of JSON arrays by braces, if only array columns contain brackets.
 pub(super) fn arrays(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|text| !text.contains(&b'\\'))?;
     let value = value(case).filter(|_| case.error.message().starts_with("malformed array"))?;
@@ -33,7 +33,7 @@ pub(super) fn arrays(case: &HintCase<'_>) -> Option<Advice> {
     (case.has_no_other_text() && case.fits_changed(&changed)).then(|| remedy.into())
 }
 
-/// Advises digits for the bytes 0 and 1, which MySQL writes for `bit(1)`.
+/// Suggests to replace the bytes 0 and 1, which MySQL writes for `bit(1)`, by digits.
 pub(super) fn bits(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| matches!(case.code(), "22P02" | "22021"))?;
     let is_bool = |at: usize| matches!(case.columns[at].codec, Some(Codec::Bool));
@@ -52,7 +52,7 @@ pub(super) fn bits(case: &HintCase<'_>) -> Option<Advice> {
     case.fits_changed(&changed).then(|| Advice::from(remedy).instead())
 }
 
-/// Advises to remove `\u0000`, which no `jsonb` can have.
+/// Suggests to remove `\u0000`, which `jsonb` cannot contain.
 pub(super) fn nul(case: &HintCase<'_>) -> Option<Advice> {
     let sample = case.sample.as_ref().filter(|_| case.code() == "22P05")?;
     let raw = sample.raw.as_ref()?;
@@ -64,7 +64,7 @@ pub(super) fn nul(case: &HintCase<'_>) -> Option<Advice> {
     is_meant.then(|| sample.filter(what, WITHOUT_NUL).into())
 }
 
-/// Advises to unwrap the values of MongoDB's extended JSON: `{"$date": "2026-01-05"}`.
+/// Suggests to unwrap the values of MongoDB's extended JSON: `{"$date": "2026-01-05"}`.
 pub(super) fn extended_json(case: &HintCase<'_>) -> Option<Advice> {
     if case.how.file_format != FileFormat::Ndjson || !case.how.encoding.is_utf8() {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn value(case: &HintCase<'_>) -> Option<String> {
     String::from_utf8(value).ok()
 }
 
-/// Advises to remove the spaces behind delimiters, if each field but the first begins with one.
+/// Suggests to remove the spaces after delimiters, if each field except the first begins with one.
 pub(super) fn padded(case: &HintCase<'_>) -> Option<Advice> {
     let text = case.text().filter(|_| case.is_about_fields())?;
     let Syntax::Csv { quote, .. } = case.how.format.syntax else { return None };

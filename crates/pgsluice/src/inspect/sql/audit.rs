@@ -1,11 +1,11 @@
-//! The statements of an audit: the input as a temporary table, and checksums of both.
+//! Statements of an audit: the input as a temporary table, and checksums of the input and the table.
 //!
-//! A row's hash is `hashtextextended` of its text, which the server makes of its values. So two
-//! spellings of one value are equal, and the hash knows nothing that a type does not print. Their sum
-//! does not depend on the order, and counts a row twice that is there twice.
+//! The hash of a row is `hashtextextended` of its text, which the server generates from its values. So two
+//! spellings of one value are equal, and the hash includes only properties that a type prints. The sum of the
+//! hashes does not depend on the order, and counts duplicate rows.
 //!
-//! The values are those of a user's types, whose functions find what they find under COPY. So the
-//! session has the user's search_path, and these statements qualify every name.
+//! The values may have types of users, whose functions resolve names as under COPY. So the session has the
+//! user's search_path, and these statements qualify every name.
 
 use pgsluice_core::catalog::{NodeId, Relation, quoted};
 use pgsluice_core::format::Format;
@@ -19,8 +19,8 @@ use crate::pg::template::{eq, fill, gt, le, minus};
 use crate::sink::sql::changes::{differs, is_flagged, is_newer};
 use crate::sink::sql::stage::columns_of;
 
-/// No setting of a role may end a long audit, and row security must not hide rows: if it applies, the
-/// server refuses the query. Constraints must be evaluated and not believed.
+/// Settings of an audit. No timeout of a role may end it, and row security must not hide rows: if it applies,
+/// the server refuses the query. Constraints must be evaluated, not assumed.
 pub(crate) const SESSION: &str = "
 SET statement_timeout = 0;
 SET lock_timeout = 0;
@@ -29,12 +29,12 @@ SET row_security = off;
 SET constraint_exclusion = off;
 SET extra_float_digits = 1";
 
-/// Ends [`sql::DEPARSE_SETTINGS`] in the session of an audit.
+/// Returns the statements that end [`sql::DEPARSE_SETTINGS`] in the session of an audit.
 pub(crate) fn as_before() -> String {
     format!("{}; {SESSION}", sql::RESET_SETTINGS)
 }
 
-/// Selects from some tables those of which every row can be read.
+/// Selects the tables in `$1` of which every row can be read.
 pub(crate) const READABLE: &str = "
 SELECT c.oid FROM pg_catalog.pg_class c
 WHERE c.oid {any} ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
@@ -45,15 +45,15 @@ WHERE c.oid {any} ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
 pub(crate) const INPUT: &str = "pgsluice_input";
 const MISSING: &str = "pgsluice_missing";
 
-/// Returns a table of the rows that a load of `table` can have reached. It holds the rows of its
-/// partitions, but not those of tables that merely inherit from it.
+/// Returns an SQL expression for the rows that a load of `table` can have reached. It includes its
+/// partitions, but not tables that merely inherit from it.
 pub(crate) fn rows_of(table: &Relation, is_partitioned: bool) -> String {
     if is_partitioned { table.to_string() } else { format!("ONLY {table}") }
 }
 
-/// Makes an empty table with the columns of the input: their types, and no rule of the table
-/// that could change a row; `flag` is the place of a boolean that the table lacks. It is gone with the
-/// transaction.
+/// Returns the statement that creates an empty table with the columns of the input and their types, but
+/// without any rule of the table that could change a row. `flag` is the index of a boolean column that the
+/// table lacks. The table is dropped at the end of the transaction.
 pub(crate) fn create_input(table: &str, columns: &[String], flag: Option<usize>) -> String {
     let columns = columns_of(columns, flag);
     format!(
@@ -61,7 +61,7 @@ pub(crate) fn create_input(table: &str, columns: &[String], flag: Option<usize>)
     )
 }
 
-/// Has the temporary table demand values where the columns of `table` do.
+/// Makes the columns of the temporary table NOT NULL where those of `table` are.
 pub(crate) async fn demand_values(
     transaction: &Transaction<'_>,
     table: Oid,
@@ -82,19 +82,19 @@ pub(crate) async fn demand_values(
     }
 }
 
-/// `COPY input FROM STDIN`.
+/// Returns `COPY input FROM STDIN`.
 pub(crate) fn copy_input(columns: &[String], format: &Format, fields: &FieldOptions) -> String {
     let copy = sql::copy_in(&temporary(INPUT), columns, Some(format));
     sql::with_fields(copy, fields, columns)
 }
 
-/// Rows and checksum of the input.
+/// Returns the query for the row count and checksum of the input.
 pub(crate) fn sum_input(columns: &[String]) -> String {
     let rows = hashes("ctid", &temporary(INPUT).to_string(), columns);
     format!("SELECT pg_catalog.count(*), {SUM} FROM {rows}")
 }
 
-/// Leaf, rows and checksum of each leaf of `table` that has rows.
+/// Returns the query for each leaf of `table` that has rows, with its row count and checksum.
 pub(crate) fn sum_leaves(table: &str, columns: &[String]) -> String {
     let rows = hashes("tableoid", table, columns);
     format!("SELECT place, pg_catalog.count(*), {SUM} FROM {rows} GROUP BY place")
@@ -102,8 +102,8 @@ pub(crate) fn sum_leaves(table: &str, columns: &[String]) -> String {
 
 const SUM: &str = "COALESCE(pg_catalog.sum(hash), 0)::pg_catalog.text";
 
-/// Leaf and number of the rows that the table has more often than the input. Where equal rows
-/// lie in several leaves they count for the one that has most of them.
+/// Returns the query for the leaves of rows that the table contains more often than the input, and their
+/// numbers. If equal rows are in several leaves, they count for the leaf with most of them.
 pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
     let table = hashes("tableoid", table, columns);
     let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
@@ -119,8 +119,8 @@ pub(crate) fn surplus(table: &str, columns: &[String]) -> String {
     )
 }
 
-/// Gathers the rows that the input has more often than the table, equal ones once with their
-/// number. The first `located` begin at node 0; the others have no node.
+/// Returns the statement that gathers the rows that the input contains more often than the table, with one
+/// entry and a count for equal rows. The first `located` entries begin at node 0; the others have no node.
 pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) -> String {
     let table = hashes("tableoid", table, columns);
     let input = hashes("ctid", &temporary(INPUT).to_string(), columns);
@@ -136,11 +136,11 @@ pub(crate) fn gather_missing(table: &str, columns: &[String], located: usize) ->
     )
 }
 
-/// Moves the missing rows of `node` that meet the constraint of its partition `child` there. Every name
-/// in `constraint` is qualified.
+/// Returns the statement that moves the missing rows of `node` that meet the constraint of its partition
+/// `child` there. Every name in `constraint` is qualified.
 pub(crate) fn descend(node: NodeId, child: NodeId, constraint: &str) -> String {
     let input = temporary(INPUT);
-    // The names in the constraint are looked up in the inner query first.
+    // The names in the constraint are resolved in the inner query first.
     format!(
         "UPDATE pg_temp.{MISSING} AS missing SET node = {child}
          WHERE node {eq} {node} AND EXISTS (
@@ -149,40 +149,41 @@ pub(crate) fn descend(node: NodeId, child: NodeId, constraint: &str) -> String {
     )
 }
 
-/// The missing rows by node, and the number of those that have none.
+/// Returns the query for the missing rows by node, and the number of those without a node.
 pub(crate) fn missing_by_node() -> String {
     format!(
         "SELECT node, pg_catalog.sum(rows)::pg_catalog.int8 FROM pg_temp.{MISSING} GROUP BY node"
     )
 }
 
-/// What the rows of the input have done to a table.
+/// A comparison of the table with rows of the input that have changed it.
 pub(crate) struct ChangedRows<'a> {
-    /// The table as a query names it.
+    /// The table, written as in a query.
     pub(crate) table: &'a str,
     pub(crate) key: &'a [ComparedColumn],
-    /// The column whose greatest value counts.
+    /// The column whose greatest value wins.
     pub(crate) newer: Option<&'a str>,
-    /// The column that says which rows have deleted others, and whether it is a boolean.
+    /// The column that marks rows as deletions, and whether it is a boolean.
     pub(crate) delete_when: Option<(&'a str, bool)>,
-    /// Of several rows of a key the last one counts, not the first.
+    /// Whether the last row with a key wins, instead of the first.
     pub(crate) last_counts: bool,
     pub(crate) expected: Expected<'a>,
 }
 
-/// What is to be found by the key of a row.
+/// The expected row of the table for the key of an input row.
 pub(crate) enum Expected<'a> {
     /// Any row.
     There,
-    /// One with the same values in these columns, or if it was not `inserted` none.
+    /// A row with the same values in these columns; if not `inserted`, the row may also be missing.
     As { set: &'a [String], inserted: bool },
-    /// None.
+    /// No row.
     Gone,
 }
 
 impl ChangedRows<'_> {
-    /// How many rows of the input are not found as they should be; how many are found that should be gone; and how
-    /// many cannot be looked for. Rows were copied in the order of the input, and so have ascending places.
+    /// Returns the query for the number of input rows that do not match the table, the number of rows that
+    /// should be deleted and exist, and the number of input rows without a complete key. Rows were copied in
+    /// input order, so their ctids are ascending.
     pub(crate) fn query(&self) -> String {
         let Self { table, key, .. } = self;
         let input = temporary(INPUT);
@@ -230,7 +231,7 @@ fn temporary(name: &str) -> Relation {
     Relation { schema: "pg_temp".to_owned(), name: name.to_owned() }
 }
 
-/// The rows of `table` as hashes with the place of each.
+/// Returns an SQL expression for the hashes of the rows of `table`, each with `place`.
 fn hashes(place: &str, table: &str, columns: &[String]) -> String {
     let columns = list(columns);
     let text = format!("ROW({columns})::pg_catalog.text COLLATE pg_catalog.\"C\"");

@@ -1,3 +1,3 @@
-//! The statements of an audit.
+//! Statements of an audit.
 
 pub(crate) mod audit;

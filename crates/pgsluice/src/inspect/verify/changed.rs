@@ -1,8 +1,10 @@
-//! The audit of a load that has changed rows which were there: is the table as the rows that count say?
+//! The audit of a load that has changed existing rows: checks whether the table matches the input rows that
+//! win.
 //!
-//! What was in the table before is not known. So each row of the input is looked for by its key: where rows were
-//! skipped, its key must be there; where they were updated, the row must have what was set, or be newer; where they
-//! were deleted, the key must be gone. Which of several rows of a key counts, the server finds anew.
+//! The earlier contents of the table are not known. So each input row is looked up by its key. If rows were
+//! skipped, the key must exist. If they were updated, the row must have the values that were set, or be
+//! newer. If they were deleted, the key must not exist. The server determines again which of several rows
+//! with one key wins.
 
 use super::{Audit, AuditComparison, count};
 use crate::error::kind::Kind;
@@ -13,7 +15,7 @@ use crate::plan::changes::Changes;
 use pgsluice_core::duplicates::Rule;
 
 impl AuditComparison<'_> {
-    /// Compares the table with rows that have changed it as `changes` says.
+    /// Compares the table with rows that have changed it according to `changes`.
     pub(super) async fn run_changed(&mut self, changes: &Changes) -> Result<Audit> {
         if changes.key.columns.is_empty() {
             let message = "cannot verify rows that any constraint may have skipped";

@@ -1,4 +1,5 @@
-//! The input's side of an audit: read by the server into a temporary table, so that it judges the spellings.
+//! The input's side of an audit. The server reads it into a temporary table, so that the server interprets
+//! the spellings.
 
 use std::iter::once;
 use std::pin::pin;
@@ -24,12 +25,12 @@ use crate::source::{Reader, Split};
 pub(super) struct Side<'a> {
     pub(super) plan: &'a Plan,
     pub(super) job: &'a Job,
-    /// They are left out.
+    /// The rows that are left out.
     pub(super) rejected: &'a Rejected,
 }
 
 impl Side<'_> {
-    /// Sends the rows, and returns how many were left out.
+    /// Sends the rows, and returns the number of rows that were left out.
     pub(super) async fn copy(&self, transaction: &Transaction<'_>) -> Result<u64> {
         let Self { plan, .. } = self;
         let columns = &plan.catalogue.columns;
@@ -62,7 +63,7 @@ impl Side<'_> {
         Ok(left_out)
     }
 
-    /// Refuses a row with a field that stands for a default, whose value only the server had.
+    /// Fails if a row has a field that stands for a default, because its value is unknown.
     fn check_defaults(&self, split: &Split) -> Result<()> {
         let has_default = |index: &usize| split.keyless(*index) == Some(Cause::Default);
         let Some(index) = (0..split.rows.len()).find(has_default) else { return Ok(()) };
@@ -77,14 +78,14 @@ impl Side<'_> {
         Reader::new(self.job.input.files.clone(), &self.plan.shape.in_text())
     }
 
-    /// The rows of `split` that are compared, and where they begin.
+    /// Returns the rows of `split` that are compared, and their positions.
     fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (Position, &'s [u8])> {
         let rows = (0..split.rows.len())
             .filter_map(|index| Some((split.position(index)?, split.text(index))));
         rows.filter(|(at, _)| !self.rejected.has(&self.job.input.files, at.origin))
     }
 
-    /// The error of a row that the server does not take, at its place in the input.
+    /// Returns the error for a row that the server refuses, with its location in the input.
     fn refused(&self, error: tokio_postgres::Error) -> Error {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
         let error = Error::from(error);
@@ -110,7 +111,7 @@ impl Side<'_> {
         )
     }
 
-    /// The row that ends in this line of the COPY, for which the inputs are read again.
+    /// Finds the row that ends in this line of the COPY, by reading the inputs again.
     fn find(&self, line: u64) -> Option<(Location, Option<RowRefusal>)> {
         if !self.job.input.files.are_rereadable() {
             return None;

@@ -1,4 +1,4 @@
-//! Rows that a load has rejected: its log says where they are in the input.
+//! Rows that a load has rejected. The log contains their locations in the input.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,11 +14,11 @@ use crate::job::log_of;
 use crate::rejects::sql::FoundRejects;
 use crate::source::Inputs;
 
-/// The rejected rows of inputs: by name, where they begin.
+/// The offsets of rejected rows, by the name of the input.
 #[derive(Debug, Default)]
 pub(super) struct Rejected(HashMap<String, HashSet<u64>>);
 
-/// What is read of a line of the log.
+/// The fields of a line of the log that are needed here.
 #[derive(Deserialize)]
 struct RejectedLine {
     source: String,
@@ -62,7 +62,7 @@ impl Rejected {
         Ok(Self(rows))
     }
 
-    /// Whether the row that begins there is one of them.
+    /// Whether the row at this position is rejected.
     pub(super) fn has(&self, inputs: &Inputs, at: Origin) -> bool {
         let input = inputs.get(at.input as usize);
         let rows = input.and_then(|input| self.0.get(&input.name));
