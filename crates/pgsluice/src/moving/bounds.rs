@@ -1,4 +1,4 @@
-//! The bounds of partitions, from the values of a column, and what partitions with these bounds are named after.
+//! The bounds of partitions, derived from the values of a column, and the suffixes of their names.
 
 use pgsluice_core::catalog::Strategy;
 use tokio_postgres::Client;
@@ -12,7 +12,7 @@ use crate::partitions::names::after_value;
 use crate::partitions::sql::steps::{self, Counting};
 use crate::pg::sql::literal;
 
-/// A bound, and what its partition is named after.
+/// A bound, and the suffix of its partition's name.
 pub(super) type Bound = (String, String);
 
 /// Returns the bounds of a level of partitions.
@@ -49,7 +49,7 @@ pub(super) async fn bounds_of(
     Ok(bounds)
 }
 
-/// Returns a bound for each value of a column.
+/// Returns a bound for each distinct value of a column.
 pub(super) async fn list_bounds(
     column: &str,
     table: &Table,
@@ -102,11 +102,11 @@ async fn range_bounds(
 /// A column that is divided into ranges.
 pub(super) struct Ranged {
     pub(super) counting: Counting,
-    /// The width of a range, as the server reads it.
+    /// The width of a range, as SQL.
     pub(super) step: String,
     /// The least and the greatest value that a range can contain.
     pub(super) extent: Option<(String, String)>,
-    /// Values that no range contains, and how many rows have them.
+    /// Values that no range contains, and the number of rows with them.
     outside: [(&'static str, i64); 2],
 }
 
@@ -139,7 +139,7 @@ impl Ranged {
         Ok(Self { counting, step, extent: ends.0.zip(ends.1), outside })
     }
 
-    /// Returns the error about a step that makes too many partitions.
+    /// Returns the error about a step that would create too many partitions.
     pub(super) fn too_many(column: &str, (least, most): (&str, &str)) -> Error {
         let message = format!("the step makes more than {MOST_LEAVES} partitions");
         let detail = format!("Column \"{column}\" has values from {least} to {most}.");
@@ -156,7 +156,8 @@ pub(super) fn range(lower: &str, upper: Option<&str>) -> String {
     format!("FOR VALUES FROM ({}) TO ({to})", literal(lower.as_bytes()))
 }
 
-/// Returns what partitions with these bounds are named after: months by year and month, years by the year.
+/// Returns the suffixes of the names of partitions with these bounds: months by year and month, years by the
+/// year.
 pub(super) fn suffixes(ranges: &[(String, Option<String>)], is_time: bool) -> Vec<String> {
     let date = |text: &String| text.split([' ', '+']).next().unwrap_or_default().to_owned();
     let is_midnight =

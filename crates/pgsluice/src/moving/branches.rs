@@ -1,4 +1,4 @@
-//! The partitions that a table gets: names and bounds, from its values or from another tree.
+//! The partitions that a table gets: names and bounds, derived from its values or from another tree.
 
 use pgsluice_core::catalog::{Relation, quoted};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::pg::sql::{RESET_SEARCH_PATH, create_partition, portable};
 /// The partitions of a table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Branches {
-    /// The partition key of the table, as `PARTITION BY` has it.
+    /// The partition key of the table, in the syntax of `PARTITION BY`.
     pub(super) key: String,
     pub(super) below: Vec<Branch>,
 }
@@ -36,7 +36,8 @@ pub(super) struct Branch {
 }
 
 impl Branches {
-    /// Returns the partitions of `shape` that the rows of `table` need, or of `drain`.
+    /// Returns the partitions of `shape` that the rows of `table` need; if `drain` is given, those that drain
+    /// it.
     pub(super) async fn of(
         shape: &Shape,
         (table, drain): (&Table, Option<&Drain>),
@@ -87,7 +88,7 @@ impl Branches {
 }
 
 impl Branch {
-    /// Describes a partition without partitions of its own.
+    /// Creates a partition without partitions of its own.
     pub(super) fn leaf(relation: Relation, bound: String) -> Self {
         Self { relation, bound, key: None, below: Vec::new() }
     }
@@ -147,14 +148,14 @@ fn branches(
 }
 
 impl Level {
-    /// Returns the key as `PARTITION BY` has it.
+    /// Returns the key in the syntax of `PARTITION BY`.
     fn sql(&self) -> String {
         let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
         format!("{} ({})", self.strategy, columns.join(", "))
     }
 }
 
-/// A table of a tree that is taken over.
+/// A table of the tree whose keys and bounds are copied.
 struct Copied {
     oid: u32,
     parent: Option<u32>,
@@ -163,7 +164,8 @@ struct Copied {
     key: Option<String>,
 }
 
-/// Returns the columns of all partition keys; `None` if a key has an expression. Looks names up as the session does.
+/// Returns the columns of all partition keys, or `None` if a key has an expression. Names are resolved as in
+/// the session.
 pub(super) async fn key_columns(shape: &Shape, client: &Client) -> Result<Option<Vec<String>>> {
     let mut columns: Vec<String> = match &shape.like {
         None => shape.levels.iter().flat_map(|level| level.columns.clone()).collect(),

@@ -25,8 +25,8 @@ use crate::pg::statements::{self, Statement};
 /// The first version whose ANALYZE can leave out the leaves of a partitioned table.
 const ANALYZE_ONLY: u32 = 18;
 
-/// Makes the tree complete, over up to `jobs` connections. Leaves out the indexes that are there already. While the
-/// table has other rows than the tree, foreign keys wait: they would keep others from deleting the rows that only the
+/// Completes the tree, over up to `jobs` connections. Leaves out existing indexes. Foreign keys wait while
+/// the table has other rows than the tree: they would prevent other sessions from deleting rows that only the
 /// tree refers to. `client` is a session without a transaction, so that it holds no locks.
 pub(super) async fn build(
     hold: &Hold,
@@ -48,7 +48,8 @@ pub(super) async fn build(
         }
         None => Vec::new(),
     };
-    // The root of a drained partition needs no statistics. ANALYZE of another one includes its leaves before 18.
+    // The root of a drained partition needs no statistics. Before 18, ANALYZE of any other root includes its
+    // leaves.
     let is_apart = drain.is_some() || hold.link.version() >= ANALYZE_ONLY;
     for (leaf, names) in leaves.iter().zip(&survey.leaf_indexes) {
         let mut task = indexes(survey, leaf, names, &built);
@@ -62,12 +63,13 @@ pub(super) async fn build(
     control.progress.indexes_total.store((survey.indexes.len() * leaves.len()) as u64, Relaxed);
     statements::run(&of_leaves, jobs, target, control).await?;
     let mut task = Vec::new();
-    // The leaves of a drained partition are taken out of the tree.
+    // The leaves of a drained partition are detached from the tree later.
     if drain.is_none() {
         task.extend(indexes_of_root(survey, &built));
         task.extend(has_keys.then(|| foreign_keys_of_root(survey, root)).into_iter().flatten());
     }
-    // By itself, it takes the locks of one leaf at a time. Otherwise autovacuum and it would wait for each other.
+    // As a separate statement it locks one leaf at a time. Otherwise it and autovacuum would wait for each
+    // other.
     if !is_apart {
         task.push(statistics(root, ddl::analyze(root)));
     } else if drain.is_none() {
@@ -82,7 +84,7 @@ pub(super) fn add_foreign_keys(survey: &Survey, branches: &Branches) -> Vec<Stri
     leaves.flat_map(|leaf| foreign_keys(survey, leaf)).map(|[add, _]| add.sql).collect()
 }
 
-/// Makes the foreign keys complete that [`add_foreign_keys`] has added, after the swap.
+/// Completes the foreign keys that [`add_foreign_keys`] has added, after the swap.
 pub(super) async fn complete_foreign_keys(
     survey: &Survey,
     branches: &Branches,
@@ -153,7 +155,7 @@ fn indexes_of_root(survey: &Survey, built: &HashSet<String>) -> Vec<Statement> {
     survey.indexes.iter().filter(|new| !built.contains(&new.new)).map(statement).collect()
 }
 
-/// Returns two statements for each foreign key of a leaf: one adds it, and one checks the rows.
+/// Returns two statements for each foreign key of a leaf: one adds it, and the other checks the rows.
 fn foreign_keys(survey: &Survey, leaf: &Relation) -> Vec<[Statement; 2]> {
     let label = leaf.label();
     let statements = |ForeignKey { name, definition, .. }: &ForeignKey| {
@@ -166,7 +168,8 @@ fn foreign_keys(survey: &Survey, leaf: &Relation) -> Vec<[Statement; 2]> {
     survey.foreign_keys.iter().map(statements).collect()
 }
 
-/// Returns the statements that add the foreign keys to the partitioned table; the leaves' own become part of them.
+/// Returns the statements that add the foreign keys to the partitioned table. The foreign keys of the leaves
+/// become part of them.
 fn foreign_keys_of_root(survey: &Survey, root: &Relation) -> Vec<Statement> {
     let statements = |ForeignKey { name, definition, comment, .. }: &ForeignKey| {
         let add = ddl::add_constraint(root, name, definition);

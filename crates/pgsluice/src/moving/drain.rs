@@ -1,8 +1,9 @@
 //! Draining: the rows of a DEFAULT partition go to new partitions beside it.
 //!
-//! The partition is moved like a table: into a tree with the key of its parent, which has the new partitions and a
-//! DEFAULT partition for the rows that none of them takes. The swap takes that tree apart and attaches its partitions to
-//! the parent, in place of the old DEFAULT partition. A statement that reads the parent therefore sees each row once.
+//! The partition is moved like a table: into a tree with the key of its parent. The tree has the new
+//! partitions, and a DEFAULT partition for the rows that none of them accepts. The swap detaches these
+//! partitions and attaches them to the parent, in place of the old DEFAULT partition. A statement that reads
+//! the parent therefore sees each row once.
 
 use pgsluice_core::catalog::Relation;
 use serde::{Deserialize, Serialize};
@@ -36,20 +37,20 @@ pub(super) struct Drain {
     #[serde(with = "RelationName")]
     pub(super) parent: Relation,
     pub(super) oid: Oid,
-    /// Its partition key, as `PARTITION BY` has it.
+    /// Its partition key, in the syntax of `PARTITION BY`.
     key: String,
     is_range: bool,
     /// The column of the key.
     pub(super) column: String,
-    /// The condition that all its rows meet, if it is a partition itself.
+    /// The condition that all its rows meet, if the parent is a partition itself.
     within: Option<String>,
     /// The definition of the DEFAULT partition, which must not change.
     pub(super) things: Vec<Thing>,
 }
 
 impl Drain {
-    /// Finds the parent of a partition; `None` if `shape` asks for no draining. From then on the session reads names in
-    /// `pg_catalog` only.
+    /// Finds the parent of a partition. Returns `None` if `shape` does not request draining. From then on the
+    /// session resolves names only in `pg_catalog`.
     pub(super) async fn find(
         client: &Client,
         shape: &Shape,
@@ -123,7 +124,7 @@ impl Drain {
         Ok(Branches { key: key.clone(), below })
     }
 
-    /// Returns the ranges that have rows, each with its name or what the name of the parent is followed by.
+    /// Returns the ranges that have rows, each with its name, or with the suffix for the parent's name.
     async fn ranges(&self, shape: &Shape, table: &Table, client: &Client) -> Result<Vec<Bound>> {
         let Self { column, .. } = self;
         let Ranged { counting, step, extent, .. } =
@@ -155,7 +156,7 @@ impl Drain {
         Ok(gaps.into_iter().zip(near).zip(suffixes).map(bound).collect())
     }
 
-    /// Returns the statements by which the server knows that the leaves below `root` keep their bounds.
+    /// Returns the statements that make the server know that the leaves below `root` keep their bounds.
     pub(super) async fn bounds(&self, root: &Relation, client: &Client) -> Result<Vec<String>> {
         let rows = client.query(CONDITIONS, &[&root.to_string(), &BOUND]).await?;
         let bound = |row: &tokio_postgres::Row| {
@@ -165,8 +166,8 @@ impl Drain {
         Ok(rows.iter().map(bound).collect())
     }
 
-    /// Returns the statements that attach the new partitions in place of the old one. The server reads the rows of the
-    /// DEFAULT partition alone, because its bound depends on the other ones.
+    /// Returns the statements that attach the new partitions in place of the old one. The server reads only
+    /// the rows of the DEFAULT partition, because its bound depends on the other partitions.
     pub(super) fn swap(&self, survey: &Survey, branches: &Branches) -> Vec<String> {
         let Self { parent, .. } = self;
         let Survey { table, root, old, indexes, .. } = survey;

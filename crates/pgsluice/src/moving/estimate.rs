@@ -1,4 +1,4 @@
-//! Estimates for a plan: the disk that is free, and how long a move takes.
+//! Estimates for a plan: the free disk space, and the duration of a move.
 
 use std::path::Path;
 
@@ -9,20 +9,21 @@ use super::sql::definitions::DIRECTORY;
 use super::table::Table;
 use crate::error::Result;
 
-/// Bytes of a table that are copied and compared in a second, and bytes of its indexes that are built. `make bench CASE=move`
-/// measured them with two connections, on a server that shared two cores with the client.
+/// Bytes of a table that are copied and compared per second, and bytes of its indexes that are built per
+/// second. `make bench CASE=move` measured them with two connections, on a server that shared two cores with
+/// the client.
 const COPIED: f64 = 60.0 * 1024.0 * 1024.0;
 const INDEXED: f64 = 40.0 * 1024.0 * 1024.0;
 
-/// Returns the free bytes of the file system that has the table; `None` unless the server is on this computer and says
-/// where its files are.
+/// Returns the free bytes of the file system that contains the table, or `None` if the server is on another
+/// computer or does not report its directory.
 pub(super) async fn free(table: &Table, client: &Client) -> Result<Option<u64>> {
     let row = client.query_opt(DIRECTORY, &[&table.oid]).await?;
     let directory: Option<String> = row.and_then(|row| row.get(0));
     Ok(directory.and_then(|directory| free_bytes(Path::new(&directory))))
 }
 
-/// Returns how many seconds the copy, the comparison and the indexes take.
+/// Returns the estimated seconds for the copy, the comparison and the indexes.
 pub(super) fn seconds(table: &Table) -> f64 {
     (table.bytes as f64 / COPIED + table.index_bytes as f64 / INDEXED).ceil()
 }

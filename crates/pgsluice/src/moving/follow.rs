@@ -1,4 +1,4 @@
-//! Following: what was changed in the table since it was copied is changed in the tree.
+//! Following: applies changes of the table since it was copied to the tree.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -16,20 +16,20 @@ use crate::error::{Error, Result, Words, option};
 use crate::pg::connect::Link;
 use crate::pg::sql::{BEGIN, COMMIT, IMMEDIATE, ROLLBACK};
 
-/// The number of entries that one transaction takes.
+/// The number of entries that one transaction processes.
 const BATCH: i64 = 20_000;
 
-/// The number of entries that are few enough to be taken under the lock of the swap.
+/// The number of entries that may be processed under the lock of the swap.
 pub(super) const FEW: i64 = 500;
 
-/// The number of entries after which the trigger writes to the other table.
+/// The number of entries after which the trigger switches to the other table.
 const TURN: i64 = 100_000;
 
 /// The number of attempts to truncate a table of entries, and the pause between them.
 const ATTEMPTS: usize = 10;
 const REST: Duration = Duration::from_millis(20);
 
-/// Applies the changes of a table to the tree.
+/// A follower, which applies the changes of a table to the tree.
 pub(super) struct Follower<'a> {
     pub(super) log: &'a Log,
     survey: &'a Survey,
@@ -39,15 +39,15 @@ pub(super) struct Follower<'a> {
     turn: Cell<Turn>,
 }
 
-/// Which table of entries the trigger writes to.
+/// The table of entries that the trigger writes to.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     is_second: bool,
-    /// The number of the last entry before the turn.
+    /// The number of the last entry before the switch.
     since: i64,
-    /// Whether the other table has no entries, and no space that they have taken.
+    /// Whether the other table is empty and truncated.
     is_other_free: bool,
-    /// The last entry that the trigger takes.
+    /// The last entry that the trigger may write.
     cap: i64,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Follower<'a> {
         Ok(Self { log, survey, link, watched, turn: Cell::new(turn) })
     }
 
-    /// Goes on with a log that was begun by another session.
+    /// Continues with a log that another session has begun.
     pub(super) async fn go_on(
         log: &'a Log,
         survey: &'a Survey,
@@ -74,18 +74,18 @@ impl<'a> Follower<'a> {
         watched: Watched,
     ) -> Result<Self> {
         link.client.batch_execute(&log.batch()).await?;
-        // The next transaction lets the trigger write to a table that is known.
+        // The next transaction makes the trigger write to a known table.
         let turn = Turn { is_second: false, since: 0, is_other_free: false, cap: 0 };
         Ok(Self { log, survey, link, watched, turn: Cell::new(turn) })
     }
 
-    /// Refuses to go on if a change may not have been logged. Returns the number of the last entry.
+    /// Fails if a change may not have been logged. Returns the number of the last entry.
     pub(super) async fn check(&self) -> Result<i64> {
         self.log.check(&self.link.client, self.survey.table.oid, &self.watched).await
     }
 
-    /// Begins a transaction in which the table keeps its name, and its rows their pages: an interrupted copy knows by the
-    /// pages which rows it has. The transaction holds no snapshot.
+    /// Begins a transaction in which the table keeps its name, and its rows their pages: a copy that is
+    /// resumed identifies the rows that it has copied by their pages. The transaction holds no snapshot.
     pub(super) async fn keep_pages(&self) -> Result<()> {
         let (client, oid) = (&self.link.client, self.survey.table.oid);
         client.batch_execute(&[BEGIN, &keep_name(&self.log.table)].join("; ")).await?;
@@ -95,15 +95,17 @@ impl<'a> Follower<'a> {
         Ok(client.batch_execute(NOTHING).await?)
     }
 
-    /// Returns the number of the entry behind the first `size` entries from number `low` on; `None` if there are fewer.
+    /// Returns the number of the entry after the first `size` entries from number `low` on, or `None` if
+    /// there are fewer.
     pub(super) async fn bound(&self, size: i64, low: i64) -> Result<Option<i64>> {
         let row = self.link.client.query_opt(&self.log.bound(), &[&size, &low]).await?;
         Ok(row.map(|row| row.get(0)))
     }
 
-    /// Follows until little is left. Returns the number of changed rows.
+    /// Follows until few entries are left. Returns the number of changed rows.
     pub(super) async fn catch_up(&self, control: &Control) -> Result<u64> {
-        // An entry can become visible after one with a larger number. Those that were missed are taken with the last ones.
+        // An entry can become visible after one with a larger number. The last transaction processes entries
+        // that were missed.
         let (mut changed, mut size, mut low) = (0, BATCH, 0);
         self.free(control).await?;
         loop {
@@ -118,7 +120,7 @@ impl<'a> Follower<'a> {
                     size = BATCH;
                     low = pass.bound.unwrap_or(0);
                 }
-                // Two rows that exchanged a unique value must be looked at together.
+                // Two rows that exchanged a unique value must be in the same batch.
                 Err(error) if is(&error, &SqlState::UNIQUE_VIOLATION) && size < CAP => {
                     self.link.client.batch_execute(ROLLBACK).await?;
                     size = size.saturating_mul(8);
@@ -134,7 +136,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// One transaction, which takes some `size` entries from number `low` on.
+    /// Processes about `size` entries from number `low` on, in one transaction.
     async fn transaction(&self, size: i64, low: i64) -> Result<Pass> {
         let client = &self.link.client;
         client.batch_execute(&begin_at(&self.log.table)).await?;
@@ -150,7 +152,7 @@ impl<'a> Follower<'a> {
         Ok(Pass { rows, bound, is_last: bound.is_none() && rows <= FEW as u64 })
     }
 
-    /// Follows the entries with these numbers, or all. Returns the number of rows in the batch.
+    /// Processes the entries with these numbers, or all. Returns the number of rows in the batch.
     pub(super) async fn pass(&self, numbers: Option<Range<i64>>) -> Result<u64> {
         let Self { log, survey, .. } = self;
         let client = &self.link.client;
@@ -171,7 +173,8 @@ impl<'a> Follower<'a> {
         if is_second { &self.log.second } else { &self.log.name }
     }
 
-    /// Returns how the trigger is to go on when the log has an entry with number `last`, if otherwise than before.
+    /// Returns the next state of the trigger when the last entry of the log is `last`, or `None` if it does
+    /// not change.
     fn next_turn(&self, last: i64) -> Option<Turn> {
         let mut turn = self.turn.get();
         let is_due = turn.is_other_free && last - turn.since >= TURN;
@@ -185,7 +188,8 @@ impl<'a> Follower<'a> {
         (is_due || is_near).then_some(turn)
     }
 
-    /// Truncates the table that the trigger does not write to, unless it has entries, or sessions go on using it.
+    /// Truncates the table that the trigger does not write to, unless it has entries, or sessions keep using
+    /// it.
     async fn free(&self, control: &Control) -> Result<()> {
         let mut turn = self.turn.get();
         for _ in 0..ATTEMPTS {
@@ -203,7 +207,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// Truncates one of the tables of entries. Returns whether it has no entries; `None` if a session uses it.
+    /// Truncates one of the tables of entries. Returns whether it was empty, or `None` if a session uses it.
     async fn truncate(&self, table: &str) -> Result<Option<bool>> {
         let client = &self.link.client;
         let [lock, is_empty] = Log::claim(table);
@@ -219,7 +223,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// Adds to the error about a row that no partition takes a hint that fits a move.
+/// Adds a hint that fits a move to the error about a row that no partition accepts.
 pub(super) fn explain(error: Error) -> Error {
     if !is(&error, &SqlState::CHECK_VIOLATION) {
         return error;
@@ -236,7 +240,7 @@ fn is(error: &Error, state: &SqlState) -> bool {
 /// The outcome of one transaction.
 struct Pass {
     rows: u64,
-    /// The number of the first entry that was not taken; `None` if all were.
+    /// The number of the first entry that was not processed, or `None` if all were.
     bound: Option<i64>,
     is_last: bool,
 }

@@ -23,18 +23,18 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared, lock_timeout};
 
-/// Between two looks whether the session is there.
+/// Interval between two checks whether the session still exists.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// A table that is being moved.
 pub(super) struct Hold {
-    /// The session; if the table is locked, in the transaction that holds the lock.
+    /// The session. If the table is locked, it is in the transaction that holds the lock.
     pub(super) link: Link,
     pub(super) survey: Survey,
     pub(super) branches: Branches,
 }
 
-/// Opens a session that looks names up as its user would.
+/// Opens a session that resolves names as its user would.
 pub(super) async fn open(target: &Target, control: &Control) -> Result<Link> {
     let link = control.stop.unless_stopped(connect::open(target)).await?;
     link.client.batch_execute(&[NO_LOCK_TIMEOUT, ALL_ROWS].join("; ")).await?;
@@ -42,12 +42,13 @@ pub(super) async fn open(target: &Target, control: &Control) -> Result<Link> {
 }
 
 impl Hold {
-    /// Looks at the table, and locks it if the move is offline, when all that write to it have ended.
+    /// Surveys the table. If the move is offline, locks it after all transactions that write to it have
+    /// ended.
     pub(super) fn take(it: &Move, runtime: &Runtime, control: &Control) -> Result<Self> {
         lock_watch::watched(&it.target, control, || runtime.block_on(Self::lock(it, control)))
     }
 
-    /// Goes on with a move of another process.
+    /// Continues a move of another process.
     pub(super) async fn take_over(
         it: &Move,
         survey: Survey,
@@ -84,7 +85,8 @@ impl Hold {
                     return Err(replaced(&relation.label()));
                 }
             }
-            // Others may replace a view that is looked at here while the rows are copied.
+            // Otherwise other sessions could not replace a view that the survey reads, while the rows are
+            // copied.
             client.batch_execute(LOOK).await?;
             let mut survey = Survey::make(client, table, shape, *widens_keys, *is_offline).await?;
             survey.check()?;
@@ -98,7 +100,7 @@ impl Hold {
         Ok(Self { link, survey, branches })
     }
 
-    /// Does `work`, and stops it if the session has ended: the rows that it copies are of no use without the lock.
+    /// Runs `work`, and stops it if the session has ended: without the lock, the copied rows are useless.
     pub(super) fn watched<T>(
         &self,
         runtime: &Runtime,
@@ -132,8 +134,8 @@ impl Hold {
     }
 }
 
-/// Keeps others from writing to a partition and its parent. Writers may hold one lock and wait for the other: each attempt
-/// is shorter than `deadlock_timeout`, and they can go on between two of them.
+/// Prevents writes to a partition and its parent. A writer may hold one lock and wait for the other. So each
+/// attempt is shorter than `deadlock_timeout`, and writers can continue between two attempts.
 async fn lock_both(client: &Client, parent: &Relation, partition: &Relation) -> Result<()> {
     let locks =
         [ATTEMPT, &lock_timeout(LONGEST), &lock_shared(parent), &lock_shared(partition), NO_LIMIT]
@@ -157,7 +159,7 @@ async fn claim(client: &Client, oid: Oid, relation: &Relation) -> Result<()> {
     Err(record::busy(client, oid, &relation.label()).await?)
 }
 
-/// Returns the error about a table whose name another one has now.
+/// Returns the error about a table whose name now belongs to another one.
 pub(super) fn replaced(label: &str) -> Error {
     let message = format!("another table is called {label} now");
     Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Run the command again.")

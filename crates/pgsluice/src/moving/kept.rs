@@ -1,4 +1,5 @@
-//! A move whose changes are logged, as the ledger keeps it. Another process can go on with it.
+//! The state of a move whose changes are logged, as the ledger keeps it. Another process can continue the
+//! move.
 
 use pgsluice_core::catalog::Relation;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ use crate::counts::summary::{Fallback, Summary};
 /// The state of a move.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Kept {
-    /// The shape that the user asked for. If another version spells it differently, that version copies again.
+    /// The shape that the user requested. If another version formats it differently, that version copies
+    /// again.
     asked: String,
     pub(super) survey: Survey,
     pub(super) branches: Branches,
@@ -22,7 +24,7 @@ pub(super) struct Kept {
     pub(super) filled: Filled,
 }
 
-/// How far the tree is filled.
+/// The progress of filling the tree.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(super) struct Filled {
     /// The outcome of the copy, if it has ended.
@@ -49,7 +51,7 @@ pub(super) struct RelationName {
 }
 
 impl Kept {
-    /// Reads the state that the ledger has; `None` if `it` asks for something else.
+    /// Parses the state in the ledger. Returns `None` if `it` requests something else.
     pub(super) fn read(text: &str, it: &Move) -> Option<Self> {
         let kept: Self = serde_json::from_str(text).ok()?;
         let is_asked = it.goes_on || !it.is_offline && kept.asked == asked(it);

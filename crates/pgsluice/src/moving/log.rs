@@ -23,14 +23,15 @@ use crate::pg::connect::Link;
 pub(super) struct Watched {
     triggers: Option<String>,
     filenode: Option<Oid>,
-    /// Which columns there are.
+    /// The columns of the table.
     columns: Option<String>,
-    /// Which transactions have altered them.
+    /// The transactions that have altered the columns.
     altered: Option<String>,
 }
 
 impl Log {
-    /// Describes a log of `table`; `None` if nothing identifies a row. `key` are the columns of the partition keys.
+    /// Describes a log of `table`. Returns `None` if no key identifies its rows. `key` are the columns of the
+    /// partition keys.
     pub(super) async fn describe(
         client: &Client,
         oid: Oid,
@@ -39,7 +40,7 @@ impl Log {
         names: &mut TakenNames,
     ) -> Result<Option<Self>> {
         let rows = client.query(COLUMNS, &[&oid, &key]).await?;
-        // Names of the log must not hide those of the table in a condition on both.
+        // Names in the log must not hide those in the table, in a condition on both.
         let all = client.query(STORED, &[&oid]).await?;
         let stored: Vec<String> = all.iter().map(|row| row.get(0)).collect();
         let mut prefix = "key_".to_owned();
@@ -80,7 +81,8 @@ impl Log {
         }))
     }
 
-    /// Begins to log, when all who write to the table have ended. Others wait for an attempt as long as `max_lock`.
+    /// Begins to log after all transactions that write to the table have ended. One attempt makes others wait
+    /// for at most `max_lock`.
     pub(super) async fn begin(
         &self,
         link: &Link,
@@ -113,24 +115,24 @@ impl Log {
         Ok((watched, row.get::<_, Option<i64>>(1).unwrap_or(0)))
     }
 
-    /// Refuses to go on if a change may not have been logged. Returns the number of the last entry.
+    /// Fails if a change may not have been logged. Returns the number of the last entry.
     pub(super) async fn check(&self, client: &Client, oid: Oid, was: &Watched) -> Result<i64> {
         let (now, last) = self.look(client, oid).await?;
         if now.triggers != was.triggers {
             return Err(self.incomplete("A trigger of pgsluice was dropped, disabled or altered."));
         }
-        // A column that is dropped and added again looks the same and has other values.
+        // A column that is dropped and added again looks the same, but has other values.
         if now.columns != was.columns {
             return Err(self.incomplete("Its columns were altered."));
         }
-        // VACUUM FULL and CLUSTER alter no column, and ALTER TYPE changes values without a trigger.
+        // VACUUM FULL and CLUSTER alter no column. ALTER TYPE changes values without firing a trigger.
         if now.filenode != was.filenode && now.altered != was.altered {
             return Err(self.incomplete("It was rewritten, and its columns were altered."));
         }
         Ok(last)
     }
 
-    /// Refuses to go on with a copy by pages if rows are in other pages now.
+    /// Fails if rows have moved to other pages, so that a copy by pages cannot continue.
     pub(super) async fn check_pages(&self, client: &Client, oid: Oid, was: &Watched) -> Result<()> {
         let (now, _) = self.look(client, oid).await?;
         match now.filenode == was.filenode {
@@ -149,7 +151,7 @@ impl Log {
     }
 }
 
-/// Returns the name of the function of the trigger for TRUNCATE, by the log's name.
+/// Returns the name of the function of the TRUNCATE trigger for the log `log`.
 pub(super) fn truncated(log: &Relation) -> String {
     Relation { schema: log.schema.clone(), name: format!("{}_truncate", log.name) }.to_string()
 }

@@ -1,8 +1,9 @@
-//! Move: a plain table becomes a partitioned one. Its rows are copied into a tree beside it, which then takes its name.
+//! Move: converts a plain table into a partitioned one. Its rows are copied into a tree beside it, which then
+//! takes its name.
 //!
 //! ```text
 //!               offline                             online
-//!     survey    what the table is, its leaves to be, what is in the way
+//!     survey    the table, its future leaves, and obstacles
 //!     lock      SHARE: others can read
 //!     create    the tree, without indexes, and the record of the move
 //!     log                                           a trigger writes the keys of changed rows to a log
@@ -12,17 +13,17 @@
 //!               foreign keys
 //!     follow                                        logged rows are looked up again, until few are left
 //!     verify    the tree has the rows of the table
-//!                                                   but for those in the log
-//!     swap      ACCESS EXCLUSIVE, renames, and what belongs to the name
+//!                                                   except for those in the log
+//!     swap      ACCESS EXCLUSIVE, renames, and objects that belong to the name
 //!                                                   the last rows of the log
 //!     after                                         foreign keys are checked
 //! ```
 //!
-//! Offline, one transaction holds the lock from the survey to the swap, which it commits. If its session ends, the swap
-//! cannot happen, so no write to the table is ever lost. Online, every write since before the copy is in the log, and
-//! the swap refuses a log that may be incomplete. An online move that was interrupted is kept, and the next one goes on.
-//! Otherwise the tree is dropped when a move fails; if that fails too, the ledger has a record of it, and the next move of
-//! the table or [`abort`] drops it.
+//! Offline, one transaction holds the lock from the survey to the swap, which it commits. If its session
+//! ends, the swap cannot happen, so no write to the table is ever lost. Online, the log contains every write
+//! since before the copy, and the swap refuses a log that may be incomplete. An interrupted online move is
+//! kept, and the next one continues it. Otherwise the tree is dropped when a move fails. If that fails too,
+//! the ledger has a record of it, and the next move of the table or [`abort`] drops it.
 
 mod bounds;
 mod branches;
@@ -64,10 +65,10 @@ pub use crate::ledger::sql::moves::MoveEntry;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
-/// How long one attempt of the swap waits for locks and holds them, unless told otherwise.
+/// The default time for which one attempt of the swap waits for locks and holds them.
 pub const DEFAULT_MAX_LOCK: Duration = Duration::from_millis(500);
 
-/// A table, and what it is to become.
+/// The conversion of a table into a partitioned one.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -93,27 +94,28 @@ pub struct Move {
     pub shape: Shape,
     /// The server that contains it.
     pub target: Target,
-    /// How fast rows are copied and indexes are built.
+    /// Options for the speed of the copy and of index builds.
     pub speed: SpeedOptions,
-    /// Whether the server is asked about some keys before rows are copied.
+    /// Whether the self-test asks the server about some keys before rows are copied.
     pub self_test: bool,
-    /// The schema in which the ledger is kept.
+    /// The schema of the ledger.
     pub ledger: String,
-    /// Whether others cannot write to the table until it is partitioned. Otherwise their changes are followed.
+    /// Whether writes to the table are blocked until it is partitioned. Otherwise changes are followed.
     pub is_offline: bool,
-    /// Whether unique keys that lack the partition key get it.
+    /// Whether the partition key is added to unique keys that lack it.
     pub widens_keys: bool,
     /// Whether old and new rows are compared before the swap.
     pub verifies: bool,
     /// The longest wait for locks in one attempt of the swap.
     pub max_lock: Duration,
-    /// Where an online move stops, to go on later; `None` to swap.
+    /// The phase after which an online move stops, to be continued later; `None` to swap.
     pub until: Option<Until>,
-    /// Whether to go on with an earlier move, whatever its shape. Otherwise one of another shape is dropped.
+    /// Whether to continue an earlier move, whatever its shape. Otherwise an earlier move with another shape
+    /// is dropped.
     pub goes_on: bool,
 }
 
-/// A phase of an online move behind which it can stop.
+/// A phase of an online move after which it can stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// The rows are copied, and the indexes are built.
@@ -129,13 +131,14 @@ pub struct MovePlan {
     pub table: String,
     /// The estimated number of rows; `None` if the table was never analyzed.
     pub rows_estimated: Option<u64>,
-    /// Bytes of the table, which the tree needs as well.
+    /// Bytes of the table. The tree needs the same space in addition.
     pub bytes: u64,
-    /// Bytes of its indexes, which the tree needs as well.
+    /// Bytes of its indexes. The tree needs the same space in addition.
     pub index_bytes: u64,
-    /// Free bytes where the table is; `None` if the server is not on this computer, or its directory is not known.
+    /// Free bytes on the table's file system; `None` if the server is on another computer, or its directory
+    /// is unknown.
     pub free_bytes: Option<u64>,
-    /// A rough estimate of how long the copy, the comparison and the indexes take.
+    /// A rough estimate of the time for the copy, the comparison and the indexes.
     pub seconds_estimated: f64,
     /// The number of leaves that are created, apart from the DEFAULT partition if one is drained; 0 if there are obstacles.
     pub leaves: usize,
@@ -167,13 +170,13 @@ pub struct Moved {
     pub swapped: bool,
     /// The duration of the move.
     pub seconds: f64,
-    /// Rows that were changed during the move. A row counts each time that it was looked up again.
+    /// Rows that were changed during the move. A row counts each time that it was followed.
     pub rows_followed: u64,
-    /// The longest wait of others in one attempt of the swap.
+    /// The longest time for which one attempt of the swap made other sessions wait.
     pub locked_seconds: f64,
     /// Differences from the original table.
     pub changes: Vec<String>,
-    /// The rows that were not copied the fastest way, and why.
+    /// The rows that were not copied by the fastest method, and the reasons.
     pub fallbacks: Vec<Fallback>,
     /// Notes of the load that copied the rows.
     pub notes: Vec<String>,
@@ -200,7 +203,7 @@ impl Move {
         }
     }
 
-    /// Returns what the move would do. Takes no lock beyond that of a query.
+    /// Returns the plan of the move. Takes no locks beyond those of queries.
     ///
     /// # Errors
     ///
@@ -227,15 +230,16 @@ impl Move {
         })
     }
 
-    /// Blocks until the table is partitioned, or the phase is over behind which the move stops. If the move fails, the table is unchanged.
+    /// Blocks until the table is partitioned, or until the phase after which the move stops is complete. If
+    /// the move fails, the table is unchanged.
     ///
     /// # Errors
     ///
-    /// Fails if something is in the way, and as a [`Load`] does.
+    /// Fails if there is an obstacle, and like a [`Load`].
     pub fn run(&self, control: &Arc<Control>) -> Result<Moved> {
         self.check()?;
         let began = Instant::now();
-        // Its sessions live as long as it does.
+        // It must live as long as its sessions.
         let runtime = runtime()?;
         let Some(left) = runtime.block_on(record::clean(self, control))? else {
             let hold = Hold::take(self, &runtime, control)?;

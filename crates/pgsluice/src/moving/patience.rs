@@ -1,4 +1,4 @@
-//! Locks that others wait behind are asked for in short attempts, with long pauses.
+//! Short attempts with long pauses, for locks behind which other sessions queue.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::error::policy::{self, Policy};
 use crate::pg::connect::Link;
 use crate::pg::sql::{BEGIN, COMMIT, ROLLBACK, lock_timeout};
 
-/// A pause between two attempts, in terms of how long one waits.
+/// The pause between two attempts, as a multiple of the wait in one attempt.
 pub(super) const REST: u32 = 10;
 
-/// The longest wait for a lock on one table while that on another one is held. It is shorter than `deadlock_timeout`, so that the move gives way
-/// before the server ends a writer.
+/// The longest wait for a lock on one table while a lock on another one is held. It is shorter than
+/// `deadlock_timeout`, so that the move gives way before the server ends a writer.
 pub(super) const LONGEST: Duration = Duration::from_millis(500);
 
-/// Runs `statements` in a transaction of their own, in which each lock is waited for as long as `max_lock`. Tries again
-/// while others hold locks. Autovacuum of `tables` is not in the way.
+/// Runs `statements` in a separate transaction, in which each lock is waited for at most `max_lock`. Retries
+/// while other sessions hold locks. Ends autovacuum of `tables`.
 pub(super) async fn patiently(
     statements: &str,
     tables: &[String],

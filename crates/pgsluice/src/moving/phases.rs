@@ -42,7 +42,7 @@ impl Move {
         self.fill(hold, record, (follower.as_ref(), Filled::default()), runtime, control)
     }
 
-    /// Goes on with the tree of another process.
+    /// Continues with the tree of another process.
     pub(super) fn go_on(
         &self,
         hold: &Hold,
@@ -61,7 +61,7 @@ impl Move {
         self.fill(hold, record, (follower.as_ref(), filled), runtime, control)
     }
 
-    /// Does what is left: copies, builds, follows, and swaps.
+    /// Runs the remaining phases: copies, builds, follows, and swaps.
     fn fill(
         &self,
         hold: &Hold,
@@ -117,7 +117,7 @@ impl Move {
         Ok(Copied::of(loaded))
     }
 
-    /// Lets another process go on from here, if changes are logged.
+    /// Keeps the state from which another process can continue, if changes are logged.
     async fn keep(
         &self,
         hold: &Hold,
@@ -129,7 +129,7 @@ impl Move {
         record.keep(log, &Kept::write(self, hold, watched, filled)).await
     }
 
-    /// Returns the outcome, and drops what a failed move has created.
+    /// Returns the outcome. Drops the tree of a failed move.
     pub(super) fn ended(
         &self,
         moved: Result<(Copied, Swapped)>,
@@ -162,7 +162,8 @@ impl Move {
         })
     }
 
-    /// Brings the tree, which has the rows that were copied and their indexes, to the present, and swaps it in.
+    /// Follows the remaining changes, compares the rows and swaps. The tree has the copied rows and their
+    /// indexes.
     async fn finish(
         &self,
         hold: &Hold,
@@ -192,8 +193,8 @@ impl Move {
         Ok(swapped)
     }
 
-    /// Makes the foreign keys complete that the swap has added without checking rows: of other tables, and its own unless
-    /// they were checked before.
+    /// Completes the foreign keys that the swap has added without checking rows: those of other tables, and
+    /// the table's own if `has_own`.
     async fn complete(
         &self,
         hold: &Hold,
@@ -205,7 +206,8 @@ impl Move {
         let (jobs, target) = (self.speed.jobs, &self.target);
         let (keys, of) = (&swapped.referring, (survey, survey.count(branches)));
         let late = referring::add_late(keys, of, self.max_lock, link, control).await;
-        // Before the others are checked: an error there stops everything, and rows are more likely to violate those.
+        // The table's own come first: an error about the others ends the move, and their rows are more likely
+        // to violate them.
         let own = if has_own {
             let (limits, sessions) = ((jobs, self.max_lock), (link, target));
             build::complete_foreign_keys(survey, branches, limits, sessions, control).await
@@ -227,7 +229,7 @@ impl Move {
         }
     }
 
-    /// Follows the changes of the table until little is left. Returns the number of changed rows.
+    /// Follows the changes of the table until few are left. Returns the number of changed rows.
     async fn follow(
         &self,
         record: &Record<'_>,
@@ -239,7 +241,7 @@ impl Move {
         follower.catch_up(control).await
     }
 
-    /// Returns the load that copies the rows. The ledger has it by the name `id`.
+    /// Returns the load that copies the rows. Its name in the ledger is `id`.
     fn job(&self, survey: &Survey, id: &str) -> Job {
         let mut job = Job::new(survey.root.to_string());
         let own = &survey.table.relation;
@@ -256,7 +258,7 @@ impl Move {
             }
             None => {
                 job.input = InputOptions::of_relation(relation);
-                // Without the lock the rows are of no use, so there is nothing to resume.
+                // Without the lock the copied rows are useless, so there is nothing to resume.
                 job.safety.ledger = None;
             }
         }

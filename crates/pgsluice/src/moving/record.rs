@@ -25,19 +25,19 @@ use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
-/// How long the dropping may take before it is left to the next move, or to an abort.
+/// How long dropping may take before it is left to the next move, or to an abort.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long the question may take whether another process can go on: after Ctrl-C, a person waits.
+/// How long to wait for the answer whether another process can continue: after Ctrl-C, the user waits.
 const ASKING_PATIENCE: Duration = Duration::from_millis(500);
 
-/// A pause between two attempts to drop.
+/// The pause between two attempts to drop.
 const REST: Duration = Duration::from_secs(2);
 
 /// The number of attempts to drop.
 const ATTEMPTS: usize = 30;
 
-/// The most characters of a table's name in the name of the load that copies its rows.
+/// Maximum number of characters of a table's name in the name of the load that copies its rows.
 const LONGEST_LABEL: usize = 100;
 
 /// A move in the ledger.
@@ -47,10 +47,10 @@ pub(super) struct Record<'a> {
     relation: Oid,
     /// The table, for messages.
     label: String,
-    /// The load that copies the rows, by its name in the ledger.
+    /// The name in the ledger of the load that copies the rows.
     pub(super) load: String,
     stage: Cell<Stage>,
-    /// The session that has written it, without a transaction.
+    /// The session that has written the record, without a transaction.
     pub(super) client: Client,
 }
 
@@ -60,12 +60,12 @@ pub(super) struct Left {
     pub(super) load: String,
 }
 
-/// How far a move has come, which decides what remains of it after an error.
+/// The progress of a move, which decides what is kept of it after an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Changes are not logged.
     Begun,
-    /// Another process can go on.
+    /// Another process can continue.
     Kept,
     /// The table is partitioned.
     Done,
@@ -107,7 +107,7 @@ impl<'a> Record<'a> {
         Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
     }
 
-    /// Goes on with the record of another process.
+    /// Continues with the record of another process.
     pub(super) async fn take_over(
         it: &'a Move,
         table: &Table,
@@ -124,19 +124,19 @@ impl<'a> Record<'a> {
         Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
     }
 
-    /// Keeps the state from which another process can go on, beside `log`.
+    /// Keeps the state from which another process can continue, in a comment on `log`.
     pub(super) async fn keep(&self, log: &Log, state: &str) -> Result<()> {
         self.client.batch_execute(&log.keep(state)).await?;
         self.stage.set(Stage::Kept);
         Ok(())
     }
 
-    /// Notes that the table is partitioned: nothing is taken back any more.
+    /// Records that the table is partitioned, so that nothing is dropped any more.
     pub(super) fn done(&self) {
         self.stage.set(Stage::Done);
     }
 
-    /// Records which phase the move has reached.
+    /// Records the phase that the move has reached.
     pub(super) async fn advance(&self, phase: &str) -> Result<()> {
         Ok(self.client.batch_execute(&self.schema.advance_move(self.relation, phase)).await?)
     }
@@ -150,7 +150,7 @@ impl<'a> Record<'a> {
         self.schema.forget_move(self.relation)
     }
 
-    /// Whether another process can go on; also true if the server cannot be asked.
+    /// Whether another process can continue. Returns `true` if the server cannot be asked.
     async fn can_go_on(&self) -> bool {
         let asking = async {
             let client = connect::connect_for_own(self.target).await?;
@@ -161,7 +161,8 @@ impl<'a> Record<'a> {
         !matches!(asked, Ok(Ok(false)))
     }
 
-    /// Drops the tree of a move that has failed, unless it can go on; adds to its error what is left.
+    /// Drops the tree of a failed move, unless another process can continue. Adds a detail to its error about
+    /// anything that is left.
     pub(super) async fn take_back(&self, error: Error, hold: &Hold) -> Error {
         if self.stage.get() == Stage::Done {
             return error;
@@ -178,7 +179,7 @@ impl<'a> Record<'a> {
                 );
         }
         let dropping = async {
-            // The session keeps the next move away, but not the lock on the table.
+            // The session has to keep other moves away, but no longer needs the lock on the table.
             hold.link.client.batch_execute(ROLLBACK).await.ok();
             let client = connect::connect_for_own(self.target).await?;
             let moves = self.schema.moves(&client).await?;
@@ -196,15 +197,16 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Whether the same move may succeed later: it was stopped, or the connection, the resources or an administrator of the
-/// server have ended it.
+/// Whether the same move may succeed later: it was stopped, or the connection, the resources or an
+/// administrator of the server have ended it.
 fn is_passing(error: &Error) -> bool {
     let class = error.sqlstate().and_then(|state| state.get(..2));
     matches!(error.kind(), Kind::Interrupted | Kind::Connection)
         || matches!(class, Some("08" | "53" | "57" | "58"))
 }
 
-/// Drops what an earlier move of the table has left, or returns it if `it` can go on with it.
+/// Returns the earlier move of the table that `it` can continue, if any. Drops what any other earlier move
+/// has left.
 pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> {
     let cleaning = async {
         let client = connect::connect(&it.target).await?;
@@ -249,7 +251,8 @@ pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
     Schema::new(ledger).moves(&client).await
 }
 
-/// Drops what a move of table `name` has left: the tree, the log and the record. The table itself is not touched.
+/// Drops the tree, the log and the record that a move of table `name` has left. The table itself does not
+/// change.
 ///
 /// # Errors
 ///
@@ -260,14 +263,14 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
     client.batch_execute(DEPARSE_SETTINGS).await?;
     let schema = Schema::new(ledger);
     let moves = schema.moves(&client).await?;
-    // The table may be gone, and what was created beside it not.
+    // The table may be gone while the tree and the log still exist.
     let is_it = |left: &MoveEntry| match &found {
         Ok((oid, relation)) => {
             left.relation == *oid || !left.exists && left.table == relation.label()
         }
         Err(_) => left.table == name,
     };
-    // A restored dump has the record of a table of another database, and triggers that no record is about.
+    // A restored dump has the record of a table of another database, and triggers without a record.
     let mut of_table: Vec<MoveEntry> = moves.into_iter().filter(is_it).collect();
     let Some(left) = of_table.pop() else {
         let message = format!("table {} is not being partitioned", found?.1.label());
@@ -283,7 +286,7 @@ pub async fn abort(target: &Target, ledger: &str, name: &str) -> Result<MoveEntr
     Ok(left)
 }
 
-/// Returns the error about a table whose move another session has the lock of.
+/// Returns the error about a table whose move is locked by another session.
 pub(super) async fn busy(client: &Client, table: Oid, label: &str) -> Result<Error> {
     let message = format!("table {label} is being partitioned by another process");
     let error = Error::new(Kind::Server, message).with_sqlstate("55006");
@@ -296,12 +299,14 @@ pub(super) async fn busy(client: &Client, table: Oid, label: &str) -> Result<Err
     )))
 }
 
-/// Takes the lock of the move of a table until the end of the session; false if another session has it.
+/// Takes the lock of the move of a table until the end of the session. Returns `false` if another session
+/// holds it.
 pub(super) async fn lock(client: &Client, table: Oid) -> Result<bool> {
     Ok(client.query_one(TRY_LOCK, &[&LOCK, &table.cast_signed()]).await?.get(0))
 }
 
-/// Drops the tree and the log of an unfinished move, removes its record, and commits. Tries again while others hold locks.
+/// Drops the tree and the log of an unfinished move, removes its record, and commits. Retries while other
+/// sessions hold locks.
 async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()> {
     let begin = [BEGIN, DROPPING].map(str::to_owned).into_iter();
     let load = left.load.as_deref().map(|load| Participant::new(schema, load).forget());

@@ -1,8 +1,8 @@
 //! Foreign keys of other tables that refer to the table. The swap makes them refer to the new one.
 //!
-//! It drops each and adds it again as NOT VALID, so that no rows are read under its lock. The rows are checked after the
-//! swap. The server creates triggers on each leaf for a foreign key, which takes seconds if there are many leaves: more
-//! than [`MOST_LEAVES`], and it is added after the swap.
+//! It drops each and adds it again as NOT VALID, so that no rows are read under its lock. The rows are
+//! checked after the swap. For a foreign key the server creates triggers on each leaf, which takes seconds if
+//! there are many leaves. With more than [`MOST_LEAVES`], the key is added after the swap.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 
-/// The most leaves to which the swap adds foreign keys under its lock, counted for each of them. 12, 100, 400 and 800 leaves took 4, 40, 391 and
-/// 3,417 ms on PostgreSQL 18.
+/// Maximum number of leaves for which the swap adds foreign keys under its lock; a leaf counts once for each
+/// of its foreign keys. 12, 100, 400 and 800 leaves took 4, 40, 391 and 3,417 ms on PostgreSQL 18.
 const MOST_LEAVES: usize = 200;
 
 /// A foreign key of another table.
@@ -37,17 +37,18 @@ pub(super) struct Referring {
     comment: Option<String>,
     /// The table that it refers to.
     pub(super) target: Relation,
-    /// The leaves that it refers to now.
+    /// The number of leaves that it refers to now.
     leaves: usize,
-    /// The leaves to which the server adds it and all other ones, for each leaf that they refer to.
+    /// The number of foreign keys that the server creates for each referenced leaf, for all keys together.
     parts: usize,
-    /// Why it cannot refer to the new table.
+    /// The reason why it cannot refer to the new table.
     pub(super) obstacle: Option<Obstacle>,
 }
 
-/// Reads the foreign keys that refer to the table of a survey, or to what it is a partition of.
+/// Reads the foreign keys that refer to the table of a survey, or to a table that it is a partition of.
 pub(super) async fn read(client: &Client, survey: &Survey) -> Result<Vec<Referring>> {
-    // A key that lacks columns is in the way itself; a foreign key to it would be so next.
+    // A key that lacks columns is an obstacle by itself. If it is widened, foreign keys to it are obstacles
+    // next.
     let is_widened = |it: &&NewIndex| it.widened.is_some() || !it.index.lacks.is_empty();
     let widened = survey.indexes.iter().filter(is_widened);
     let widened: Vec<&str> = widened.map(|it| it.index.name.as_str()).collect();
@@ -75,7 +76,7 @@ fn number(row: &tokio_postgres::Row, column: usize) -> usize {
     usize::try_from(row.get::<_, i64>(column)).unwrap_or(usize::MAX)
 }
 
-/// What `pg_get_constraintdef` ends with if the rows were never checked.
+/// The end of the result of `pg_get_constraintdef` if the rows were never checked.
 const NOT_VALID: &str = " NOT VALID";
 
 impl Referring {
@@ -100,12 +101,12 @@ impl Referring {
         self.is_valid.then_some(Statement { sql, what, is_index: false })
     }
 
-    /// Whether it is added after the swap to a tree that gets this many leaves more.
+    /// Whether it is added only after the swap, if the tree gets this many more leaves.
     pub(super) fn is_late(&self, more: usize) -> bool {
         self.leaves.saturating_add(more).saturating_mul(self.parts) > MOST_LEAVES
     }
 
-    /// Describes, for the user, what becomes of it in a tree that gets this many leaves more.
+    /// Describes the changes of it for the user, if the tree gets this many more leaves.
     pub(super) fn change(&self, more: usize) -> String {
         let Self { table, name, definition, .. } = self;
         let label = table.label();
@@ -152,7 +153,7 @@ pub(super) async fn validate(
     validated.map_err(|error| unfinished(error, keys, survey, more))
 }
 
-/// Returns the error of foreign keys that are not complete, with the statements that are left to do.
+/// Returns the error about incomplete foreign keys, with the remaining statements.
 fn unfinished(error: Error, keys: &[Referring], survey: &Survey, more: usize) -> Error {
     let statements = |key: &Referring| {
         let add = if key.is_late(more) { key.add() } else { Vec::new() };

@@ -5,13 +5,13 @@ use pgsluice_core::catalog::Strategy;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 
-/// The most levels of partitions below a table.
+/// Maximum number of levels of partitions below a table.
 const MOST_LEVELS: usize = 2;
 
-/// The number of ranges that are created after the last one that has rows, unless told otherwise.
+/// The default number of ranges that are created after the last one that has rows.
 pub const DEFAULT_AHEAD: usize = 3;
 
-/// The largest number of leaves of a move.
+/// Maximum number of leaves of a move.
 pub(super) const MOST_LEAVES: usize = 10_000;
 
 /// The partitions that a table gets.
@@ -30,7 +30,7 @@ pub(super) const MOST_LEAVES: usize = 10_000;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shape {
-    /// The partition keys, from the top. If empty, `like` is given.
+    /// The partition keys, from the top. If empty, `like` or `of` is given.
     pub levels: Vec<Level>,
     /// The width of ranges, such as `month` or `1000`.
     pub step: Option<String>,
@@ -40,7 +40,7 @@ pub struct Shape {
     pub ahead: usize,
     /// Whether each level of ranges or lists has a DEFAULT partition.
     pub has_default: bool,
-    /// A partitioned table whose keys and bounds are taken over.
+    /// A partitioned table whose keys and bounds are copied.
     pub like: Option<String>,
     /// The partitioned table whose DEFAULT partition is drained into new partitions; `levels` is empty then.
     pub of: Option<String>,
@@ -49,14 +49,14 @@ pub struct Shape {
 /// The partition key of one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// How rows are divided.
+    /// The strategy by which rows are divided.
     pub strategy: Strategy,
     /// The columns of the key: one, unless the strategy is HASH.
     pub columns: Vec<String>,
 }
 
 impl Shape {
-    /// Takes partition keys, from the top.
+    /// Creates a shape with these partition keys, from the top.
     pub fn by(levels: impl IntoIterator<Item = Level>) -> Self {
         Self {
             levels: levels.into_iter().collect(),
@@ -69,12 +69,13 @@ impl Shape {
         }
     }
 
-    /// Takes the keys and bounds of a partitioned table.
+    /// Creates a shape with the keys and bounds of a partitioned table.
     pub fn like(tree: impl Into<String>) -> Self {
         Self { like: Some(tree.into()), ..Self::by([]) }
     }
 
-    /// Takes new partitions of `tree`, for rows of its DEFAULT partition. `step` is the width of ranges.
+    /// Creates a shape with new partitions of `tree` for the rows of its DEFAULT partition. `step` is the
+    /// width of ranges.
     ///
     /// ```
     /// use pgsluice::moving::Shape;
@@ -86,11 +87,11 @@ impl Shape {
         Self { of: Some(tree.into()), step, ..Self::by([]) }
     }
 
-    /// Refuses options that make no sense.
+    /// Checks that the options make sense together.
     ///
     /// # Errors
     ///
-    /// Fails with [`Kind::Usage`].
+    /// Fails with [`Kind::Usage`] if they do not.
     pub fn check(&self) -> Result<()> {
         let usage = |message: Words| Err(Error::new(Kind::Usage, message));
         let has = |strategy| self.levels.iter().filter(|level| level.strategy == strategy).count();

@@ -28,11 +28,11 @@ pub(super) struct Survey {
     pub(super) drain: Option<Drain>,
     pub(super) indexes: Vec<NewIndex>,
     pub(super) foreign_keys: Vec<ForeignKey>,
-    /// The foreign keys of other tables that the swap makes refer to the new table.
+    /// The foreign keys of other tables, which the swap makes refer to the new table.
     #[serde(skip)]
     referring: Vec<Referring>,
     pub(super) identities: Vec<(Identity, String)>,
-    /// The partitioned table, until it gets the name of the table.
+    /// The partitioned table before it gets the name of the table.
     #[serde(with = "RelationName")]
     pub(super) root: Relation,
     /// The name of the original table after the swap.
@@ -40,7 +40,7 @@ pub(super) struct Survey {
     pub(super) old: Relation,
     #[serde(skip)]
     pub(super) obstacles: Vec<Obstacle>,
-    /// Differences between the table and the partitioned one, in words.
+    /// Descriptions of differences between the table and the partitioned one.
     pub(super) changes: Vec<String>,
     /// The log of changes; `None` if the table is locked while rows are copied.
     pub(super) log: Option<Log>,
@@ -50,15 +50,15 @@ pub(super) struct Survey {
     names: TakenNames,
 }
 
-/// An index, and the temporary names of it and of its successor.
+/// An index, and the temporary names of the index and its successor.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct NewIndex {
     pub(super) index: Index,
     /// The columns that were added to its key.
     pub(super) widened: Option<String>,
-    /// The name of the new one before the swap.
+    /// The name of the new index before the swap.
     pub(super) new: String,
-    /// The name of the original one after the swap.
+    /// The name of the original index after the swap.
     pub(super) old: String,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Obstacle {
 }
 
 impl Survey {
-    /// Looks at table `name`, but not at its rows. From then on the session reads names in `pg_catalog` only.
+    /// Examines table `name`, but not its rows. From then on the session resolves names only in `pg_catalog`.
     pub(super) async fn make(
         client: &Client,
         name: &str,
@@ -159,12 +159,12 @@ impl Survey {
 
     /// Returns the partitions that the rows of the table need.
     pub(super) async fn branches(&mut self, shape: &Shape, client: &Client) -> Result<Branches> {
-        // Bounds are computed in the session's own time zone, everything else is deparsed in UTC.
+        // Bounds are computed in the session's own time zone. Everything else is deparsed in UTC.
         client.batch_execute(&[RESET_SETTINGS, steps::SESSION].join(";")).await?;
         let of = (&self.table, self.drain.as_ref());
         let branches = Branches::of(shape, of, client, &mut self.names).await?;
         client.batch_execute(DEPARSE_SETTINGS).await?;
-        // Names that the server chooses for several connections at once can be the same.
+        // If the server chose names for several connections at once, they could collide.
         let schema = &self.table.relation.schema;
         for leaf in branches.leaves() {
             let name = |new: &NewIndex| {
@@ -180,27 +180,29 @@ impl Survey {
         Ok(branches)
     }
 
-    /// Returns the number of leaves. The last one of a drained partition is the new DEFAULT partition, and does not count.
+    /// Returns the number of leaves. The last leaf of a drained partition is the new DEFAULT partition, and
+    /// does not count.
     pub(super) fn count(&self, branches: &Branches) -> usize {
         branches.leaves().len() - usize::from(self.drain.is_some())
     }
 
-    /// The tables that foreign keys refer to, qualified and quoted.
+    /// Returns the tables that foreign keys refer to, qualified and quoted.
     pub(super) fn parents(&self) -> impl Iterator<Item = &str> {
         self.foreign_keys.iter().map(|key| key.parent.as_str())
     }
 
-    /// Refuses a move that something is in the way of.
+    /// Fails if there is an obstacle.
     pub(super) fn check(&self) -> Result<()> {
         if self.obstacles.is_empty() { Ok(()) } else { Err(refused(&self.table, &self.obstacles)) }
     }
 
-    /// The table that others refer to: the one whose DEFAULT partition is drained, or the one that is moved.
+    /// Returns the table that others refer to: the one whose DEFAULT partition is drained, or the one that is
+    /// moved.
     pub(super) fn whole(&self) -> &Relation {
         self.drain.as_ref().map_or(&self.table.relation, |drain| &drain.parent)
     }
 
-    /// Refuses the swap if something has come in the way since the survey. Returns the foreign keys of other tables.
+    /// Fails if an obstacle has appeared since the survey. Returns the foreign keys of other tables.
     pub(super) async fn check_again(&self, client: &Client) -> Result<Vec<Referring>> {
         let mut obstacles = obstacles_of(&self.table, self.drain.is_some(), client).await?;
         let referring = referring::read(client, self).await?;
@@ -208,7 +210,7 @@ impl Survey {
         if obstacles.is_empty() { Ok(referring) } else { Err(refused(&self.table, &obstacles)) }
     }
 
-    /// Refuses rows whose generated columns would change, because the new leaves recompute them.
+    /// Fails if generated columns of rows would change, because the new leaves recompute them.
     pub(super) async fn check_generated(&self, client: &Client) -> Result<()> {
         let columns = self.table.generated(client).await?;
         if columns.is_empty() {
@@ -233,7 +235,7 @@ impl Survey {
     pub(super) async fn ddl(&self, branches: &Branches, client: &Client) -> Result<Vec<String>> {
         let Self { table, root, .. } = self;
         let own = &table.relation;
-        // The partitions of a table have its identity columns, not their own.
+        // Partitions have the identity columns of their parent, not their own.
         let without = if self.drain.is_some() { " EXCLUDING IDENTITY" } else { "" };
         let key = &branches.key;
         let mut ddl = Vec::from(ddl::create_root(root, (own, without), key, &table.tablespace));
@@ -260,7 +262,7 @@ async fn obstacles_of(table: &Table, is_drained: bool, client: &Client) -> Resul
     Ok(rows.iter().map(obstacle).collect())
 }
 
-/// Returns the publications that lack columns which the primary key gets.
+/// Returns the publications that lack columns to be added to the primary key, as obstacles.
 async fn unpublished(
     table: &Table,
     indexes: &[NewIndex],
@@ -279,7 +281,7 @@ fn obstacle(row: &tokio_postgres::Row) -> Obstacle {
     Obstacle { why: row.get(0), next: row.get::<_, String>(1).into() }
 }
 
-/// Returns the error about what is in the way.
+/// Returns the error about obstacles.
 fn refused(table: &Table, obstacles: &[Obstacle]) -> Error {
     let message = format!("cannot partition table {}", table.relation.label());
     let error = Error::new(Kind::Usage, message).with_sqlstate("0A000");
@@ -289,7 +291,7 @@ fn refused(table: &Table, obstacles: &[Obstacle]) -> Error {
     next.fold(error, Error::with_hint)
 }
 
-/// Returns what prevents a unique index from being one of the partitioned table.
+/// Returns the obstacle of a unique index that the partitioned table cannot have.
 fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -> Option<Obstacle> {
     let name = &index.name;
     if index.is_unique && !has_columns {
@@ -316,7 +318,7 @@ fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -
     Some(Obstacle { why, next: next.into() })
 }
 
-/// Returns what prevents a unique index of a drained partition from being one of the new partitions.
+/// Returns the obstacle of a unique index of a drained partition that the new partitions cannot have.
 fn own_key(index: &Index) -> Option<Obstacle> {
     let name = &index.name;
     let why = format!("unique key {name} does not contain the partition key");
@@ -324,7 +326,7 @@ fn own_key(index: &Index) -> Option<Obstacle> {
     (!index.lacks.is_empty()).then_some(Obstacle { why, next })
 }
 
-/// Returns the obstacle of a foreign key, which the server would check under the lock of the swap.
+/// Returns the obstacle of a foreign key whose rows the server would check under the lock of the swap.
 fn late_check(key: &ForeignKey) -> Obstacle {
     let name = &key.name;
     let why =
@@ -334,14 +336,14 @@ fn late_check(key: &ForeignKey) -> Obstacle {
     Obstacle { why, next }
 }
 
-/// Returns the obstacle to a move during which others write.
+/// Returns the obstacle of a table without a key, during whose move others write.
 fn no_key() -> Obstacle {
     let why = "no primary key identifies its rows, and no other unique key without NULL".to_owned();
     let next = Words::from("Add a primary key, or block writes with ") + option("offline") + ".";
     Obstacle { why, next }
 }
 
-/// Returns a text with a capital letter in front.
+/// Capitalizes the first letter of a text.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

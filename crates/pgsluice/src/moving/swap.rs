@@ -1,5 +1,5 @@
-//! The swap: one transaction in which the partitioned table takes the name of the table, and all that belongs to the
-//! name. At the end it must be, thing by thing, what the table was.
+//! The swap: one transaction in which the partitioned table takes the name of the table, and the objects that
+//! belong to the name. At the end each of its properties must equal that of the original table.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use crate::pg::connect::Link;
 use crate::pg::sql::{BEGIN, COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_timeout};
 use crate::testing::failpoint::failpoint;
 
-/// The most entries of the log that are followed under the lock, after many attempts.
+/// Maximum number of log entries that are processed under the lock, after many attempts.
 const MANY: i64 = 20_000;
 
 /// The interval between two notices about lock holders.
@@ -33,17 +33,17 @@ const NOTICE: Duration = Duration::from_secs(10);
 pub(super) struct Swap<'a> {
     survey: &'a Survey,
     branches: &'a Branches,
-    /// Holds the lock on the table.
+    /// The session of the move, which holds the lock on the table if it is offline.
     link: &'a Link,
     max_lock: Duration,
-    /// Follows the table, if others write to it.
+    /// The follower of the table, if others write to it.
     follower: Option<&'a Follower<'a>>,
-    /// Statements that add the foreign keys, if the tree does not have them.
+    /// The statements that add the foreign keys, if the tree does not have them.
     foreign_keys: Vec<String>,
-    /// The foreign keys of other tables that referred to the table at the beginning.
+    /// The foreign keys of other tables that referred to the table before the first attempt.
     referring: Vec<Referring>,
-    /// Sequences of identity columns: the new one, qualified and quoted, the old one, and the old one's name and the
-    /// name that it gets.
+    /// Sequences of identity columns: the new one and the old one, both qualified and quoted, the name of the
+    /// old one, and its name after the swap.
     sequences: Vec<(String, String, String, String)>,
 }
 
@@ -52,16 +52,16 @@ pub(super) struct Swap<'a> {
 pub(super) struct Swapped {
     /// Whether the table is partitioned.
     pub(super) is_done: bool,
-    /// How long one attempt made others wait at most.
+    /// The longest time for which one attempt made other sessions wait.
     pub(super) longest: Duration,
-    /// The number of rows that were followed between the attempts, and in the last one.
+    /// The number of rows that were followed between the attempts and in the last one.
     pub(super) followed: u64,
-    /// The foreign keys of other tables that refer to the new table, or are to.
+    /// The foreign keys of other tables that refer to the new table, or will refer to it.
     pub(super) referring: Vec<Referring>,
 }
 
 impl<'a> Swap<'a> {
-    /// Finds the new sequences.
+    /// Adds the new sequences and the foreign keys to the survey.
     pub(super) async fn prepare(
         (survey, branches): (&'a Survey, &'a Branches),
         link: &'a Link,
@@ -85,7 +85,7 @@ impl<'a> Swap<'a> {
         Ok(Self { survey, branches, link, max_lock, follower, foreign_keys, referring, sequences })
     }
 
-    /// Swaps, and commits. Tries again as long as others hold locks. `last` is the last statement.
+    /// Swaps, and commits. Retries while other sessions hold locks. `last` is the last statement.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
         let (mut swapped, mut few, mut count) = (Swapped::default(), FEW, 0_u32);
@@ -105,7 +105,7 @@ impl<'a> Swap<'a> {
                     swapped.is_done = true;
                     return Ok(Swapped { referring, ..swapped });
                 }
-                // More was changed than can be followed under the lock.
+                // Too many entries were left to be processed under the lock.
                 Ok(None) => few = (2 * few).min(MANY),
                 Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
                 Err(error) => return Err(error),
@@ -123,7 +123,7 @@ impl<'a> Swap<'a> {
         }
     }
 
-    /// Begins an attempt, in which others can still do what they could before.
+    /// Begins an attempt without blocking other sessions yet.
     async fn begin(&self, control: &Control) -> Result<()> {
         let only = |table: &Relation| format!("ONLY {table}");
         let mut tables: Vec<String> = self.others().map(only).collect();
@@ -142,23 +142,23 @@ impl<'a> Swap<'a> {
         self.link.canceller.unless_stopped(control, beginning).await
     }
 
-    /// How long one attempt waits for each lock.
+    /// Returns how long one attempt waits for each lock.
     fn wait(&self) -> Duration {
         match self.follower {
             None if self.referring.is_empty() => self.max_lock,
             None => self.max_lock.min(LONGEST),
-            // The work under the lock takes its time as well.
+            // The work under the lock takes time as well.
             Some(_) if self.is_alone() => self.max_lock / 2,
             Some(_) => (self.max_lock / 2).min(LONGEST),
         }
     }
 
-    /// Whether it locks one table. With two, writers may hold one lock and wait for the other.
+    /// Whether the swap locks only one table. With several, a writer may hold one lock and wait for another.
     fn is_alone(&self) -> bool {
         self.foreign_keys.is_empty() && self.referring.is_empty() && self.survey.drain.is_none()
     }
 
-    /// The other tables whose foreign keys refer to the table.
+    /// Returns the other tables whose foreign keys refer to the table.
     fn others(&self) -> impl Iterator<Item = &Relation> {
         self.referring.iter().map(|key| &key.table)
     }
@@ -181,8 +181,8 @@ impl<'a> Swap<'a> {
         Ok(())
     }
 
-    /// One attempt. Returns the number of rows that were followed under the lock, and the foreign keys of other tables that
-    /// were replaced; `None` if there are too many rows.
+    /// Makes one attempt. Returns the number of rows that were followed under the lock, and the foreign keys
+    /// of other tables that were replaced, or `None` if there are too many log entries.
     async fn attempt(
         &self,
         control: &Control,
@@ -207,7 +207,7 @@ impl<'a> Swap<'a> {
                 None => return Ok(None),
             },
         };
-        // Privileges, views and what depends on the table may have changed until now.
+        // Privileges, views and dependent objects may have changed since the survey.
         let referring = self.survey.check_again(client).await?;
         let oid = self.survey.table.oid;
         let now = described(client, oid).await?;
@@ -230,8 +230,9 @@ impl<'a> Swap<'a> {
         Ok(Some((followed, referring)))
     }
 
-    /// The tables that are locked in an attempt. Whoever writes to another table looks this one up afterwards, unless the
-    /// transaction has written to this one before: every second attempt has the order of such transactions.
+    /// Returns the tables to lock in an attempt, in order. A transaction that writes to another table usually
+    /// looks up this one afterwards, but it may have written to this one before. So the order alternates
+    /// between attempts.
     fn locked(&self, count: u32) -> Vec<&Relation> {
         let own: Vec<&Relation> = self.renamed().collect();
         let targets = self.referring.iter().map(|key| &key.target).filter(|it| !own.contains(it));
@@ -240,13 +241,14 @@ impl<'a> Swap<'a> {
         if count.is_multiple_of(2) { [others, own].concat() } else { [own, others].concat() }
     }
 
-    /// The tables that become other ones, in the order in which others lock them.
+    /// Returns the tables that are replaced, in the order in which other sessions lock them.
     fn renamed(&self) -> impl Iterator<Item = &Relation> {
         let parent = self.survey.drain.iter().map(|drain| &drain.parent);
         parent.chain([&self.survey.table.relation])
     }
 
-    /// Returns the statements that give the name of the table to the partitioned one, and all that belongs to the name.
+    /// Returns the statements that give the partitioned table the name of the table, and the objects that
+    /// belong to the name.
     async fn take_place(&self) -> Result<Vec<String>> {
         let late = self.link.client.query(LATE, &[&self.survey.table.oid]).await?;
         let late = late.iter().map(|row| row.get(0));
@@ -254,8 +256,8 @@ impl<'a> Swap<'a> {
         Ok(self.renames().into_iter().chain(late).chain(keys).collect())
     }
 
-    /// Returns the statements by which foreign keys and publications leave the table, and those by which they take the one
-    /// that has its name afterwards.
+    /// Returns the statements that remove the table from foreign keys and publications, and the statements
+    /// that add the table that has its name afterwards.
     async fn of_others(&self, referring: &[Referring]) -> Result<(Vec<String>, Vec<String>)> {
         let published = self.link.client.query(PUBLISHED, &[&self.survey.table.oid]).await?;
         let (left, taken): (Vec<String>, Vec<String>) =
@@ -266,7 +268,7 @@ impl<'a> Swap<'a> {
         Ok((left.into_iter().chain(dropped).collect(), taken.into_iter().chain(added).collect()))
     }
 
-    /// Takes the last entries of the log, and drops it.
+    /// Processes the last entries of the log, and drops it. Returns `None` if there are more than `few`.
     async fn follow(&self, follower: &Follower<'_>, few: i64) -> Result<Option<u64>> {
         let client = &self.link.client;
         follower.check().await?;
@@ -295,7 +297,7 @@ impl<'a> Swap<'a> {
         let Relation { schema, name: own } = &table.relation;
         let mut statements = Vec::new();
         for (new, sequence, name, old) in &self.sequences {
-            // The first one locks the sequence, so that no other session takes a number from it.
+            // This statement locks the sequence, so that no other session takes a number from it.
             statements.push(ddl::rename_sequence(sequence, old));
             statements.push(ddl::go_on(new, schema, old));
             statements.push(ddl::rename_sequence(new, name));
@@ -311,7 +313,7 @@ impl<'a> Swap<'a> {
         statements
     }
 
-    /// Refuses a table that is not what the old one was.
+    /// Fails if the new table differs from the old one.
     async fn check_carried(&self, before: &[Thing]) -> Result<()> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
@@ -320,7 +322,8 @@ impl<'a> Swap<'a> {
         self.check_same(before, &now, false)
     }
 
-    /// Refuses a table that differs from what it was, or from the one whose place it takes.
+    /// Fails if the properties of a table differ from its earlier ones, or from those of the table that it
+    /// replaces.
     fn check_same(&self, before: &[Thing], now: &[Thing], is_one_table: bool) -> Result<()> {
         let lost = before.iter().find(|thing| !now.contains(thing));
         let gained = now.iter().find(|thing| !before.contains(thing));
@@ -344,8 +347,8 @@ impl<'a> Swap<'a> {
     }
 }
 
-/// Returns the description of the new table, whose unique keys may have more columns, and whose foreign keys may be those
-/// of its leaves until they are checked.
+/// Returns the expected description of the new table. Its unique keys may have more columns, and its foreign
+/// keys may belong to its leaves until they are checked.
 fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
     if survey.log.is_some() {
         let is_late = |thing: &Thing| survey.foreign_keys.iter().any(|key| key.name == thing.1);

@@ -1,4 +1,4 @@
-//! The table that is moved: what it is, and what its indexes and foreign keys are.
+//! The table that is moved: its properties, indexes and foreign keys.
 
 use pgsluice_core::catalog::Relation;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::sql::values;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// The kind of pg_class that a plain table has.
+/// The relkind of a plain table.
 const PLAIN: &str = "r";
 
 /// A table that is to be partitioned.
@@ -28,9 +28,9 @@ pub(super) struct Table {
     pub(super) owner: Option<String>,
     pub(super) bytes: u64,
     pub(super) index_bytes: u64,
-    /// The estimate of the statistics; negative if it was never analyzed.
+    /// The estimated number of rows; negative if the table was never analyzed.
     pub(super) rows: f64,
-    /// The clauses `WITH` and `TABLESPACE` of a table like it.
+    /// The clauses `WITH` and `TABLESPACE` for a table like it.
     pub(super) options: String,
     pub(super) tablespace: String,
     /// `REPLICA IDENTITY`, unless it is the default.
@@ -44,12 +44,12 @@ pub(super) struct Index {
     /// The constraint that uses it.
     pub(super) constraint: Option<Constraint>,
     pub(super) is_unique: bool,
-    /// The text behind `USING`, or the definition of the constraint.
+    /// The definition after `USING`, or the definition of the constraint.
     pub(super) definition: String,
     pub(super) tablespace: String,
-    /// Columns of the partition key that a unique index must contain and does not, quoted where they must be.
+    /// Columns of the partition key that a unique index must contain and does not, quoted if necessary.
     pub(super) lacks: Vec<String>,
-    /// Those of them that accept NULL.
+    /// The columns in `lacks` that accept NULL.
     pub(super) nullable: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Identity {
     pub(super) name: String,
 }
 
-/// A foreign key of it.
+/// A foreign key of the table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct ForeignKey {
     pub(super) name: String,
@@ -79,16 +79,16 @@ pub(super) struct ForeignKey {
     pub(super) parent: String,
 }
 
-/// A thing that users see: kind, name, and text.
+/// A property that users see: kind, name, and text.
 pub(super) type Thing = (String, String, String);
 
-/// Returns what users see of a table.
+/// Returns the properties of a table that users see.
 pub(super) async fn described(client: &Client, oid: Oid) -> Result<Vec<Thing>> {
     let rows = client.query(DESCRIBED, &[&oid]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }
 
-/// Returns the oid and the name of table `name`, which the session looks up as its user would.
+/// Returns the oid and the name of table `name`, which is resolved as its user would resolve it.
 pub(super) async fn find(client: &Client, name: &str) -> Result<(Oid, Relation)> {
     let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
     let row = if is_number { None } else { client.query_opt(FIND, &[&name]).await? };
@@ -101,7 +101,7 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<(Oid, Relation)>
 }
 
 impl Table {
-    /// Reads what the table is. Refuses what is not a plain table.
+    /// Reads the properties of a table. Fails if it is not a plain table.
     pub(super) async fn read(client: &Client, oid: Oid, relation: Relation) -> Result<Self> {
         let row = client.query_one(FACTS, &[&oid]).await?;
         let label = relation.label();
@@ -197,7 +197,7 @@ impl Index {
         Some(columns)
     }
 
-    /// Returns the statement to create it on `table`.
+    /// Returns the statement that creates it on `table`.
     pub(super) fn create(&self, table: &Relation, name: &str) -> String {
         let statement = match self.constraint {
             Some(_) => ddl::add_constraint(table, name, &self.definition),

@@ -1,6 +1,7 @@
-//! The proof before the swap: the tree has as many rows as the table, and the same sum over the hashes of all of them.
+//! The comparison before the swap: the tree must have as many rows as the table, and the same sum of hashes.
 //!
-//! The session that holds the lock reads the table. Another one would wait behind a session that waits for the lock.
+//! The session that holds the lock reads the table. Another session would queue behind one that waits for the
+//! lock.
 
 use futures_util::future::try_join;
 
@@ -16,8 +17,8 @@ use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{COMMIT, DEPARSE_SETTINGS};
 
-/// Compares the tree with the table, in two sessions at once. All columns count, generated ones as well. If
-/// others write to the table, both sessions see the same state, and rows in the log do not count.
+/// Compares the tree with the table, in two sessions at once. All columns count, including generated ones. If
+/// others write to the table, both sessions use the same snapshot, and rows in the log are ignored.
 pub(super) async fn verify(
     survey: &Survey,
     hold: &Link,
@@ -54,7 +55,7 @@ pub(super) async fn verify(
         return Ok(());
     }
     if let Some(follower) = follower {
-        // A table that was truncated is empty under any snapshot.
+        // A truncated table is empty under any snapshot.
         follower.check().await?;
     }
     let message = format!("the new table differs from table {label}");

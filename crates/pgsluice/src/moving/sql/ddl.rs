@@ -1,14 +1,15 @@
-//! The statements that create a partitioned table and what belongs to it, and those that rename.
+//! Statements that create a partitioned table and its parts, and statements that rename.
 
 use pgsluice_core::catalog::{Relation, quoted};
 
 use crate::ledger::sql::moves::MARK;
 use crate::pg::sql::{alter_column, literal};
 
-/// Lets tables without a tablespace be in that of the database.
+/// Puts tables without a tablespace clause into the database's tablespace.
 pub(in crate::moving) const OWN_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
 
-/// Creates the partitioned table `root` like the table `own`, without indexes, and `without` what these clauses say.
+/// Creates the partitioned table `root` like the table `own`, without indexes, and with the additional
+/// clauses `without`.
 pub(in crate::moving) fn create_root(
     root: &Relation,
     (own, without): (&Relation, &str),
@@ -24,7 +25,7 @@ pub(in crate::moving) fn create_root(
     ]
 }
 
-/// Takes all privileges on a table from a role, which is quoted.
+/// Revokes all privileges on a table from a role, whose name is quoted.
 pub(in crate::moving) fn revoke(table: &Relation, role: &str) -> String {
     format!("REVOKE ALL ON {table} FROM {role}")
 }
@@ -34,12 +35,12 @@ pub(in crate::moving) fn replica_identity(table: &Relation, what: &str) -> Strin
     format!("ALTER TABLE {table} REPLICA IDENTITY {what}")
 }
 
-/// Gives a table to a role, which is quoted.
+/// Changes the owner of a table to a role, whose name is quoted.
 pub(in crate::moving) fn give(table: &Relation, role: &str) -> String {
     format!("ALTER TABLE {table} OWNER TO {role}")
 }
 
-/// Creates an index of the definition that follows `USING`.
+/// Creates an index. `definition` is the text after `USING`.
 pub(in crate::moving) fn create_index(
     table: &Relation,
     name: &str,
@@ -50,7 +51,7 @@ pub(in crate::moving) fn create_index(
     format!("CREATE {unique}INDEX {} ON {table} USING {definition}", quoted(name))
 }
 
-/// Adds a constraint of this definition.
+/// Adds a constraint with this definition.
 pub(in crate::moving) fn add_constraint(table: &Relation, name: &str, definition: &str) -> String {
     format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quoted(name))
 }
@@ -69,7 +70,8 @@ pub(in crate::moving) fn comment_on_constraint(
     format!("COMMENT ON CONSTRAINT {} ON {table} IS {}", quoted(name), literal(comment.as_bytes()))
 }
 
-/// Adds a foreign key whose rows are checked by a statement of their own, which lets others write to the other table.
+/// Adds a foreign key without checking rows, and checks them in a second statement, which allows writes to
+/// the other table.
 pub(in crate::moving) fn add_foreign_key(
     table: &Relation,
     name: &str,
@@ -81,17 +83,17 @@ pub(in crate::moving) fn add_foreign_key(
     ]
 }
 
-/// Puts indexes into a tablespace; an empty name is the database's own.
+/// Creates indexes in a tablespace; an empty name means the database's own.
 pub(in crate::moving) fn in_tablespace(name: &str, statement: &str) -> String {
     format!("SET default_tablespace TO {}; {statement}", literal(name.as_bytes()))
 }
 
-/// Returns the statement by which a user lets a column refuse NULL; the names are quoted where they must be.
+/// Returns the statement for the user that makes a column NOT NULL; the names are quoted if necessary.
 pub(in crate::moving) fn refuse_null(table: &str, column: &str) -> String {
     alter_column(table, column, "SET NOT NULL")
 }
 
-/// Gathers the statistics of a partitioned table alone. Came with PostgreSQL 18.
+/// Gathers the statistics of a partitioned table without its partitions. Requires PostgreSQL 18.
 pub(in crate::moving) fn analyze_only(table: &Relation) -> String {
     format!("ANALYZE ONLY {table}")
 }
@@ -101,7 +103,7 @@ pub(in crate::moving) fn analyze(table: &Relation) -> String {
     format!("ANALYZE {table}")
 }
 
-/// Renames something of a kind that has schemas.
+/// Renames an object of a kind that has schemas.
 pub(in crate::moving) fn rename(kind: &str, schema: &str, from: &str, to: &str) -> String {
     format!("ALTER {kind} {}.{} RENAME TO {}", quoted(schema), quoted(from), quoted(to))
 }
@@ -111,8 +113,9 @@ pub(in crate::moving) fn rename_sequence(sequence: &str, to: &str) -> String {
     format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(to))
 }
 
-/// Sets the sequence `new`, whose name is quoted, to the position of the sequence `old` of a schema. Leaves out as many
-/// numbers as there can be sessions: each may be waiting for one of the old sequence, and will get it.
+/// Sets the sequence `new`, whose name is quoted, to the position of the sequence `old` of a schema. Skips as
+/// many numbers as there can be sessions: each may be waiting for a number from the old sequence, and will
+/// get it.
 pub(in crate::moving) fn go_on(new: &str, schema: &str, old: &str) -> String {
     let old = format!("{}.{}", quoted(schema), quoted(old));
     format!(

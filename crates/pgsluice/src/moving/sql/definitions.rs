@@ -1,7 +1,7 @@
-//! Descriptions of a table, and statements that make another table like it. To be run under
+//! Descriptions of a table, and statements that make another table like it. They must run under
 //! [`crate::pg::sql::DEPARSE_SETTINGS`].
 
-/// Finds the table that the name `$1` stands for in the session's own search_path: oid, schema and name.
+/// Finds the table that the name `$1` means in the session's search_path: oid, schema and name.
 pub(in crate::moving) const FIND: &str = "
 SELECT c.oid, n.nspname, c.relname
 FROM pg_catalog.pg_class c
@@ -21,9 +21,8 @@ WHERE n.nspname = $1 AND c.relkind IN ('i', 'I')";
 /// Returns the sequence of an identity column `$2` of table `$1`, qualified and quoted.
 pub(in crate::moving) const SEQUENCE: &str = "SELECT pg_get_serial_sequence($1, $2)";
 
-/// Returns facts about table `$1`: its kind, owner, size in bytes, estimated rows, the clauses that end the
-/// definition of a leaf, the tablespace of the whole, the replica identity, and the bytes of
-/// its indexes.
+/// Returns facts about table `$1`: its kind, owner, size in bytes, estimated rows, the clauses at the end of
+/// a leaf's definition, the tablespace of the whole, the replica identity, and the bytes of its indexes.
 pub(in crate::moving) const FACTS: &str = "
 SELECT c.relkind::text, c.relowner::regrole::text, c.relowner <> current_user::regrole,
        pg_table_size(c.oid), c.reltuples::float8,
@@ -36,15 +35,16 @@ SELECT c.relkind::text, c.relowner::regrole::text, c.relowner <> current_user::r
        c.relreplident::text, pg_indexes_size(c.oid)
 FROM pg_class c WHERE c.oid = $1";
 
-/// Returns the directory that has the files of table `$1`, if the session is on the computer of the server, and its role may
-/// know the directory.
+/// Returns the directory with the files of table `$1`, if the session is on the server's computer, and its
+/// role may see the directory.
 pub(in crate::moving) const DIRECTORY: &str = "
 SELECT COALESCE(NULLIF(pg_tablespace_location(COALESCE(NULLIF(c.reltablespace, 0), d.dattablespace)), ''),
                 (SELECT setting FROM pg_settings WHERE name = 'data_directory'))
 FROM pg_class c JOIN pg_database d ON d.datname = current_database()
 WHERE c.oid = $1 AND inet_server_addr() IS NULL";
 
-/// Returns the statements behind the creation of the root `$2` of table `$1`, which its leaves inherit.
+/// Returns the statements to run after the creation of the root `$2` for table `$1`. Its leaves inherit the
+/// settings.
 pub(in crate::moving) const OF_COLUMNS: &str = "
 SELECT format('ALTER TABLE %s ALTER %I SET STATISTICS %s', $2::text, attname, target)
 FROM (SELECT attname, attnum, (to_jsonb(a) ->> 'attstattarget')::int4 AS target
@@ -63,9 +63,9 @@ FROM (SELECT DISTINCT (aclexplode(defaclacl)).grantee FROM pg_default_acl
       WHERE defaclobjtype IN ('r', 'S', 'f') AND defaclrole = current_user::regrole) AS granted
 WHERE grantee <> current_user::regrole";
 
-/// Returns the indexes of table `$1`: the name, the kind of its constraint, whether it is unique, the definition behind
-/// `USING` or of the constraint, the tablespace, the columns of `$2` that its key lacks, and the ones among them that
-/// accept NULL.
+/// Returns the indexes of table `$1`: the name, the kind of its constraint, whether it is unique, the
+/// definition after `USING` or of the constraint, the tablespace, the columns of `$2` that its key lacks, and
+/// those of them that accept NULL.
 pub(in crate::moving) const INDEXES: &str = "
 SELECT x.relname::text, con.contype::text, i.indisunique,
        CASE WHEN con.oid IS NULL
@@ -119,7 +119,8 @@ JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
 JOIN pg_namespace n ON n.oid = s.relnamespace
 WHERE a.attrelid = $1 AND a.attidentity <> '' AND NOT a.attisdropped ORDER BY a.attnum";
 
-/// Returns what is done under the lock of the swap, in order, when the new table has the name of table `$1`.
+/// Returns the statements to run under the lock of the swap, in order, after the new table has the name of
+/// table `$1`.
 pub(in crate::moving) const LATE: &str = "
 WITH t AS (
     SELECT c.*, format('%I.%I', n.nspname, c.relname) AS own
@@ -245,8 +246,8 @@ SELECT sql FROM (
 ) AS late
 ORDER BY step, nth, name";
 
-/// Returns two statements for each publication that publishes table `$1` by its name: one that ends this, and one that
-/// publishes the table that has the name then. Row filters and lists of columns came with PostgreSQL 15.
+/// Returns two statements for each publication that publishes table `$1` by name: one removes it, and the
+/// other adds the table that has the name afterwards. Row filters and column lists require PostgreSQL 15.
 pub(in crate::moving) const PUBLISHED: &str = "
 SELECT format('ALTER PUBLICATION %I DROP TABLE %s', pubname, own),
        format('ALTER PUBLICATION %I ADD TABLE %s%s%s', pubname, own, ' (' || columns || ')', ' WHERE (' || filter || ')')
@@ -262,7 +263,8 @@ FROM (
     WHERE c.oid = $1) AS published
 ORDER BY pubname";
 
-/// Describes table `$1`, or the partitioned table in its place, by what its users see: a kind, a name and a text each.
+/// Describes the properties of table `$1`, or of the partitioned table in its place, that users see: each
+/// with a kind, a name and a text.
 pub(in crate::moving) const DESCRIBED: &str = "
 WITH t AS (
     SELECT c.*, format('%I.%I', n.nspname, c.relname) AS own
@@ -351,8 +353,8 @@ JOIN pg_class c ON c.oid = t.relid
 LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
 ORDER BY t.level, c.relname";
 
-/// Returns, of each partition key in tree `$1`, whether it has an expression, and its columns. Names are qualified:
-/// the session's search_path is the user's.
+/// Returns, for each partition key in tree `$1`, whether it has an expression, and its columns. Names are
+/// qualified, because the session has the user's search_path.
 pub(in crate::moving) const KEYS: &str = "
 SELECT 0 OPERATOR(pg_catalog.=) ANY (p.partattrs::pg_catalog.int2[]),
        ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a

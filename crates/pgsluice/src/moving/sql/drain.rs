@@ -1,8 +1,8 @@
-//! The statements that exchange a DEFAULT partition for new partitions.
+//! Statements that exchange a DEFAULT partition for new partitions.
 
 use pgsluice_core::catalog::Relation;
 
-/// The constraint by which the server knows, without reading its rows, that a new partition keeps its bound.
+/// The constraint that tells the server, without reading the rows, that a new partition keeps its bound.
 pub(in crate::moving) const BOUND: &str = "pgsluice_bound";
 
 /// Returns the parent of partition `$1`: oid, schema, name, partition key, strategy, the column of the key if it is a
@@ -22,8 +22,8 @@ pub(in crate::moving) const SIBLINGS: &str = "
 SELECT c.relname::text, pg_get_expr(c.relpartbound, 0)
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1 ORDER BY c.oid";
 
-/// Returns the leaves of the partitioned table `$1` without the constraint `$2`, qualified and quoted, and the condition
-/// that the rows of each meet.
+/// Returns the leaves of the partitioned table `$1` that do not have the constraint `$2`, qualified and
+/// quoted, and the condition that the rows of each meet.
 pub(in crate::moving) const CONDITIONS: &str = "
 SELECT format('%I.%I', n.nspname, c.relname), pg_get_partition_constraintdef(c.oid)
 FROM pg_partition_tree($1::text::regclass) t
@@ -32,22 +32,22 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE t.isleaf AND NOT EXISTS (
     SELECT FROM pg_constraint con WHERE con.conrelid = c.oid AND con.conname = $2::text)";
 
-/// Lets a leaf have only rows that meet these conditions.
+/// Restricts a leaf to rows that meet these conditions.
 pub(in crate::moving) fn add_bound(leaf: &str, conditions: &[&str]) -> String {
     format!("ALTER TABLE {leaf} ADD CONSTRAINT {BOUND} CHECK ({})", conditions.join(" AND "))
 }
 
-/// Makes a partition of `parent` a table of its own.
+/// Detaches a partition from `parent`.
 pub(in crate::moving) fn detach(parent: &Relation, partition: &Relation) -> String {
     format!("ALTER TABLE {parent} DETACH PARTITION {partition}")
 }
 
-/// Makes a table a partition of `parent`.
+/// Attaches a table as a partition to `parent`.
 pub(in crate::moving) fn attach(parent: &Relation, partition: &Relation, bound: &str) -> String {
     format!("ALTER TABLE {parent} ATTACH PARTITION {partition} {bound}")
 }
 
-/// Drops the partitioned table that the new partitions were a part of.
+/// Drops the partitioned table from which the new partitions were detached.
 pub(in crate::moving) fn drop_root(root: &Relation) -> String {
     format!("DROP TABLE {root}")
 }

@@ -1,5 +1,5 @@
-//! The statements by which a tree follows the table. One transaction of them, under one snapshot, takes entries out of
-//! the log, deletes the rows that they are about, and inserts those that the table has now.
+//! Statements that apply changes of the table to a tree. One transaction, under one snapshot, removes entries
+//! from the log, deletes the rows that they are about, and inserts the current rows of the table.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use pgsluice_core::catalog::quoted;
 use crate::moving::sql::log::{Log, LoggedColumn, same};
 use crate::pg::sql::{COMMIT, literal};
 
-/// The entries that are being followed.
+/// The entries that are being processed.
 const BATCH: &str = "pg_temp.pgsluice_batch";
 
 /// Begins a transaction that sees one state of the log, of the table and of the tree.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 
-/// Returns the statements that begin a transaction that sees one state of the log, of the table and of the tree. Until it
-/// ends, no other table can get the name of the table.
+/// Returns the statements that begin a transaction that sees one state of the log, of the table and of the
+/// tree. Until it ends, no other table can get the name of the table.
 pub(in crate::moving) fn begin_at(table: &str) -> String {
     format!("{BEGIN}; {}", keep_name(table))
 }
 
-/// Keeps other tables from getting the name of the table until the transaction ends.
+/// Prevents other tables from getting the name of the table until the transaction ends.
 pub(in crate::moving) fn keep_name(table: &str) -> String {
     format!("LOCK TABLE ONLY {table} IN ACCESS SHARE MODE")
 }
@@ -34,7 +34,7 @@ SET LOCAL enable_material = off; SET LOCAL max_parallel_workers_per_gather = 0; 
 pub(in crate::moving) const AS_BEFORE: &str = "
 SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
 
-/// Query without a result.
+/// A query without a result.
 pub(in crate::moving) const NOTHING: &str = "SELECT";
 
 /// Returns the statements that empty one of the tables of entries, which is locked, and commit.
@@ -61,7 +61,7 @@ impl Log {
         )
     }
 
-    /// Returns the query for the number of the entry behind the first `$1` ones from number `$2` on.
+    /// Returns the query for the number of the entry after the first `$1` ones from number `$2` on.
     pub(in crate::moving) fn bound(&self) -> String {
         let Self { name, number, .. } = self;
         format!(
@@ -69,7 +69,7 @@ impl Log {
         )
     }
 
-    /// Returns the statement that takes entries into the batch: those with these numbers, or all.
+    /// Returns the statement that moves entries into the batch: those with these numbers, or all.
     pub(in crate::moving) fn take(&self, numbers: Option<&Range<i64>>) -> String {
         let Self { name, number, .. } = self;
         let only = numbers
@@ -82,8 +82,8 @@ impl Log {
         )
     }
 
-    /// Returns the statements that lock one of the tables of entries, unless others use it, and the query whether it is
-    /// empty.
+    /// Returns the statements that lock one of the tables of entries, unless it is in use, and the query
+    /// whether it is empty.
     pub(in crate::moving) fn claim(table: &str) -> [String; 2] {
         [
             format!("BEGIN; LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE NOWAIT"),
@@ -115,12 +115,14 @@ impl Log {
         statements
     }
 
-    /// Returns the statement that inserts what the table has of the batch's rows into the partitioned table `tree`.
+    /// Returns the statement that inserts the table's current rows for the batch into the partitioned table
+    /// `tree`.
     pub(in crate::moving) fn insert(&self, tree: &str) -> String {
         let keys = self.keys();
         let columns: Vec<String> = self.stored.iter().map(|name| quoted(name)).collect();
         let columns = columns.join(", ");
-        // OFFSET keeps the lookup of a row apart, so that it uses the index of the key.
+        // OFFSET prevents the planner from merging the lookup of a row with the join, so that it uses the
+        // index of the key.
         format!(
             "INSERT INTO {tree} ({columns}) OVERRIDING SYSTEM VALUE
              SELECT {columns} FROM (SELECT DISTINCT {} FROM {BATCH}) AS b

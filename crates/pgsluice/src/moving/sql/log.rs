@@ -1,11 +1,11 @@
-//! The log of changed keys: a table, two triggers on the table that is moved, and what they call.
+//! The log of changed keys: tables of entries, two triggers on the table that is moved, and their functions.
 //!
-//! The log only says which rows to look at again, so the order of its entries does not matter. It is complete as long as
-//! both triggers are unchanged, and the sequence `void` was never used.
+//! The log only says which rows must be looked up again, so the order of its entries does not matter. It is
+//! complete as long as both triggers are unchanged, and the sequence `void` was never used.
 //!
-//! Entries are in two tables. One inherits from the other, so that a query for the log reads both. The trigger writes to
-//! one of them. The other one is truncated when its entries were followed: they leave nothing behind, even while an old
-//! snapshot keeps VACUUM from removing them.
+//! Entries are in two tables. One inherits from the other, so that a query for the log reads both. The
+//! trigger writes to one of them. The other one is truncated after its entries were processed. Truncation
+//! leaves nothing behind, even while an old snapshot prevents VACUUM from removing rows.
 
 use pgsluice_core::catalog::quoted;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::sql::moves::MARK;
 use crate::pg::sql::literal;
 
-/// The number of entries that the log may have before it is given up, unless the move takes them out: some 3 GiB.
+/// The number of entries, about 3 GiB, after which the log is given up if the move does not remove them.
 pub(in crate::moving) const CAP: i64 = 40_000_000;
 
-/// The log of a table, and how its entries find rows.
+/// The log of a table, and the columns by which its entries find rows.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(in crate::moving) struct Log {
-    /// The table, qualified and quoted, as all names here.
+    /// The table, qualified and quoted like all names here.
     pub(in crate::moving) table: String,
     /// The table, for messages.
     pub(in crate::moving) label: String,
@@ -27,21 +27,21 @@ pub(in crate::moving) struct Log {
     pub(in crate::moving) name: String,
     /// The second table of entries.
     pub(in crate::moving) second: String,
-    /// The function of the trigger for TRUNCATE.
+    /// The function of the TRUNCATE trigger.
     pub(in crate::moving) truncated: String,
     /// The sequence that numbers entries.
     pub(in crate::moving) seq: String,
-    /// A sequence that is called once the log is incomplete.
+    /// A sequence that is advanced once the log is incomplete.
     pub(in crate::moving) void: String,
-    /// The column that has the number of an entry.
+    /// The column with the number of an entry.
     pub(in crate::moving) number: String,
     /// The key of the table, and the other columns of the partition keys.
     pub(in crate::moving) columns: Vec<LoggedColumn>,
-    /// The columns of the table that an INSERT names.
+    /// The columns of the table that an INSERT can name.
     pub(in crate::moving) stored: Vec<String>,
 }
 
-/// A column that identifies a row, or decides where it is.
+/// A column that identifies a row, or that determines its partition.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(in crate::moving) struct LoggedColumn {
     /// The column of the table, unquoted.
@@ -65,11 +65,12 @@ impl LoggedColumn {
 /// The triggers, in the order of their names.
 const TRIGGERS: [&str; 2] = ["pgsluice_log", "pgsluice_truncate"];
 
-/// Returns the columns that identify a row of table `$1`, and then the other ones of `$2`: the name, the type with its
-/// collation, the operator that tells equal values, whether the column identifies the row, and whether it accepts NULL.
+/// Returns the columns that identify a row of table `$1`, followed by the remaining columns of `$2`: the
+/// name, the type with its collation, the equality operator, whether the column identifies the row, and
+/// whether it accepts NULL.
 ///
-/// A key is a unique index that PostgreSQL itself would take for a replica identity: `RelationGetIndexList` in
-/// `relcache.c`. Its operators must be those that DISTINCT uses.
+/// A key is a unique index that PostgreSQL itself would accept as a replica identity: `RelationGetIndexList`
+/// in `relcache.c`. Its operators must be those that DISTINCT uses.
 pub(in crate::moving) const COLUMNS: &str = "
 WITH found AS (
     SELECT i.indrelid, (i.indkey::int2[])[0:i.indnkeyatts - 1] AS attnums,
@@ -112,7 +113,8 @@ SELECT a.attname::text,
 FROM wanted w JOIN pg_attribute a ON a.attrelid = $1 AND a.attnum = w.attnum
 ORDER BY w.nth";
 
-/// Returns facts about table `$1` that must not change: its triggers, and its columns if its rows are rewritten.
+/// Returns facts about table `$1` that must not change: its triggers, and its columns if its rows are
+/// rewritten.
 const WATCHED: &str = "
 SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
        (SELECT string_agg(concat_ws(' ', tgname, oid, xmin, tgenabled), ', ' ORDER BY tgname)
@@ -124,24 +126,24 @@ SELECT (SELECT is_called FROM {void}), (SELECT last_value FROM {seq}),
        $1 IS NOT DISTINCT FROM to_regclass({table})::oid";
 
 impl Log {
-    /// The columns that identify a row.
+    /// Returns the columns that identify a row.
     pub(in crate::moving) fn keys(&self) -> Vec<&LoggedColumn> {
         self.columns.iter().filter(|column| column.is_key).collect()
     }
 
-    /// The columns that accept NULL.
+    /// Returns the columns that accept NULL.
     pub(in crate::moving) fn nullable(&self) -> Vec<&LoggedColumn> {
         self.columns.iter().filter(|column| column.is_nullable).collect()
     }
 
-    /// Returns the statements that create the log and what the triggers call.
+    /// Returns the statements that create the log and the functions of the triggers.
     pub(in crate::moving) fn create(
         &self,
         owner: Option<&str>,
         grantees: &[String],
     ) -> Vec<String> {
         let Self { name, second, seq, void, truncated, number, .. } = self;
-        // Tables that are truncated need no vacuum, and it would be in the way.
+        // Truncated tables need no vacuum, and it would be in the way.
         let options = "WITH (autovacuum_enabled = off)";
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {}", column.logged, column.ty)).collect();
@@ -185,18 +187,19 @@ impl Log {
         statements
     }
 
-    /// Returns the statement that keeps the state of the move: only the owner of the log can write it.
+    /// Returns the statement that keeps the state of the move. Only the owner of the log can write it.
     pub(in crate::moving) fn keep(&self, state: &str) -> String {
         format!("COMMENT ON COLUMN {}.{} IS {}", self.name, self.number, text(state))
     }
 
-    /// Returns the statement that lets the trigger write to `table`, and the log grow to entry `cap`.
+    /// Returns the statement that makes the trigger write to `table`, and the log grow up to entry `cap`.
     pub(in crate::moving) fn write_to(&self, table: &str, cap: i64) -> String {
         format!("CREATE OR REPLACE {}", self.row_function(table, cap))
     }
 
-    /// Returns what the row trigger calls: it writes to `table`. Beyond entry `cap` it stops logging and advances a sequence, which a
-    /// rollback does not undo. This keeps the log of a loader that has died from filling the disk.
+    /// Returns the function of the row trigger, which writes to `table`. Beyond entry `cap` it stops logging
+    /// and advances a sequence, which a rollback does not undo. So if the mover has died, its log does not
+    /// fill the disk.
     fn row_function(&self, table: &str, cap: i64) -> String {
         let Self { name, seq, void, .. } = self;
         let values = |row: &str, place: &str| {
@@ -229,7 +232,7 @@ impl Log {
         function(name, &format!("DECLARE place int8 := {next};\n"), &body)
     }
 
-    /// Returns the statements that begin to log. They wait for all who write to the table.
+    /// Returns the statements that begin to log. They wait for all transactions that write to the table.
     pub(in crate::moving) fn watch(&self) -> String {
         let Self { name, table, truncated, .. } = self;
         let [row, truncate] = TRIGGERS;
@@ -240,7 +243,7 @@ impl Log {
             format!(
                 "CREATE TRIGGER {truncate} AFTER TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {truncated}()"
             ),
-            // Also when a subscription applies changes.
+            // The triggers also fire when a subscription applies changes.
             format!("ALTER TABLE {table} ENABLE ALWAYS TRIGGER {row}, ENABLE ALWAYS TRIGGER {truncate}"),
         ]
         .join("; ")
@@ -260,20 +263,21 @@ impl Log {
     /// Returns the statements that end logging and drop the log.
     pub(in crate::moving) fn drop(&self) -> String {
         let Self { name, second, truncated, .. } = self;
-        // The triggers go with the functions.
+        // The triggers are dropped with the functions.
         format!(
             "DROP FUNCTION IF EXISTS {name}() CASCADE; DROP FUNCTION IF EXISTS {truncated}() CASCADE; \
              DROP TABLE {name}, {second}"
         )
     }
 
-    /// Returns the condition that no entry of the log is about the row `row`, for a scan that returns rows in the order of
-    /// their pages. The server hashes the log, or looks up each row in its index, but does not plan a join.
+    /// Returns the condition that no entry of the log is about the row `row`, for a scan that returns rows in
+    /// the order of their pages. The server hashes the log, or looks up each row in its index, but does not
+    /// plan a join.
     pub(in crate::moving) fn not_logged(&self, row: &str) -> String {
         format!("CASE WHEN {} THEN false ELSE true END", self.logged(row))
     }
 
-    /// Returns the clause that leaves out of a query the rows `row` that the log is about.
+    /// Returns the clause that excludes the rows `row` that the log is about from a query.
     pub(in crate::moving) fn unchanged(&self, row: &str) -> String {
         format!(" WHERE NOT {}", self.logged(row))
     }

@@ -1,4 +1,4 @@
-//! SQL of the moves.
+//! Statements of moves.
 
 pub(super) mod ddl;
 pub(super) mod definitions;

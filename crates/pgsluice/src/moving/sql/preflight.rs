@@ -1,10 +1,9 @@
 //! Obstacles: properties that a partitioned table cannot have, or that a move would lose.
 //!
-//! Whatever depends on the table and is not known to be carried over is refused.
+//! An object that depends on the table and is not known to be carried over is an obstacle.
 
-/// Returns what is in the way of moving table `$1`, which is a DEFAULT partition if `$2`: the reason, and the next
-/// step. To be run under
-/// [`crate::pg::sql::DEPARSE_SETTINGS`].
+/// Returns the obstacles to moving table `$1`, which is a DEFAULT partition if `$2`: the reason, and the next
+/// step. Must run under [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(in crate::moving) const OBSTACLES: &str = "
 WITH t AS (
     SELECT c.*, n.nspname, format('%I.%I', n.nspname, c.relname) AS own
@@ -227,8 +226,8 @@ SELECT why, next FROM (
 ) AS obstacle
 GROUP BY why, next ORDER BY why";
 
-/// Returns the publications of table `$1` whose list of columns lacks some of the columns `$2`, which its primary key gets:
-/// the reason, and the next step. Rows of such a table could not be updated.
+/// Returns the publications of table `$1` whose column list lacks some of the columns `$2`, which are added
+/// to its primary key: the reason, and the next step. Rows of such a table could not be updated.
 pub(in crate::moving) const UNPUBLISHED: &str = "
 SELECT format('publication %I does not publish %s, which the primary key gets', p.pubname, columns),
        format('Add %s to the columns of publication %I.', columns, p.pubname)
@@ -239,7 +238,8 @@ LATERAL (
 WHERE r.prrelid = $1 AND jsonb_typeof(to_jsonb(r) -> 'prattrs') = 'array' AND columns IS NOT NULL
 ORDER BY p.pubname";
 
-/// Returns the query that finds the rows of `table` whose generated columns the server would compute differently now.
+/// Returns the query for the rows of `table` whose generated columns the server would now compute
+/// differently.
 pub(in crate::moving) fn stale(table: &str, columns: &[(String, String)]) -> String {
     let differs: Vec<String> = columns
         .iter()

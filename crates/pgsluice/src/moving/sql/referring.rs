@@ -1,9 +1,11 @@
 //! Foreign keys of other tables that refer to the table.
 
-/// Returns the foreign keys that refer to table `$1`, or to one that it is a partition of: the oid, the schema
-/// and the name of the other table, the name, the definition, whether it is valid, the comment, and the number of leaves
-/// that it refers to now; then the reason why it cannot refer to the new table, and the next step, or NULL; then the number of leaves of the other table, and the schema and the name of the table that it
-/// refers to. The first one that was created comes first, because the server lets them act in this order. `$2` are the names of indexes whose key gets more columns. To be run under
+/// Returns the foreign keys that refer to table `$1`, or to a table that it is a partition of. The columns
+/// are: the oid, the schema and the name of the other table; the name, the definition, whether it is valid,
+/// and the comment; the number of leaves that it refers to now; the reason why it cannot refer to the new
+/// table and the next step, or NULL; the number of leaves of the other table; and the schema and the name of
+/// the table that it refers to. The rows are in the order of creation, because the server fires them in this
+/// order. `$2` are the names of indexes whose key gets more columns. Must run under
 /// [`crate::pg::sql::DEPARSE_SETTINGS`].
 pub(in crate::moving) const REFERRING: &str = "
 SELECT other, nspname::text, relname::text, conname::text, definition, convalidated, comment, leaves, why[1], why[2],

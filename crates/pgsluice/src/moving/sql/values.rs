@@ -1,9 +1,9 @@
-//! The values of key columns, which decide what leaves a table needs.
+//! The values of key columns, which determine the leaves that a table needs.
 
 use pgsluice_core::catalog::quoted;
 
-/// Returns the least and the greatest finite value of a column as text, and the numbers of rows with NULL and with a
-/// value that no range contains.
+/// Returns the query for the least and the greatest finite value of a column as text, and the numbers of rows
+/// with NULL and with a value that no range contains.
 pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float: bool) -> String {
     let column = quoted(column);
     let finite = match (is_time, is_float) {
@@ -18,8 +18,8 @@ pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float
     )
 }
 
-/// Returns the different values of a column as text, at most `most` of them. The text is that of the output function: a
-/// cast may be a user's code.
+/// Returns the query for the distinct values of a column as text, at most `most` of them. The text comes from
+/// the output function, because a cast may be a user's code.
 pub(in crate::moving) fn distinct(own: &str, column: &str, most: usize) -> String {
     let column = quoted(column);
     format!(
@@ -28,7 +28,8 @@ pub(in crate::moving) fn distinct(own: &str, column: &str, most: usize) -> Strin
     )
 }
 
-/// Returns the number of rows of a table and a sum over a hash of each, under settings that make the text of values exact.
+/// Returns the query for the number of rows of a table and a sum over a hash of each, under settings that
+/// make the text of values exact.
 ///
 /// `columns` are rows of [`COMPARED`]. A hash of elements costs a third of a hash of the whole row as text.
 pub(in crate::moving) fn fingerprint(table: &str, columns: &[(String, Option<String>)]) -> String {
@@ -51,10 +52,10 @@ pub(in crate::moving) fn fingerprint(table: &str, columns: &[(String, Option<Str
     format!("SELECT count(*), COALESCE(sum({hash}), 0)::text FROM {table}")
 }
 
-/// The columns of table `$1`, in their order: the name, quoted, and an expression whose hash differs if the value does,
-/// by a bit or in its display scale. It is NULL for types that others may own, and before PostgreSQL 14, which cannot hash
-/// a row. The hash of a bigint folds its halves, that of a numeric ignores its scale: such types are hashed as they
-/// would be sent.
+/// The columns of table `$1`, in order: the quoted name, and an expression whose hash differs if the value
+/// does, by a bit or in its display scale. The expression is NULL for types that other roles may own, and
+/// before PostgreSQL 14, which cannot hash a row. The hash of a bigint folds its halves, and the hash of a
+/// numeric ignores its scale, so such types are hashed in their send format.
 pub(in crate::moving) const COMPARED: &str = "
 SELECT quote_ident(attname), CASE
            WHEN current_setting('server_version_num')::int4 < 140000 THEN NULL
@@ -67,7 +68,7 @@ SELECT quote_ident(attname), CASE
 FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
 
-/// The columns of table `$1`, in their order.
+/// The columns of table `$1`, in order.
 pub(in crate::moving) const COLUMNS: &str = "
 SELECT attname::text FROM pg_attribute
 WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
