@@ -1,5 +1,5 @@
-//! Loads that are all or nothing: what readers see of them, what is left of those that end before their
-//! time, and what the next run makes of it.
+//! All-or-nothing loads: what readers see during the load, what an interrupted load leaves behind, and how
+//! the next run continues.
 
 mod killed;
 mod refused;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Running, Server, program};
 
-/// Leaves on two levels, and rows enough for several payloads in each.
+/// A tree with leaves on two levels. The input has enough rows for several payloads in each leaf.
 const TABLE: &str = "
 CREATE TABLE t (id int, v text) PARTITION BY HASH (id);
 CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 3, REMAINDER 0);
@@ -22,19 +22,19 @@ CREATE TABLE t_2_b PARTITION OF t_2 DEFAULT";
 
 const ROWS: usize = 40_000;
 
-/// Small enough for many payloads.
+/// A limit that is small enough for many payloads.
 const MEMORY: &str = "--memory=1MiB";
 
-/// Rows that are all different.
+/// Returns `count` distinct rows.
 fn rows(count: usize) -> String {
     let text = "x".repeat(80);
     (0..count).map(|id| format!("{id},{text}\n")).collect()
 }
 
-/// A table `t`, and a file of rows for it.
+/// A table `t` and an input file for it.
 struct Whole {
     bench: Bench,
-    /// What COPY makes of the file.
+    /// The rows of each leaf after COPY of the file.
     wanted: String,
 }
 
@@ -64,7 +64,7 @@ impl Whole {
         ended
     }
 
-    /// Checks that the table has every row once, each in its leaf.
+    /// Checks that the table has every row once, in the correct leaf.
     #[track_caller]
     fn is_whole(&self) {
         assert_eq!(placed(&self.bench), self.wanted);
@@ -77,7 +77,7 @@ impl Whole {
     }
 }
 
-/// The number of rows of each leaf, and a sum over what is in them.
+/// Returns the number of rows of each leaf, and a checksum of their content.
 fn placed(bench: &Bench) -> String {
     bench.value(
         "SELECT coalesce(string_agg(format('%s %s %s', leaf, n, sum), ' ' ORDER BY leaf), '') FROM (
@@ -87,7 +87,7 @@ fn placed(bench: &Bench) -> String {
     )
 }
 
-/// Sessions of the program.
+/// Counts the sessions of the program.
 fn sessions(bench: &Bench, what: &str) -> u64 {
     bench.count(&format!(
         "pg_stat_activity

@@ -1,5 +1,5 @@
-//! Columns by name: each field goes to the column that the header says, in any order, and what is no column is refused
-//! or left out.
+//! Columns by name: each field goes to the column that the header names, in any order. Fields that match no
+//! column are refused or ignored.
 
 use std::process::{Command, Stdio};
 
@@ -19,7 +19,7 @@ on_each_server!([
     rows_of_another_length_are_refused,
 ]);
 
-/// Small loads, and others.
+/// Row counts of a small load and of a larger one.
 const COUNTS: [usize; 2] = [20, 30_000];
 
 fn bench(server: Server) -> Bench {
@@ -42,7 +42,7 @@ fn load(bench: &Bench, options: &[&str]) -> Ended {
     bench.load([&["rows.csv", "-t", "t", "--json"], options].concat())
 }
 
-/// How many rows are as they were meant.
+/// Returns the number of rows with the expected values.
 fn good(bench: &Bench) -> u64 {
     bench.count("t WHERE day = date '2026-01-01' + id % 7 AND \"Full name\" = 'n' || id")
 }
@@ -58,7 +58,7 @@ fn fields_go_to_the_columns_of_their_names(server: Server) {
         load(&bench, &["--header=map"]).summary();
         assert_eq!(good(&bench), count as u64);
         bench.session.run("TRUNCATE t");
-        // What the input lacks has its default.
+        // Columns that are missing in the input get their defaults.
         file(&bench, "Full name,id", count, |id| format!("n{id},{id}"));
         load(&bench, &["--header=map"]).summary();
         assert_eq!(bench.count("t WHERE day = '2026-01-01'"), count as u64);
@@ -169,7 +169,7 @@ fn a_silent_pipe_is_not_waited_for(server: Server) {
     let bench = bench(server);
     let load = bench.start(["-", "-t", "t", "--header=map"], Stdio::piped());
     let status = format!("/proc/{}/status", load.child.id());
-    // Otherwise it would end before it has begun to wait.
+    // Without this, the load would end before it starts to wait.
     wait_until("a program that handles SIGINT", || {
         let status = std::fs::read_to_string(&status).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));

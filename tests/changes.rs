@@ -1,8 +1,8 @@
-//! Something changes between a kill and the resume: whatever it is, in the end each row is in the table
-//! or in the reject file, and once; or the load is refused before it has sent any.
+//! Changes between a kill and the resume. In the end each row is once in the table or in the reject file, or
+//! the resumed load is refused before it sends a row.
 //!
-//! `PGSLUICE_CHANGES` says how many cases are tried on each server. A case that fails names the
-//! `PGSLUICE_SEED` with which it is the first to be tried.
+//! `PGSLUICE_CHANGES` sets the number of cases for each server. A case that fails prints the `PGSLUICE_SEED`
+//! that makes it the first case.
 
 mod change;
 mod tree;
@@ -22,7 +22,7 @@ on_each_server!([changes,]);
 
 const CASES: usize = 20;
 
-/// Points at which a load may be killed, besides any moment.
+/// Failpoints at which a load may be killed, besides a random moment.
 const POINTS: [&str; 6] = [
     "payload::committed",
     "payload::committed",
@@ -57,12 +57,12 @@ fn changes(server: Server) {
     }
 }
 
-/// A database with another user.
+/// A database with a second user.
 struct Setting {
     bench: Bench,
     role: String,
     database: String,
-    /// Loads that were killed in the middle.
+    /// The number of loads that were killed in the middle.
     partial: Cell<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Setting {
             "other_{}",
             bench.value("SELECT oid FROM pg_database WHERE datname = current_database()")
         );
-        // The ledger is its owner's, and not the other user's.
+        // The owner of the ledger is one user, and not the other.
         bench.session.run("CREATE TABLE first (id int)");
         bench.file("first.csv", "1\n");
         assert_eq!(bench.load(["first.csv", "-t", "first"]).status.code(), Some(0));
@@ -96,7 +96,7 @@ impl Setting {
         Self { bench, role, database, partial: Cell::default() }
     }
 
-    /// What was changed, and what came of it.
+    /// Runs the case. Returns the name of the change, and the outcome.
     fn attempt(&self, number: usize, mut chance: Chance) -> (&'static str, &'static str) {
         let Self { bench, role, database, .. } = self;
         bench.session.run(&format!(
@@ -172,7 +172,7 @@ impl Case<'_> {
         let between = self.ids().len();
         let again = self.start(chance, &url, "").ended();
         if went_on && again.status.code() == Some(1) && self.ids().len() == between {
-            // Rows are in by what was undone now, which is a change as well.
+            // Undoing the change is a change too, and rows were loaded before it.
             self.hold(false, &again, &context);
             return (change.name, "went on, failed, and was refused when it was undone");
         }
@@ -181,7 +181,7 @@ impl Case<'_> {
         (change.name, "was refused, and went on when it was undone")
     }
 
-    /// Kills a load at a point, or at a moment.
+    /// Kills a load at a failpoint or at a random moment.
     fn kill(&self, chance: &mut Chance, url: &str) -> Ended {
         if chance.is_one_in(3) {
             let load = self.start(chance, url, "");
@@ -208,7 +208,7 @@ impl Case<'_> {
         Running::start(load.stdin(Stdio::null()).current_dir(self.setting.bench.folder.path()))
     }
 
-    /// The ids that are in, each as often as it is.
+    /// Returns the ids in the table, with duplicates.
     fn ids(&self) -> Vec<usize> {
         let mut from = "SELECT id FROM t".to_owned();
         let bench = &self.setting.bench;
@@ -223,14 +223,14 @@ impl Case<'_> {
         rows.iter().map(|row| row[0].as_ref().unwrap().parse().unwrap()).collect()
     }
 
-    /// No row is twice in the table, nor in the table and the reject file; all are there if the load has
-    /// come to its end.
+    /// Checks that no row is twice in the table, or in both the table and the reject file. If the load has
+    /// finished, all rows must be present.
     fn hold(&self, is_done: bool, ended: &Ended, context: &str) {
         let mut seen: HashMap<usize, [u32; 2]> = HashMap::new();
         for id in self.ids() {
             seen.entry(id).or_default()[0] += 1;
         }
-        // What is in the file of a load that was killed may be in no transaction.
+        // After a kill, the reject file may have rows of a transaction that did not commit.
         if is_done && self.dirt {
             let rejected =
                 std::fs::read_to_string(self.setting.bench.path("bad")).unwrap_or_default();

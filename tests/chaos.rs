@@ -1,5 +1,5 @@
-//! Loads that are killed, and loads that lose their connection, wherever it hurts: what is in the table
-//! afterwards is whole payloads, no row of them twice, and what is said of it is so.
+//! Loads that are killed or lose their connection at critical points: the table has whole payloads
+//! afterwards, no row twice, and the messages are correct.
 
 mod writers;
 
@@ -31,13 +31,13 @@ CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES FROM (0) TO (5000);
 CREATE TABLE t_2_b PARTITION OF t_2 DEFAULT;
 CREATE TABLE t_3 PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER 3)";
 
-/// Small enough for many payloads.
+/// A limit that is small enough for many payloads.
 const MEMORY: &str = "--memory=1MiB";
 
 /// SIGKILL.
 const KILLED: Option<i32> = Some(9);
 
-/// A table, an input of rows that are all different, and where COPY puts them.
+/// A table, an input of distinct rows, and the leaf to which COPY routes each row.
 struct Chaos {
     bench: Bench,
     wanted: Vec<Vec<Cell>>,
@@ -65,7 +65,7 @@ impl Chaos {
         self.bench.session.rows("SELECT tableoid::regclass, id, v FROM t ORDER BY id, 1")
     }
 
-    /// Goes on with the load `id`, and compares the table with what COPY makes of the input.
+    /// Resumes the load `id`, and compares the table with COPY of the input.
     #[track_caller]
     fn resume(&self, id: &str, options: &[&str]) {
         let ended = self.load(&self.bench.url, &[&["--load-id", id], options].concat(), &[]);
@@ -83,7 +83,8 @@ impl Chaos {
         Running::start(load.stdin(Stdio::null())).ended()
     }
 
-    /// The number of transactions whose rows are in the table, no row twice, each where COPY puts it.
+    /// Returns the number of transactions whose rows are in the table. No row may be there twice, and each
+    /// must be in the leaf to which COPY routes it.
     #[track_caller]
     fn transactions(&self) -> u64 {
         let placed = self.placed();
@@ -95,7 +96,7 @@ impl Chaos {
     }
 }
 
-/// The points that a load comes to without an option that has points of its own.
+/// Returns the failpoints that every load reaches, without those of particular options.
 fn plain() -> impl Iterator<Item = &'static str> {
     let others =
         ["share::", "split::", "rejects::", "exchange::", "atomic::", "stage::", "moving::"];
@@ -114,11 +115,11 @@ fn a_load_that_is_killed_leaves_whole_payloads(server: Server) {
                 "load::begun" => (count == 1, 0..1),
                 "payload::closed" | "payload::begun" | "payload::sent" => (true, count - 1..count),
                 "payload::committed" => (true, count..count + 1),
-                // What goes with the end of COPY may have arrived.
+                // The server may have received the messages that follow the end of COPY.
                 "payload::committing" | "payload::copied" | "receipts::written" => {
                     (true, count - 1..count + 1)
                 }
-                // Those of the end.
+                // The points at the end of a load.
                 _ => (count == 1, ALL),
             };
             let is_killed = ended.status.signal() == KILLED;
@@ -130,10 +131,10 @@ fn a_load_that_is_killed_leaves_whole_payloads(server: Server) {
     }
 }
 
-/// More payloads than any of these tests counts to.
+/// More payloads than any of these tests has.
 const ALL: Range<u64> = 5..u64::MAX;
 
-/// Of a payload with bad rows, which are written to the file before the good ones are committed.
+/// The bad rows of a payload are written to the file before the good ones are committed.
 fn a_load_that_is_killed_while_it_rejects_leaves_whole_payloads(server: Server) {
     let chaos = Chaos::new(server);
     let row = |id: usize| format!("{id},{}\n", if id % 10 == 7 { "bad" } else { "x" });
@@ -166,7 +167,7 @@ fn a_load_that_is_held_up_loses_nothing(server: Server) {
     }
 }
 
-/// As a load may be resumed by.
+/// Options with which a load may be resumed.
 const OTHER_OPTIONS: [&[&str]; 4] = [
     &["-j4"],
     &["-j1", "--wire=text"],
@@ -206,7 +207,7 @@ fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed(server: Ser
     for cut in 0..20 {
         let id = format!("cut-{cut}");
         proxy.set(Mode::Pass);
-        // In the middle of anything, from the first message to the last.
+        // At various positions, from the first message to the last.
         proxy.set_after(1 + all * cut / 20 + 997 * cut, Mode::Cut);
         let ended = chaos.load(proxy.url(), &["-j2", MEMORY, "--load-id", &id], &[]);
         let transactions = chaos.transactions();

@@ -1,5 +1,5 @@
-//! Claims: what leads a row to its node is its bytes, the tree and the recorded terms, and nothing else.
-//! Whatever changes between a kill and the resume, no row is in twice, and none is lost.
+//! Claims: only the bytes of a row, the tree and the recorded terms decide to which node the row goes.
+//! Whatever changes between a kill and the resume, no row is loaded twice or lost.
 
 mod changed;
 mod clock;
@@ -12,13 +12,13 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Running, program};
 
-/// Rows of an input, of several payloads in the least memory.
+/// Number of rows of an input, enough for several payloads in the least memory.
 const ROWS: usize = 20_000;
 
 /// Options under which a load has several payloads.
 const SMALL: [&str; 2] = ["--memory=1MiB", "-j2"];
 
-/// A load of `rows.csv` into `t` as `l`.
+/// Loads `rows.csv` into `t` with the load id `l`.
 fn load(bench: &Bench, url: &str, options: &[&str]) -> Ended {
     start(bench, url, "", options).ended()
 }
@@ -33,7 +33,7 @@ fn start(bench: &Bench, url: &str, failpoint: &str, options: &[&str]) -> Running
     Running::start(load.stdin(Stdio::null()))
 }
 
-/// A load that dies when some of its payloads are in.
+/// Starts a load that dies when some of its payloads are committed.
 fn die(bench: &Bench, url: &str, options: &[&str]) {
     let ended = start(bench, url, "payload::committed:3", options).ended();
     assert_eq!(ended.status.signal(), Some(9), "{ended:?}");
@@ -42,12 +42,12 @@ fn die(bench: &Bench, url: &str, options: &[&str]) {
     assert!(0 < there && there < ROWS as u64, "{there} rows are in");
 }
 
-/// `rows` rows of an id, a value and some text.
+/// Returns `rows` rows with an id, a value and some text.
 fn rows(rows: usize, value: impl Fn(usize) -> String) -> String {
     (0..rows).map(|id| format!("{id},{},{}\n", value(id), "x".repeat(100))).collect()
 }
 
-/// Resumes the load, which comes to its end with all rows, or is refused before it has sent any.
+/// Resumes the load, which must succeed with all rows, or be refused before it sends a row.
 #[track_caller]
 fn comes_to(bench: &Bench, url: &str, rows: u64) -> Ended {
     let before = bench.count("t");
@@ -62,7 +62,7 @@ fn comes_to(bench: &Bench, url: &str, rows: u64) -> Ended {
     ended
 }
 
-/// The way into the server as a role that may do what a load needs. The ledger is not its own.
+/// Returns the URL for a role with the privileges that a load needs. The role does not own the ledger.
 fn as_role(bench: &Bench, role: &str) -> String {
     let database = bench.value("SELECT quote_ident(current_database())");
     bench.session.run("CREATE TABLE first (id int)");
@@ -77,7 +77,7 @@ fn as_role(bench: &Bench, role: &str) -> String {
     format!("{}?options=-c%20role%3D{role}", bench.url)
 }
 
-/// A name of this database's own for a role, since roles are the server's.
+/// Returns a name for a role that is unique to this database, because roles are shared by the whole server.
 fn role_of(bench: &Bench, name: &str) -> String {
     format!(
         "{name}_{}",

@@ -1,9 +1,9 @@
-//! The proof that what is encoded here is what the server's input functions make of the text: thousands
-//! of awkward spellings of each type go to a live server twice, as COPY text and as COPY BINARY with the
-//! bytes of the codecs, and the stored values must be the same to the last bit. What COPY text refuses,
-//! COPY BINARY must refuse too.
+//! The proof that the codecs encode values as the server's input functions do. Thousands of awkward spellings
+//! of each type go to a live server twice, as COPY text and as COPY BINARY with the bytes of the codecs, and
+//! the stored values must be identical bit for bit. COPY BINARY must also refuse every value that COPY text
+//! refuses.
 //!
-//! The way is that of a load: the catalogue of the table says which codec a column has.
+//! As in a load, the catalogue of the table decides which codec a column has.
 
 mod invalid;
 mod kinds;
@@ -42,7 +42,7 @@ fn what_is_encoded_is_what_copy_makes_of_the_text(server: Server) {
     sides.must_agree(&(0..ROWS).map(row).collect::<Vec<Row>>());
 }
 
-/// Tries spellings under several settings; gives the rows that COPY took under the first.
+/// Tries spellings under several settings. Returns the rows that COPY accepted under the first one.
 fn try_kind(scratch: &Scratch, kind: &Kind, random: &mut Random) -> Vec<Row> {
     let mut first = Vec::new();
     let mut encoded = 0;
@@ -63,7 +63,7 @@ fn try_kind(scratch: &Scratch, kind: &Kind, random: &mut Random) -> Vec<Row> {
         }
     }
     eprintln!("{}: {encoded} of {SPELLINGS} spellings encoded, {refused} refused", kind.sql);
-    // Otherwise this test proves little.
+    // With fewer rows, this test would prove little.
     assert!(encoded > SPELLINGS / 50 && !first.is_empty(), "{}: {encoded} encoded", kind.sql);
     first
 }

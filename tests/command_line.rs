@@ -1,4 +1,4 @@
-//! The manual's page of the command line, completions, and man pages.
+//! The manual's command-line page, completions, and man pages.
 
 mod page;
 
@@ -10,7 +10,7 @@ use crate::harness::{Bench, Server, on_each_server, program, run};
 
 on_each_server!([bash_completes_tables,]);
 
-/// Set, it has the page written in place of compared.
+/// The environment variable that makes the test write the page instead of comparing it.
 const WRITE: &str = "PGSLUICE_WRITE_COMMAND_LINE";
 
 #[test]
@@ -51,7 +51,7 @@ fn each_shell_gets_a_script_and_another_is_refused() {
     }
     let outcome = run(&["completions", "tcsh"], None);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
-    // Nothing is loaded, and the program says why.
+    // The program loads nothing, and gives the reason.
     let asked = program().env("PGSLUICE_COMPLETE", "tcsh").args(["load", "x.csv"]).output();
     let asked = asked.expect("the program runs");
     let said = String::from_utf8_lossy(&asked.stderr);
@@ -84,7 +84,7 @@ fn man_pages_that_cannot_be_written_are_an_error() {
     assert!(outcome.stderr.contains("could not write man pages to"), "{}", outcome.stderr);
 }
 
-/// Names of tables complete from the server that the line names.
+/// Names of tables are completed from the server that the command line names.
 fn bash_completes_tables(server: Server) {
     let bench = Bench::with_table(server);
     bench.session.run(
@@ -101,7 +101,7 @@ fn bash_completes_tables(server: Server) {
     assert_eq!(completed(nowhere), "", "nothing is said at the prompt");
 }
 
-/// Returns the words by which bash completes the last one of the line.
+/// Returns the completions that bash offers for the last word of the line.
 fn completed(line: &str) -> String {
     let script = r#"
         PATH=$(dirname "$1"):$PATH

@@ -1,5 +1,5 @@
-//! Inputs that are compressed: the same table comes of them as of what they hold, whatever stops the load; and what is
-//! damaged is an error with its place.
+//! Compressed inputs: the table is the same as from uncompressed ones, however the load is stopped, and
+//! errors about damaged data give their position.
 
 use std::fs;
 use std::io::Write;
@@ -28,13 +28,13 @@ on_each_server!([
 
 const ROWS: usize = 60_000;
 
-/// A way to compress, and how the names of its files end.
+/// A compression method, and the suffix of its file names.
 type Way = (fn(&[u8]) -> Vec<u8>, &'static str);
 
 const WAYS: [Way; 2] = [(gzip, "gz"), (zstd, "zst")];
 
 fn gzip(text: &[u8]) -> Vec<u8> {
-    // Two members, as of two files that were put together.
+    // Two members, as in two files that were concatenated.
     let (one, other) = text.split_at(text.len() / 3);
     let member = |part: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -55,7 +55,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     [frame(one), frame(other)].concat()
 }
 
-/// Compresses a file in its place, under another name.
+/// Replaces a file with its compressed form, under another name.
 fn compress(path: &Path, (way, suffix): Way) -> std::path::PathBuf {
     let compressed = path.with_extension(format!("csv.{suffix}"));
     fs::write(&compressed, way(&fs::read(path).unwrap())).unwrap();
@@ -173,7 +173,7 @@ fn a_few_rows_may_be_compressed(server: Server) {
         let ended = bench.load([&*file, "-t", "t", "--json"]);
         let summary = ended.summary();
         assert_eq!((&summary["rows_loaded"], &summary["leaves"]), (&2.into(), &0.into()));
-        // They stand for more than a small load has.
+        // They contain more bytes than a small load may have.
         bench.file(&file, way(&b"1,a\n".repeat(2_000_000)));
         let summary = bench.load([&*file, "-t", "t", "--json"]).summary();
         assert_eq!((&summary["rows_loaded"], &summary["leaves"]), (&2_000_000.into(), &1.into()));
@@ -206,7 +206,7 @@ fn what_is_cut_short_is_an_error_with_its_place(server: Server) {
         ended.fails(1, &[&format!("error: {file}:"), &format!("its {name} data is damaged: ")]);
         bench.file(&file, "");
         bench.load([&*file, "-t", "t"]).fails(1, &["data is truncated"]);
-        // Nothing is in of a load that is all or nothing.
+        // An all-or-nothing load leaves no rows.
         bench.session.run("TRUNCATE t");
         bench.file(&file, &whole[..whole.len() - 2]);
         bench.load([&*file, "-t", "t", "--atomic"]).fails(1, &["data is truncated"]);
@@ -244,7 +244,7 @@ fn a_name_that_is_not_true(server: Server) {
     let hint = "\nHINT:  Load it as is: cat rows.csv.gz | pgsluice load - -t t";
     ended.fails(1, &["rows.csv.gz is not compressed with gzip, although its name says so"]);
     assert!(ended.stderr.contains("cat rows.csv.gz | pgsluice load"), "{hint}: {ended:?}");
-    // What it is counts, not what it is called.
+    // The content decides, not the name of the file.
     bench.file("rows.csv", zstd(&rows(100, 10)));
     assert_eq!(bench.load(["rows.csv", "-t", "t", "-q"]).status.code(), Some(0));
     assert_eq!(bench.count("t"), 100);

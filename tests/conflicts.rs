@@ -1,8 +1,8 @@
-//! Rows that are there already: what a load skips, updates and deletes is what a reference does row by row, whatever
-//! the table and the options; and what cannot be done is refused by name.
+//! Existing rows: a load skips, updates and deletes the same rows as a reference that works row by row, for
+//! any table and options. Impossible requests are refused with the reason.
 //!
-//! `CONFLICT_CASES` says how many random cases are tried on each server, `CONFLICT_ROUNDS` how often two loads come
-//! at once. A case that fails names the `PGSLUICE_SEED` with which it is the first to be tried.
+//! `CONFLICT_CASES` sets the number of random cases for each server, `CONFLICT_ROUNDS` the number of rounds
+//! with two concurrent loads. A case that fails prints the `PGSLUICE_SEED` that makes it the first case.
 
 mod actions;
 mod bad_rows;
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 
 use crate::harness::Ended;
 
-/// The number in a variable of the environment.
+/// Returns the number in an environment variable.
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |number| number.parse().expect(name))
 }
 
-/// Returns the counts of a load that ended with `status`, without zeros.
+/// Returns the nonzero counts of a load that ended with `status`.
 #[track_caller]
 fn row_counts(ended: &Ended, status: i32) -> BTreeMap<String, u64> {
     let summary = ended.summary_of(status);

@@ -1,4 +1,5 @@
-//! Loads that are killed, lose their sessions, or are overtaken: the next run ends them rightly.
+//! Loads that are killed, lose their sessions, or are superseded by another run: the next run completes them
+//! correctly.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -29,7 +30,7 @@ const POINTS: [(&str, bool); 7] = [
     ("receipts::written", true),
 ];
 
-/// As a load may be taken up by.
+/// Options of the runs that take the load over.
 const NEXT: [&[&str]; 3] = [&["--atomic", "-j1"], &["--atomic", "-j4", MEMORY], &["-j2", MEMORY]];
 
 fn at_each_point(server: Server) {
@@ -50,7 +51,7 @@ fn at_each_point(server: Server) {
     }
 }
 
-/// A run that has lost its sessions before it commits does not commit once another run has begun.
+/// A run that lost its sessions before its commit does not commit after another run has started.
 fn a_load_that_was_overtaken_commits_nothing(server: Server) {
     let whole = Whole::new(server);
     let load = ["--atomic", MEMORY, "--load-id=race"];
@@ -69,7 +70,7 @@ fn a_load_that_was_overtaken_commits_nothing(server: Server) {
     whole.is_whole();
 }
 
-/// While a run is alive the next one waits for it.
+/// A second run waits while the first one is alive.
 fn two_runs_load_once(server: Server) {
     let whole = Whole::new(server);
     let load = ["--atomic", MEMORY, "--load-id=twice"];
@@ -85,7 +86,7 @@ fn two_runs_load_once(server: Server) {
     whole.is_whole();
 }
 
-/// The connection is cut anywhere, also where an answer about a commit is under way.
+/// The connection is cut at any position, even while the answer to a commit is in transit.
 fn a_connection_that_is_cut(server: Server) {
     let whole = Whole::new(server);
     let proxy = Proxy::before(&whole.bench.url);
@@ -99,7 +100,7 @@ fn a_connection_that_is_cut(server: Server) {
     through(&["--atomic", MEMORY]).summary();
     let all = proxy.sent() - before;
     whole.bench.session.run("TRUNCATE t");
-    // From the end, where the commit is, and anywhere else.
+    // Near the end, where the commit is, and at evenly spaced positions.
     let near = (0..8).map(|cut| all - 40 - 130 * cut);
     let far = (1..4).map(|cut| all * cut / 4);
     for (number, after) in near.chain(far).enumerate() {
@@ -120,7 +121,7 @@ fn a_connection_that_is_cut(server: Server) {
     }
 }
 
-/// The load and the server both end in between.
+/// The load and the server both die during the load.
 fn with_the_server(server: Server) {
     let place = Place::of(server);
     let start = || place.start_with("max_connections=20");

@@ -1,4 +1,4 @@
-//! Loads that fail or are stopped: nothing of them is in, and what is said is so.
+//! Loads that fail or are stopped: the table has none of their rows, and the message is correct.
 
 use std::process::Stdio;
 use std::thread;
@@ -73,7 +73,7 @@ fn rejects_are_exact(server: Server) {
     whole.bench.session.run("TRUNCATE t");
 }
 
-/// Returns rows; every hundredth comes again at the end.
+/// Returns rows, with every hundredth one repeated at the end.
 fn doubled() -> String {
     let twice = (0..ROWS).step_by(100).map(|id| format!("{id},again\n"));
     rows(ROWS) + &twice.collect::<String>()
@@ -97,7 +97,7 @@ fn keys_that_are_there_twice_are_rejected(server: Server) {
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     let bad = std::fs::read_to_string(whole.bench.path("bad.csv")).unwrap();
     assert_eq!((whole.bench.count("t"), bad.lines().count()), (ROWS as u64, ROWS / 100));
-    // Together they are the input.
+    // The loaded and the rejected rows together are the input.
     let mut ids: Vec<usize> =
         bad.lines().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
     ids.sort_unstable();
@@ -128,7 +128,7 @@ fn an_interrupt_leaves_nothing(server: Server) {
         let running = whole.start(&load, &hold.environment());
         hold.wait();
         running.signal("-INT");
-        // Nobody outside sees when it is noticed.
+        // No other session can see when the load notices it.
         thread::sleep(Duration::from_secs(1));
         hold.let_go();
         running.ended().fails(130, &["interrupted", "No row of this load is in the table"]);

@@ -1,4 +1,4 @@
-//! Readers of the table while a load runs: they see all rows or none.
+//! Readers of the table during a load see all rows or no rows.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -13,7 +13,7 @@ on_each_server!([
     a_load_does_not_wait_for_readers,
 ]);
 
-/// All numbers of rows that a reader has seen until `done`, and how often it has looked.
+/// Reads until `done`. Returns each row count that it saw, and the number of reads.
 fn watch(url: &str, statements: &str, done: &AtomicBool) -> (BTreeSet<u64>, usize) {
     let session = Session::open(url);
     let (mut seen, mut looks) = (BTreeSet::new(), 0);
@@ -26,16 +26,17 @@ fn watch(url: &str, statements: &str, done: &AtomicBool) -> (BTreeSet<u64>, usiz
     (seen, looks)
 }
 
-/// Reads through the root in several ways while a load runs; what was seen, and how often.
+/// Reads through the root in several ways during a load. Returns each row count that a reader saw, and the
+/// number of reads.
 fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTreeSet<u64>, usize) {
     let count = "SELECT count(*) FROM t";
     let readers = [
         count.to_owned(),
-        // Each leaf by its name.
+        // Each leaf by its own name.
         "SELECT (SELECT count(*) FROM t_0) + (SELECT count(*) FROM t_1) + (SELECT count(*) FROM t_2_a)
              + (SELECT count(*) FROM t_2_b)"
             .to_owned(),
-        // It holds its lock on the table between two looks.
+        // A transaction that keeps its lock on the table between two reads.
         format!(
             "BEGIN; {count}; {count}; {count}; SELECT pg_sleep(0) WHERE false; {count}; COMMIT"
         ),
@@ -61,7 +62,7 @@ fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTree
 
 fn a_reader_sees_all_or_nothing(server: Server) {
     let whole = Whole::new(server);
-    // There is time to look where it matters.
+    // The load pauses at its commit, so that readers have time to read.
     let environment =
         [("PGSLUICE_FAILPOINT", "atomic::committing"), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
     let (seen, looks) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);

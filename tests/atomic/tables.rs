@@ -1,4 +1,4 @@
-//! Tables whose rows one transaction takes.
+//! Tables of various kinds that a load fills in one transaction.
 
 use super::{ROWS, Whole, rows};
 use crate::harness::{Server, on_each_server};
@@ -34,7 +34,7 @@ fn keys_of_the_table_itself(server: Server) {
          ALTER TABLE t ADD CONSTRAINT following FOREIGN KEY (next) REFERENCES t
              DEFERRABLE INITIALLY DEFERRED",
     );
-    // Each row refers to one that comes later, the last ones to the first.
+    // Each row refers to a later one, and the last rows refer to the first ones.
     let row = |id: usize| format!("{id},x,{}\n", (id + ROWS / 2) % ROWS);
     whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
     whole.load(&["--atomic", "-j4"], &[]).summary();

@@ -1,34 +1,35 @@
-//! What may change between a kill and the resume.
+//! Changes that can happen between a kill and the resume.
 
 use super::tree::Tree;
 use crate::harness::Chance;
 
-/// A change of the server, or of who loads.
+/// A change of the server, or of the user that loads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Change {
     pub(super) name: &'static str,
-    /// What is run, and what takes it back.
+    /// The statement that makes the change.
     pub(super) sql: String,
     pub(super) undo: Option<String>,
-    /// The other user resumes.
+    /// Whether the other user resumes the load.
     pub(super) changes_user: bool,
-    /// Resumed only when the clock has passed the bound.
+    /// Whether the load is resumed only after the clock has passed the bound.
     pub(super) waits: bool,
-    /// `COPY root` would fail as well, or rows would have another place: not only at the beginning.
+    /// Whether `COPY root` would fail too, or would put rows elsewhere. Then the load may fail at any time,
+    /// not only at the beginning.
     pub(super) may_fail: bool,
-    /// The load must come to its end.
+    /// Whether the load must succeed.
     pub(super) is_harmless: bool,
-    /// A table that rows may be in and that is no part of the tree any more.
+    /// A table that may have rows and is no longer a part of the tree.
     pub(super) apart: Option<String>,
 }
 
-/// What the names in statements stand for.
+/// The names that replace placeholders in statements.
 pub(super) struct Names<'a> {
     pub(super) role: &'a str,
     pub(super) database: &'a str,
 }
 
-/// Any change of a table `t` of this tree.
+/// Returns a random change of the table `t` of this tree.
 pub(super) fn change(chance: &mut Chance, tree: &Tree, names: &Names<'_>) -> Change {
     let leaf = &tree.leaves[chance.below(tree.leaves.len())];
     let harmless = Change { is_harmless: true, undo: Some(String::new()), ..Change::default() };
@@ -60,7 +61,7 @@ fn right(chance: &mut Chance, leaf: &str, role: &str) -> Change {
         0 => undone("usage granted", granted, revoked),
         1 => undone("usage revoked", revoked, granted),
         2 => Change {
-            // COPY cannot do without.
+            // COPY needs this privilege too.
             may_fail: true,
             ..undone(
                 "execution revoked",
@@ -99,7 +100,8 @@ fn setting(chance: &mut Chance, database: &str) -> Change {
     }
 }
 
-/// Of what a key is made of. Rows that a domain takes no longer end a load wherever they come.
+/// Returns a change of something that a key depends on. A row that a domain no longer accepts ends a load
+/// wherever it is.
 fn of_key(chance: &mut Chance) -> Change {
     let (name, sql, undo) = chance.one_of(&[
         ("label added", "ALTER TYPE mood ADD VALUE 'glum' BEFORE 'happy'", ""),
@@ -127,7 +129,7 @@ fn of_key(chance: &mut Chance) -> Change {
     Change { name, sql: sql.to_owned(), undo, may_fail: true, ..Change::default() }
 }
 
-/// A leaf leaves the tree with its rows, and comes back.
+/// Returns a change that detaches a leaf with its rows, and attaches it again.
 fn detached(leaf: &str) -> Change {
     Change {
         name: "detached",
@@ -147,7 +149,7 @@ fn detached(leaf: &str) -> Change {
     }
 }
 
-/// A leaf is replaced by a table that is divided anew, with its rows.
+/// Returns a change that replaces a leaf with a partitioned table that has its rows.
 fn divided(leaf: &str) -> Change {
     Change {
         name: "divided",

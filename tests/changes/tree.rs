@@ -1,20 +1,20 @@
-//! Random trees over one table's columns, and rows for them: keys of every lane, in one level or two.
+//! Random trees over the columns of one table, and rows for them: keys of every lane, on one level or two.
 
 use std::fmt::Write;
 
 use crate::harness::Chance;
 
-/// The columns that the input has; `w` is left to its default.
+/// The columns of the input; `w` gets its default.
 pub(super) const COLUMNS: &str = "id,n,m,at,tod,g,v";
 
-/// What the columns' types and keys need.
+/// Types and functions that the columns and keys need.
 pub(super) const TYPES: &str = "
 DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s;
 DROP TYPE IF EXISTS mood CASCADE; CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE DOMAIN s.few AS int CONSTRAINT few CHECK (VALUE < 900);
 CREATE FUNCTION s.f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 % 4; END'";
 
-/// A key, with the bounds of three partitions. `$now` is a moment of a second later.
+/// A key, with the bounds of three partitions. `$now` is one second in the future.
 struct Key {
     sql: &'static str,
     bounds: [&'static str; 3],
@@ -102,14 +102,14 @@ const KEYS: [Key; 13] = [
     Key { sql: "LIST (w)", bounds: ["FOR VALUES IN (1)", "FOR VALUES IN (2)", "DEFAULT"] },
 ];
 
-/// A table `t` of some tree.
+/// A random tree with the root `t`.
 pub(super) struct Tree {
     pub(super) ddl: String,
-    /// Its leaves without partitions, the first level's first.
+    /// The names of the leaves, those of the first level first.
     pub(super) leaves: Vec<String>,
 }
 
-/// Any tree; `now` is a moment soon.
+/// Returns a random tree; `now` is a moment in the near future.
 pub(super) fn tree(chance: &mut Chance, now: &str) -> Tree {
     let [key, below] = [0, 1].map(|_| &KEYS[chance.below(KEYS.len())]);
     let split = chance.is_one_in(2).then(|| chance.below(2));
@@ -138,7 +138,7 @@ pub(super) fn tree(chance: &mut Chance, now: &str) -> Tree {
     Tree { ddl, leaves }
 }
 
-/// Lines of the input, one for each id from 0 on; with `dirt` some of them are refused.
+/// Returns lines of the input, one for each id from 0 on. With `dirt`, the server refuses some of them.
 pub(super) fn rows(chance: &mut Chance, count: usize, dirt: bool) -> Vec<String> {
     let row = |id: usize| {
         let n = match chance.below(20) {

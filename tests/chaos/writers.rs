@@ -1,5 +1,5 @@
-//! Programs that use the library and are killed at each point of a transaction: a writer, which continues from its
-//! position, and a relay, whose rows are all in the table or none.
+//! Programs that use the library and are killed at each point of a transaction: a writer, which continues
+//! from its position, and a relay, which stores all rows or no row.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -26,14 +26,14 @@ on_each_server!([
     a_relay_that_is_killed_leaves_all_rows_or_none,
 ]);
 
-/// The environment variable that gives a child its database.
+/// The environment variable that passes the database to a child.
 const DATABASE: &str = "PGSLUICE_TEST_CHILD";
 
-/// The points of one transaction.
+/// The failpoints of one transaction.
 const POINTS: [&str; 4] =
     ["payload::begun", "payload::sent", "payload::committing", "payload::committed"];
 
-/// Rows of one call after the other: few go as arrays, many by COPY.
+/// The number of rows of each call: a few rows go as arrays, many go by COPY.
 const CALLS: [usize; 5] = [40, 1500, 7, 1100, 30];
 
 const TABLE: &str = "
@@ -70,7 +70,7 @@ fn writers_of_participants_that_are_killed_continue_from_them(server: Server) {
             let at = format!("{point}:{count}");
             let killed = run("moves_participants", &bench.url, Some(&at));
             assert_eq!(killed.signal(), Some(9), "{at}");
-            // The rows that are in, and the positions, are those of the same calls.
+            // The rows in the table and the recorded positions belong to the same calls.
             let positions = "SELECT coalesce(sum(position::int), 0) FROM pgsluice.load \
                              WHERE participant <> ''";
             assert_eq!(bench.value(positions), bench.count("t").to_string(), "{at}");
@@ -97,7 +97,7 @@ fn a_relay_that_is_killed_leaves_all_rows_or_none(server: Server) {
     check_rows(&bench, "not killed");
 }
 
-/// Each row is in the table once, in its leaf.
+/// Checks that each row is in the table once, in the correct leaf.
 #[track_caller]
 fn check_rows(bench: &Bench, at: &str) {
     let (rows, ids) = (bench.count("t"), bench.value("SELECT count(DISTINCT id) FROM t"));
@@ -105,7 +105,7 @@ fn check_rows(bench: &Bench, at: &str) {
     assert_eq!((rows as usize, ids), (all, all.to_string()), "{at}");
 }
 
-/// The number of rows after each call.
+/// Returns the total number of rows after each call.
 fn sums() -> impl Iterator<Item = i64> {
     CALLS.iter().scan(0, |sum, rows| {
         *sum += *rows as i64;
@@ -113,7 +113,7 @@ fn sums() -> impl Iterator<Item = i64> {
     })
 }
 
-/// Runs a child, which is killed at a point if one is given.
+/// Runs a child, which is killed at `point` if given.
 fn run(child: &str, url: &str, point: Option<&str>) -> ExitStatus {
     let mut command = Command::new(env::current_exe().expect("this program"));
     let child = format!("chaos::writers::{child}");
@@ -128,7 +128,7 @@ fn target() -> (String, Target) {
     (url, target)
 }
 
-/// Rows numbered from `before` on.
+/// Returns rows numbered from `before` on.
 fn rows(before: usize, rows: usize) -> InputOptions {
     let lines = (before..before + rows).map(|id| format!("{id},{}\n", "x".repeat(id % 50)));
     let bytes = lines.collect::<String>().into_bytes();
@@ -138,7 +138,7 @@ fn rows(before: usize, rows: usize) -> InputOptions {
     input
 }
 
-/// A program that writes a stream, from the position on that is in the ledger.
+/// A child that writes a stream from the position that the ledger has recorded.
 #[test]
 #[ignore = "run as a child by a_writer_that_is_killed_continues_from_its_position"]
 fn writes_a_stream() {
@@ -156,8 +156,8 @@ fn writes_a_stream() {
     }
 }
 
-/// A program that writes the rows of two participants, from the positions on that are in the ledger: of each call, the
-/// first half of the rows is of one participant, and the second half is of the other.
+/// A child that writes the rows of two participants from the positions that the ledger has recorded. The
+/// first half of each call's rows belongs to one participant, the second half to the other.
 #[test]
 #[ignore = "run as a child by writers_of_participants_that_are_killed_continue_from_them"]
 fn moves_participants() {
@@ -190,7 +190,7 @@ fn moves_participants() {
     }
 }
 
-/// A program that sends all rows by a connection of its own, in one transaction.
+/// A child that sends all rows in one transaction on its own connection.
 #[test]
 #[ignore = "run as a child by a_relay_that_is_killed_leaves_all_rows_or_none"]
 fn relays_rows() {

@@ -1,4 +1,4 @@
-//! Types, defaults and functions that change between two runs: the load goes on as it was, or not at all.
+//! Types, defaults and functions that change between two runs: the load continues as it began, or is refused.
 
 use super::{ROWS, comes_to, die, load, rows};
 use crate::harness::{Bench, Server, on_each_server};
@@ -11,7 +11,7 @@ on_each_server!([
     a_default_is_changed,
 ]);
 
-/// Lets a load die, changes something, and resumes it: it is refused, and names the change.
+/// Lets a load die, makes a change, and resumes the load. Checks that it is refused and names the change.
 fn is_refused(bench: &Bench, ddl: &str, value: fn(usize) -> String, change: &str, said: &[&str]) {
     bench.session.run(ddl);
     bench.file("rows.csv", rows(ROWS, value));
@@ -37,7 +37,7 @@ fn a_function_is_replaced(server: Server) {
     let said =
         ["function public.f(integer) ", " when the load began, and is now read by function "];
     is_refused(bench, &ddl, |id| id.to_string(), &function("($1 + 1) % 2"), &said);
-    // What it was, it is again.
+    // The function is the original one again.
     bench.session.run(&function("$1 % 2"));
     assert_eq!(comes_to(bench, &bench.url, ROWS as u64).status.code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! Values that do not mean the same tomorrow, and settings under which values are read and written.
+//! Values whose meaning depends on the date, and settings that decide how values are read and written.
 
 use super::{ROWS, comes_to, die, load, rows};
 use crate::harness::{Bench, Server, on_each_server};
@@ -10,7 +10,7 @@ on_each_server!([
     a_setting_that_keys_depend_on_is_a_term,
 ]);
 
-/// Makes `t` with a bound that the clock passes soon, and waits until it has.
+/// Creates `t` with a bound in the near future, and waits until that moment has passed.
 fn with_a_bound_ahead(bench: &Bench, ty: &str, key: &str) {
     let bound = bench.value("SELECT clock_timestamp() + interval '3 seconds'");
     bench.session.run(&format!(

@@ -1,8 +1,8 @@
-//! The layouts that the ledger keeps, held against a file.
+//! The layouts that the ledger stores, compared with a file.
 //!
-//! Whoever must change the file has changed how rows are led to their nodes, or how that is written down:
-//! then the number of the routing rules (`RULES` in `ledger/begin.rs`) must be raised, so that a load
-//! which another program has begun is refused and not looked for elsewhere.
+//! If this file has to change, the way in which rows are routed to their nodes or its encoding has changed.
+//! Then raise the number of the routing rules (`RULES` in `ledger/begin.rs`), so that a load that another
+//! program began is refused instead of looked for in the wrong place.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::harness::{Bench, Running, Server, on_each_server, program};
 
 on_each_server!([layouts_are_what_they_were,]);
 
-/// Set, it has the file written in place of compared.
+/// The environment variable that makes the test write the file instead of comparing it.
 const WRITE: &str = "PGSLUICE_WRITE_LAYOUTS";
 
 const TREES: [(&str, &str); 7] = [
@@ -47,7 +47,7 @@ fn layouts_are_what_they_were(server: Server) {
     let mut found = String::new();
     for (name, ddl) in TREES {
         bench.session.run(&format!("CREATE TABLE t (id int, v text, {ddl}"));
-        // One that is finished has no layouts any more.
+        // The layouts of a finished load are removed.
         let mut load = program();
         load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--few-rows=300", "-q"]);
         load.args(["--load-id", name]).env("PGSLUICE_FAILPOINT", "load::begun:1");

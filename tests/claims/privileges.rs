@@ -1,4 +1,4 @@
-//! Questions that one may ask and another may not, now or later.
+//! Questions to the server that some roles may not ask, or may not ask later.
 
 use std::process::Stdio;
 
@@ -14,7 +14,7 @@ on_each_server!([
     a_type_that_may_not_be_named_does_not_keep_rows_out,
 ]);
 
-/// A table `t` by a function of the schema `s`.
+/// Creates a table `t` that is partitioned by a function of the schema `s`.
 fn make(bench: &Bench) {
     bench.session.run(
         "CREATE SCHEMA s;
@@ -97,7 +97,7 @@ fn a_right_that_is_revoked_in_the_middle_ends_the_load(server: Server) {
     let mut load = bench.start_into(&url, arguments, Stdio::piped());
     load.feed(rows(ROWS, |id| id.to_string()).as_bytes());
     wait_until("a commit", || bench.count("t") > 0);
-    // COPY does without.
+    // COPY works without this privilege.
     bench.session.run(&format!("REVOKE USAGE ON SCHEMA s FROM {role}"));
     let more: String =
         (0..ROWS).map(|id| format!("{},1,{}\n", id + ROWS, "x".repeat(99))).collect();

@@ -1,4 +1,4 @@
-//! The walk before the first row: what receipts claim must be found in the input.
+//! The walk before the first row: the input must contain the rows that receipts claim.
 
 use std::process::Stdio;
 

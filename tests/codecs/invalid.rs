@@ -1,4 +1,4 @@
-//! Text that is no UTF-8: the codecs do not look at it, so COPY BINARY must refuse it as COPY text does.
+//! Text that is not valid UTF-8: the codecs do not check it, so COPY BINARY must refuse it as COPY text does.
 
 use super::kinds::TYPES;
 use super::sides::{Row, Sides};
@@ -7,7 +7,7 @@ use crate::spelling::settings;
 
 on_each_server!([text_that_is_no_utf8_is_refused,]);
 
-/// Each type of text, with what stands before and behind the bytes.
+/// Each type of text, with the text before and after the invalid bytes.
 const TEXTS: &[(&str, &str, &str)] = &[
     ("text", "a", "b"),
     ("varchar(4)", "", ""),
@@ -26,7 +26,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("pair", "(1,", ")"),
 ];
 
-/// Alone, cut off, too long, half of a pair, beyond the last character.
+/// A lone continuation byte, a truncated sequence, an overlong one, half of a surrogate pair, and a code
+/// point beyond the last one.
 const NO_TEXTS: &[&[u8]] =
     &[b"\xFF", b"\x80", b"\xC3", b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\xF4\x90\x80\x80"];
 

@@ -5,13 +5,13 @@ use crate::harness::Server;
 use crate::spelling::awkward::{self, Spell};
 use crate::spelling::{addresses, containers, numbers, times};
 
-/// A type of a column.
+/// A column type.
 pub(super) struct Kind {
     pub(super) sql: &'static str,
     pub(super) spell: Spell,
-    /// Under how many of the settings it is tried.
+    /// The number of settings under which the type is tried.
     pub(super) settings: usize,
-    /// The first version that has it.
+    /// The first server version that has the type.
     since: u32,
 }
 
@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-/// The types of our own.
+/// Statements that create the test's own types.
 pub(super) const TYPES: &str = "
 CREATE TYPE mood AS ENUM ('low', 'high', 'very high', 'é', '\"', 'a,b');
 CREATE TYPE pair AS (number integer, note text);
@@ -34,12 +34,12 @@ CREATE DOMAIN smalls AS smaller[] CHECK (cardinality(VALUE) < 3);
 CREATE DOMAIN brief AS varchar(4) CHECK (VALUE <> 'a');
 CREATE DOMAIN paired AS pair CHECK ((VALUE).number > 0);";
 
-/// A type that no setting matters to.
+/// Returns a type that no setting affects.
 const fn plain(sql: &'static str, spell: Spell) -> Kind {
     Kind { sql, spell, settings: 1, since: 13 }
 }
 
-/// A type that is tried in all time zones, and with all styles of dates and intervals.
+/// Returns a type that is tried in all time zones, and with all styles of dates and intervals.
 const fn dated(sql: &'static str, spell: Spell) -> Kind {
     Kind { sql, spell, settings: 8, since: 13 }
 }

@@ -1,4 +1,4 @@
-//! Columns that are not encoded, and what is said of them.
+//! Columns that are not encoded, and the reported reasons.
 
 use pgsluice_core::types::Codec;
 

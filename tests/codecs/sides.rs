@@ -9,7 +9,7 @@ use tokio_postgres::{Error, NoTls};
 
 use crate::harness::{Scratch, Session, explain};
 
-/// The texts of a row, and its fields of COPY BINARY.
+/// The texts of a row, and its fields in COPY BINARY.
 #[derive(Clone, Default)]
 pub(super) struct Row {
     texts: Vec<Vec<u8>>,
@@ -23,7 +23,7 @@ impl fmt::Debug for Row {
 }
 
 impl Row {
-    /// A row of one column; None if the codec leaves the text to the server.
+    /// Encodes a row of one column. Returns `None` if the codec leaves the text to the server.
     pub(super) fn encode(codec: &Codec, text: &[u8]) -> Option<Self> {
         let before = b"what stands before";
         let mut fields = before.to_vec();
@@ -34,7 +34,7 @@ impl Row {
 }
 
 impl<'a> FromIterator<&'a Row> for Row {
-    /// The columns of all rows in one.
+    /// Joins the columns of all rows into one row.
     fn from_iter<T: IntoIterator<Item = &'a Row>>(rows: T) -> Self {
         let mut all = Self::default();
         for row in rows {
@@ -45,7 +45,7 @@ impl<'a> FromIterator<&'a Row> for Row {
     }
 }
 
-/// What the catalogue of the load says of the columns of `table`.
+/// Returns the codecs that the loader's catalogue has for the columns of `table`.
 pub(super) fn codecs(scratch: &Scratch, settings: &str, table: &str) -> Vec<Result<Codec, String>> {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let catalogue = runtime.block_on(async {
@@ -58,7 +58,7 @@ pub(super) fn codecs(scratch: &Scratch, settings: &str, table: &str) -> Vec<Resu
     catalogue.expect("a catalogue").codecs
 }
 
-/// The two tables: a number of the row, and a column of each type.
+/// The two tables. Each has the number of the row, and a column of each type.
 pub(super) struct Sides<'a> {
     session: Session,
     scratch: &'a Scratch,
@@ -79,14 +79,14 @@ impl<'a> Sides<'a> {
         Self { session, scratch, settings, width: types.len() }
     }
 
-    /// What the catalogue of the load says of the first column.
+    /// Returns the codec that the loader's catalogue has for the first column.
     pub(super) fn codec(&self) -> Codec {
         let codecs = codecs(self.scratch, &self.settings, "text_side");
         codecs[1].clone().expect("a codec")
     }
 
-    /// The rows that COPY text takes, and those that it refuses: tried a few at a time, as with each of
-    /// the latter COPY begins anew.
+    /// Divides rows into those that COPY text accepts and those that it refuses. It sends a few at a time,
+    /// because COPY has to start again after each refused row.
     pub(super) fn divide_by_text(&self, rows: &[Row]) -> (Vec<Row>, Vec<Row>) {
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
         for mut rest in rows.chunks(20) {
@@ -106,7 +106,7 @@ impl<'a> Sides<'a> {
         assert!(copied.is_err(), "refused as text only: {row:?}");
     }
 
-    /// Loads both sides with these rows and compares what is stored.
+    /// Loads both sides with these rows and compares the stored values.
     pub(super) fn must_agree(&self, rows: &[Row]) {
         self.session.run("TRUNCATE text_side, binary_side");
         for (side, copied) in [("text", self.copy_text(rows)), ("binary", self.copy_binary(rows))] {
@@ -118,7 +118,7 @@ impl<'a> Sides<'a> {
                 }
             }
         }
-        // The datums as they are in memory.
+        // The datums in their binary form.
         let other = self.session.rows(
             "SELECT t, b FROM text_side t FULL JOIN binary_side b USING (n)
              WHERE NOT COALESCE(t *= b, false) LIMIT 3",
@@ -170,7 +170,7 @@ fn write_text(text: &[u8], input: &mut Vec<u8>) {
     }
 }
 
-/// The number of the line, from 1 on, that COPY stopped at.
+/// Returns the number of the line, from 1 on, at which COPY stopped.
 fn line(error: &Error) -> usize {
     let place = error.as_db_error().and_then(|error| error.where_()).unwrap_or_default();
     let number = place.split_once("_side, line ").map(|(_, rest)| rest);

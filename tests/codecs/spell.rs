@@ -1,4 +1,4 @@
-//! Awkward spellings of types that are no key types.
+//! Awkward spellings of types that are not key types.
 
 use crate::spelling::awkward::{self, BLANKS, Random, Spell};
 use crate::spelling::{addresses, containers, numbers};
@@ -45,7 +45,7 @@ pub(super) fn money(random: &mut Random) -> String {
     format!("{sign}{dollar}{whole}{fraction}{end}")
 }
 
-/// A coordinate that is mostly right, because one that is wrong spoils the whole.
+/// Returns a coordinate, usually a valid one, because a single bad coordinate spoils the whole value.
 fn coordinate(random: &mut Random) -> String {
     match random.below(20) {
         0 => numbers::decimal(random),
@@ -101,7 +101,7 @@ fn points(random: &mut Random, count: u64, brackets: &[(&str, &str)]) -> String 
     awkwardly(random, |_| format!("{open}{}{close}", points.join(comma)))
 }
 
-/// With something around it once in a while.
+/// Returns a spelling, occasionally with something around it.
 fn awkwardly(random: &mut Random, spell: impl FnOnce(&mut Random) -> String) -> String {
     let text = spell(random);
     let (left, right) = (random.usually("", 30, &BLANKS), random.usually("", 30, &BLANKS));
@@ -133,7 +133,7 @@ pub(super) fn pair(random: &mut Random) -> String {
     composite_of(random, &columns)
 }
 
-/// Mostly right in all of its columns, and in their lengths.
+/// Returns a composite value, usually with valid columns and the right number of them.
 pub(super) fn composite(random: &mut Random) -> String {
     let day = random.usually("2024-02-29", 6, &["1999-12-31", "infinity", "Feb 29 2024", "x"]);
     let notes = random.usually("{a,NULL}", 4, &["{}", "{\"\"}", "{ab,c d}", "{abcde}", "a"]);
@@ -149,7 +149,7 @@ fn composite_of(random: &mut Random, columns: &[String]) -> String {
     awkwardly(random, |_| format!("{open}{}{close}", columns.join(comma)))
 }
 
-/// A value within a composite one.
+/// Returns a column of a composite value.
 fn column(random: &mut Random, text: &str) -> String {
     match random.below(12) {
         0 => String::new(),
@@ -178,7 +178,7 @@ arrays! {
     bitses: bits,
 }
 
-/// Boxes are parted by another sign than other elements.
+/// Returns an array of boxes, whose delimiter differs from that of other arrays.
 pub(super) fn boxes(random: &mut Random) -> String {
     let boxes: Vec<String> = (0..random.below(4)).map(|_| corners(random)).collect();
     let sign = random.usually(";", 8, &[",", " ; ", ";;"]);

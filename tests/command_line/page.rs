@@ -1,4 +1,4 @@
-//! docs/manual/command-line.md: each command with its usage and a table of what it takes.
+//! docs/manual/command-line.md: each command with its usage and a table of its arguments.
 
 use clap::{Arg, Command};
 
@@ -69,7 +69,7 @@ fn name(argument: &Arg) -> String {
     }
 }
 
-/// The placeholder of an option's value.
+/// Returns the placeholder of an option's value.
 fn value(argument: &Arg) -> String {
     if !argument.get_action().takes_values() {
         return String::new();

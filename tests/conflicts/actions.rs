@@ -1,5 +1,5 @@
-//! Rows whose change changes others by the actions of a self-referencing foreign key: the load leaves the table as one
-//! statement does, and counts only the rows of its input.
+//! Rows whose change affects other rows through the actions of a self-referencing foreign key: the load
+//! leaves the table as one statement would, and counts only the rows of its input.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ on_each_server!([
 
 const GROUPS: usize = 4;
 
-/// Rows of a group. Half of them exist, and all but the first refer to the first.
+/// Number of rows of a group. Half of them exist, and all but the first refer to the first.
 const ROWS: usize = 40;
 
-/// Ways in which rows go.
+/// Options that send rows in different ways.
 const WAYS: [&[&str]; 5] = [
     &["-j1"],
     &["-j2", "--few-rows=0"],
@@ -53,7 +53,7 @@ fn content(bench: &Bench) -> Vec<Vec<Option<String>>> {
 }
 
 fn updates_that_others_follow_are_counted_once(server: Server) {
-    // The key of the first changes, some rows stay as they are, some are new.
+    // The key of the first row changes, some rows stay as they are, and some are new.
     let row = |group, id: usize| match id {
         1 => format!("{group},1,1001\n"),
         id if id % 5 == 0 => format!("{group},{id},{id}\n"),
@@ -116,7 +116,7 @@ fn deletes_that_others_follow_are_counted_once(server: Server) {
     }
 }
 
-/// The index of a table does not know the rows of those that inherit from it.
+/// The index of a table does not contain the rows of its inheritance children.
 fn tables_that_inherit_keep_their_rows(server: Server) {
     let bench = Bench::new(server);
     bench.session.run("CREATE TABLE t (id int PRIMARY KEY, v int); CREATE TABLE u () INHERITS (t)");

@@ -1,5 +1,5 @@
-//! Rows that the server refuses among rows that are there already: one of them is named and nothing is done, or all of
-//! them are in the reject file and all others are done.
+//! Bad rows among existing ones: either the load names one of them and changes nothing, or the reject file
+//! has all of them and every other row is applied.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ CREATE TABLE t (id int, day date, v int NOT NULL, w text CHECK (w <> 'bad'), PRI
 CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
 CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2024-02-01') TO ('2024-03-01')";
 
-/// Rows of an input, of which four are bad, each in another way.
+/// Rows of an input. Four of them are bad, each in a different way.
 struct Input {
     rows: usize,
 }
@@ -38,7 +38,7 @@ impl Input {
         (1..=self.rows).map(|id| row(id) + "\n").collect()
     }
 
-    /// A table that has half of the keys.
+    /// Opens a database with a table that has half of the keys.
     fn bench(&self, server: Server) -> Bench {
         let bench = Bench::new(server);
         bench.session.run(TABLE);
@@ -101,7 +101,7 @@ fn bad_rows_are_rejected(server: Server) {
             let mut bad: Vec<&str> = bad.iter().map(|(_, row)| &**row).collect();
             bad.sort_unstable();
             assert_eq!(rejected, bad);
-            // Of those that were there, two are meant by bad rows.
+            // Two of the existing rows are affected by bad rows.
             let (old, zero) = if action == "skip" { (half + 2, half + 2) } else { (2, 2) };
             let found = [bench.count("t WHERE w = 'old'"), bench.count("t WHERE v = 0")];
             assert_eq!(found, [old, zero], "{action}");

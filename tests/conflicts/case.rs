@@ -1,13 +1,13 @@
-//! A random case: a table, what is in it before, an input, and the options of its load.
+//! A random case: a table, its existing rows, an input, and the options of its load.
 
 use super::columns::{CASELESS, Column, FLAGS, KEYS, NEWER, VALUES};
 use super::table::{Parts, Table};
 use crate::harness::{Cell, Chance, identifier};
 
-/// Rows of a load that is killed: enough for many transactions.
+/// Number of rows of a load that is killed: enough for many transactions.
 const ROWS_TO_KILL: usize = 3_000;
 
-/// What a row does whose key is there.
+/// The action for an input row whose key exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Skip,
@@ -15,22 +15,22 @@ pub(super) enum Action {
     Delete,
 }
 
-/// Which row of the input counts of several with one key.
+/// The rule that decides which input row wins if several have the same key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     First,
     Last,
-    /// The one with the greatest value of the column `newest`.
+    /// The row with the greatest value of the column `newest`.
     Newest,
 }
 
-/// How the rows are written.
+/// The format of the input rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Csv,
-    /// Objects of NDJSON. Some of them lack keys, which are NULL.
+    /// Objects of NDJSON. Some of them lack keys, which become NULL.
     Objects,
-    /// Objects, one without a key that an update would set and that others have.
+    /// Objects that must be refused: one of them lacks a key that an update would set and that other objects have.
     Refused,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Case {
     pub(super) key: Vec<Column>,
     /// All columns of the table: the key, the values, `newest` and `gone`.
     pub(super) columns: Vec<Column>,
-    /// Rows that are there before, of all columns.
+    /// Rows that exist before the load, with all columns.
     pub(super) before: Vec<Vec<Cell>>,
     /// The columns of the input.
     pub(super) input: Vec<Column>,
@@ -49,16 +49,16 @@ pub(super) struct Case {
     pub(super) may_lack: Vec<&'static str>,
     pub(super) action: Action,
     pub(super) rule: Rule,
-    /// The columns that are set.
+    /// The columns that an update sets.
     pub(super) set: Vec<Column>,
     pub(super) inserts: bool,
-    /// Whether rows are deleted where `gone` says so.
+    /// Whether rows are deleted where `gone` is true.
     pub(super) delete_when: bool,
-    /// Whether the table has no such column: the input calls it `flag` then.
+    /// Whether the table lacks this column. The input then calls it `flag`.
     pub(super) is_besides: bool,
-    /// What decides what is done.
+    /// Options that decide the result.
     pub(super) meaning: Vec<String>,
-    /// What does not.
+    /// Options that affect only the speed.
     pub(super) speed: Vec<String>,
     pub(super) is_piped: bool,
     pub(super) is_killed: bool,
@@ -71,7 +71,7 @@ impl Case {
         let flag = chance.one_of(&FLAGS);
         let others = [VALUES[0], VALUES[1], VALUES[2], chance.one_of(&NEWER), flag];
         let columns: Vec<Column> = key.iter().chain(&others).copied().collect();
-        // Keys that join NULLs are found without an index by the reference.
+        // The reference finds keys with joined NULLs without an index.
         let may_join_nulls = knows_joined_nulls && !is_killed;
         let action = chance.one_of(&[
             Action::Skip,
@@ -134,8 +134,8 @@ impl Case {
         case
     }
 
-    /// Writes some cases as objects. Where rows are updated, an object may lack only columns that `--update` names, or
-    /// the load is refused.
+    /// Writes some cases as objects. If rows are updated, an object may lack only columns that `--update`
+    /// names; otherwise the load is refused.
     fn choose_form(&mut self, chance: &mut Chance, names_set: bool) {
         if self.is_besides || !chance.is_one_in(3) {
             return;
@@ -157,7 +157,7 @@ impl Case {
         }
     }
 
-    /// Takes a column out of all files but the last one that has rows.
+    /// Removes a column from all files but the last one that has rows.
     fn come_late(&mut self, chance: &mut Chance) {
         let key = |name: &str| self.key.iter().any(|column| column.name == name);
         let late = chance.one_of(&self.may_lack);
@@ -168,10 +168,10 @@ impl Case {
         }
     }
 
-    /// Makes the rows.
+    /// Fills in the rows.
     fn fill(&mut self, chance: &mut Chance) {
         let is_large = self.is_killed || chance.is_one_in(12);
-        // The reference compares each row with all before it where any constraint counts.
+        // Where several constraints count, the reference compares each row with all earlier ones.
         let large = if self.is_by_any() { ROWS_TO_KILL / 4 } else { ROWS_TO_KILL };
         let (most, before) = if is_large { (large, large / 2) } else { (60, 25) };
         let many = if is_large { 1 + chance.below(2_000) } else { 2 + chance.below(10) };
@@ -238,7 +238,7 @@ impl Case {
         self.speed = vec![jobs.to_owned(), memory.to_owned()];
         self.speed.extend(chance.is_one_in(3).then(|| "--wire=text".to_owned()));
         if self.is_killed {
-            // Nothing is committed together that need not be.
+            // Without this, a small load would be one transaction.
             self.speed.push("--few-rows=0".to_owned());
         } else if chance.is_one_in(6) {
             self.speed.push("--atomic".to_owned());
@@ -247,12 +247,12 @@ impl Case {
         }
     }
 
-    /// Whether there are several constraints of which any says which rows are the same.
+    /// Whether a row is a duplicate if it violates any of several constraints.
     pub(super) fn is_by_any(&self) -> bool {
         !self.table.others.is_empty()
     }
 
-    /// The columns of the input that the table has.
+    /// Returns the input columns that the table has.
     pub(super) fn known(&self) -> impl Iterator<Item = &Column> {
         self.input.iter().filter(|column| !(self.is_besides && column.name == "gone"))
     }
@@ -264,13 +264,13 @@ fn key(chance: &mut Chance, is_killed: bool, has_icu: bool) -> Vec<Column> {
     shuffle(chance, &mut key);
     key.truncate(1 + chance.below(3));
     if is_killed && key.iter().all(|column| column.ty == "boolean") {
-        // Two keys are not many.
+        // There are only two keys.
         key.push(KEYS[0]);
     }
     key
 }
 
-/// The columns of the input: some are left out, unless they are needed.
+/// Returns the columns of the input. Some are left out, unless they are needed.
 fn input(
     chance: &mut Chance,
     key: &[Column],
@@ -300,7 +300,7 @@ fn shuffle<T>(chance: &mut Chance, all: &mut [T]) {
     }
 }
 
-/// The columns as a list in SQL and in options.
+/// Returns the names of columns as a list for SQL and for options.
 pub(super) fn names<'a>(columns: impl IntoIterator<Item = &'a Column>) -> String {
     let names = columns.into_iter().map(|column| identifier(column.name));
     names.collect::<Vec<_>>().join(",")

@@ -1,18 +1,18 @@
-//! The columns of random tables, with the values that these may have.
+//! The columns of random tables, with their possible values.
 
 use crate::harness::Chance;
 
-/// A column.
+/// A column of a random table.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) ty: &'static str,
-    /// Value number so and so, in one of its spellings: the first one for people.
+    /// Returns the value with this number in one of its spellings; the first spelling is for people.
     pub(super) spell: fn(usize, &mut dyn FnMut(usize) -> usize) -> String,
 }
 
 impl Column {
-    /// One of the first `many` values.
+    /// Returns one of the first `many` values.
     pub(super) fn value(&self, chance: &mut Chance, many: usize) -> String {
         let value = chance.below(many);
         (self.spell)(value, &mut |end| chance.below(end))
@@ -24,7 +24,7 @@ impl Column {
     }
 }
 
-/// Columns of keys.
+/// Columns that a key can have.
 pub(super) const KEYS: [Column; 12] = [
     Column {
         name: "k",
@@ -139,7 +139,7 @@ pub(super) const CASELESS: Column = Column {
     spell: |n, _| if n % 2 == 0 { format!("w{}", n / 2) } else { format!("W{}", n / 2) },
 };
 
-/// The other columns of a table. Some of their values are equal, but stored differently.
+/// Other columns of a table. Some of their values are equal, but stored differently.
 pub(super) const VALUES: [Column; 3] = [
     Column { name: "v", ty: "numeric", spell: |n, any| format!("{}{}", n % 3, ["", ".0"][any(2)]) },
     Column { name: "w", ty: "text", spell: |n, _| ["a", "b", "c"][n % 3].to_owned() },

@@ -1,4 +1,4 @@
-//! Keys whose index has another collation or operator class than the column: what a load does is what the server does
+//! Keys whose index has another collation or operator class than the column: a load does what the server does
 //! row by row, with the index as the arbiter.
 
 use super::row_counts;
@@ -25,7 +25,7 @@ CREATE OPERATOR CLASS caseless FOR TYPE text USING btree AS
     OPERATOR 1 <~, OPERATOR 3 =~, FUNCTION 1 cmp(text, text);
 CREATE DOMAIN public.word AS text";
 
-/// Keys of the rows, as the file has them.
+/// Keys of the rows, as the file spells them.
 const WORDS: [&str; 10] = ["a", "A", "b", "B", "a", "é", "x ", "x", "B", "É"];
 
 /// A column with a key.
@@ -34,7 +34,7 @@ struct Keyed {
     column: &'static str,
     /// Tail of `CREATE UNIQUE INDEX ON`.
     indexes: &'static [&'static str],
-    /// The collation of the index by which rows are the same.
+    /// Collation of the index that identifies duplicates.
     collation: &'static str,
 }
 
@@ -86,7 +86,7 @@ const CASES: [Keyed; 13] = [
     Keyed { column: "word", indexes: &["t (id, k COLLATE \"POSIX\")"], collation: "\"POSIX\"" },
 ];
 
-/// Options, and whether they insert rows, update rows and delete rows.
+/// Options, and whether they insert, update and delete rows.
 const ACTIONS: [(&[&str], [bool; 3]); 4] = [
     (&["--on-conflict=skip", "--key=id,k"], [true, false, false]),
     (&["--on-conflict=update", "--key=id,k", "--update=v"], [true, true, false]),
@@ -119,7 +119,7 @@ fn make(bench: &Bench, schema: &str, case: &Keyed) {
     ));
 }
 
-/// The statement that does with one row what the load does.
+/// Returns the statement that does for one row what the load does.
 fn one_by_one(
     case: &Keyed,
     [inserts, updates, deletes]: [bool; 3],
@@ -140,7 +140,7 @@ fn one_by_one(
     }
 }
 
-/// The type of the column, without its collation.
+/// Returns the type of the column, without its collation.
 fn ty(case: &Keyed) -> &str {
     case.column.split(' ').next().unwrap()
 }

@@ -1,5 +1,5 @@
-//! Two loads of the same keys at once, and somebody who writes these keys as well: all come to their end, and each key
-//! is as one of them has left it last.
+//! Two concurrent loads of the same keys, and a session that writes these keys too: all of them finish, and
+//! each key has the value that one of them wrote last.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn bench(server: Server) -> Bench {
             "CREATE TABLE t_{leaf} PARTITION OF t FOR VALUES WITH (MODULUS 4, REMAINDER {leaf})"
         ));
     }
-    // Both name all keys, in different orders; some first with a value that does not count.
+    // Both loads have all keys, in different orders; some keys come first with a value that is overwritten.
     for (name, step) in [("one", 7), ("two", 3)] {
         let rows = (0..KEYS).map(|row| (row, row * step % KEYS));
         let early = rows.clone().filter(|(row, _)| row % 10 == 0);
@@ -67,7 +67,7 @@ fn two_loads_update_and_somebody_writes(server: Server) {
         for id in 0..KEYS {
             let value = found.remove(&id);
             let is_of_load = matches!(value.as_deref(), Some("one" | "two"));
-            // What the other has written before its last word cannot be the last word of all.
+            // A value that the writer replaced itself cannot be the final one.
             let is_of_writer = written.get(&id).is_some_and(|last| *last == value);
             assert!(
                 is_of_load || is_of_writer,
@@ -80,8 +80,8 @@ fn two_loads_update_and_somebody_writes(server: Server) {
     }
 }
 
-/// Inserts, updates and deletes until both loads are done. What became of each key by its last statement that did
-/// anything.
+/// Inserts, updates and deletes until both loads are done. Returns the outcome of the last effective
+/// statement for each key.
 fn write(
     session: &Session,
     mut chance: Chance,
@@ -91,7 +91,7 @@ fn write(
     let mut number = 0;
     while !is_done.load(Relaxed) {
         number += 1;
-        // Few enough to meet the same one again.
+        // Few enough that the same id comes again.
         let id = chance.below(KEYS / 8) * 8 + chance.below(2);
         let value = format!("writer {number}");
         let (statement, left) = match chance.below(3) {

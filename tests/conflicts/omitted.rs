@@ -1,4 +1,4 @@
-//! Columns of a key that the input lacks: the server fills them, and so the server decides which rows are skipped.
+//! Key columns that the input lacks: the server fills them, so the server decides which rows are skipped.
 
 use super::row_counts;
 use crate::harness::{Bench, Server, on_each_server};
@@ -42,7 +42,7 @@ fn rows_are_skipped_as_the_server_fills_their_key(server: Server) {
     for columns in COLUMNS.into_iter().chain(joined) {
         make(&bench, "ours", columns);
         make(&bench, "twin", columns);
-        // One moment for all, as in the load.
+        // All rows get the same timestamp, as in the load.
         bench.session.run("BEGIN");
         for (id, value) in IDS.iter().zip(0..) {
             bench.session.run(&format!(

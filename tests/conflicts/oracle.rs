@@ -1,5 +1,5 @@
-//! The oracle test: random tables, rows and options against the reference, row by row and counts by counts; loads that are
-//! killed and resumed too.
+//! The oracle test: random tables, rows and options are compared with the reference, row by row and count by
+//! count. Some loads are killed and resumed.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,7 +26,7 @@ DO $$ BEGIN
     CREATE COLLATION public.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 EXCEPTION WHEN feature_not_supported THEN NULL; END $$";
 
-/// The row_counts, as the ledger calls them.
+/// The row counts, with the ledger's column names.
 const COUNTS: [&str; 10] = [
     "inserted",
     "updated",
@@ -40,10 +40,10 @@ const COUNTS: [&str; 10] = [
     "rejected",
 ];
 
-/// How often a load is killed at most.
+/// Maximum number of kills of one load.
 const KILLS: usize = 4;
 
-/// Cases of one database. A session gets slow that has seen the tables of thousands.
+/// Number of cases in one database. A session becomes slow after it has used the tables of thousands of cases.
 const CASES_OF_A_DATABASE: usize = 100;
 
 fn rows_do_what_they_do_one_by_one(server: Server) {
@@ -55,7 +55,7 @@ fn rows_do_what_they_do_one_by_one(server: Server) {
     assert!(kills > 0 || cases < CASES, "no load was killed");
 }
 
-/// Holds loads to the reference in a new database. Returns the number of times that a load was killed.
+/// Compares loads with the reference in a new database. Returns the number of kills.
 fn judge(server: Server, seeds: &[u64]) -> usize {
     let bench = Bench::new(server);
     bench.session.run("SET client_min_messages = warning");
@@ -65,23 +65,23 @@ fn judge(server: Server, seeds: &[u64]) -> usize {
         let mut chance = Chance::of(*seed);
         let case = Case::random(&mut chance, [server.major() >= 15, has_icu]);
         let trial = Trial { bench: &bench, case: &case, id: format!("case {seed}") };
-        // The last one that is printed is the one that fails.
+        // If the test fails, the last printed case is the one that failed.
         eprintln!("PGSLUICE_SEED={seed} CONFLICT_CASES=1: {}", trial.words());
         trial.judge(&mut chance)
     };
     seeds.iter().map(judge).sum()
 }
 
-/// A case in a database.
+/// A case in its database.
 struct Trial<'a> {
     bench: &'a Bench,
     case: &'a Case,
-    /// The load's.
+    /// The id of the load.
     id: String,
 }
 
 impl Trial<'_> {
-    /// Holds what the load does against what the reference does. How often it was killed.
+    /// Compares a load with the reference. Returns the number of kills.
     fn judge(&self, chance: &mut Chance) -> usize {
         self.prepare();
         let (kills, ended) = self.load(chance);
@@ -121,7 +121,7 @@ impl Trial<'_> {
         kills
     }
 
-    /// Makes the tables with what is there before, the input, and the reference.
+    /// Creates the tables with the existing rows, the input, and the reference.
     fn prepare(&self) {
         let (session, case) = (&self.bench.session, self.case);
         for schema in ["ours", "twin", "shape"] {
@@ -134,7 +134,7 @@ impl Trial<'_> {
         let all = names(&case.columns);
         session.run("CREATE TABLE twin.before AS SELECT * FROM twin.t");
         self.copy("twin.before", &all, &case.before);
-        // Each row refers to the next one, if to any.
+        // Each row refers to the next one, or to no row.
         let key = identifier(case.key[0].name);
         let refer = format!(
             "UPDATE twin.t SET up = next FROM (SELECT {key} AS this, lead({key}) OVER (ORDER BY {key}::text) AS next
@@ -153,7 +153,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns the text of a file.
+    /// Returns the content of a file.
     fn written(&self, number: usize) -> Vec<u8> {
         let Case { files, input, may_lack, form, .. } = self.case;
         let rows = &files[number];
@@ -161,7 +161,7 @@ impl Trial<'_> {
         match form {
             Form::Csv => csv(rows),
             Form::Objects => {
-                // One object says which columns there are.
+                // One object decides which columns there are.
                 let last = files.iter().rposition(|rows| !rows.is_empty()) == Some(number);
                 objects(input, rows, |row, column, cell| {
                     cell.is_none() && !(last && row == 0) && lacks(column)
@@ -180,7 +180,7 @@ impl Trial<'_> {
         self.bench.session.copy_in(&sql, csv(rows)).unwrap();
     }
 
-    /// Loads, and goes on until it is done. How often it was killed.
+    /// Loads, and resumes until the load is done. Returns the number of kills.
     fn load(&self, chance: &mut Chance) -> (usize, Ended) {
         if self.case.is_piped {
             let csv = (self.case.form == Form::Csv).then(|| "--format=csv".to_owned());
@@ -207,7 +207,7 @@ impl Trial<'_> {
         (kills, Running::start(&mut self.command("load", &self.files())).ended())
     }
 
-    /// A run that is killed at a point or at a moment, unless it comes to its end before.
+    /// Runs a load that is killed at a failpoint or at a random moment, unless it ends earlier.
     fn strike(&self, chance: &mut Chance) -> Ended {
         let mut load = self.command("load", &self.files());
         if chance.is_one_in(3) {
@@ -222,7 +222,7 @@ impl Trial<'_> {
         Running::start(load.env("PGSLUICE_FAILPOINT", point)).ended()
     }
 
-    /// The same options, as far as they are about what is done.
+    /// Runs `verify` with the options that decide the result.
     fn verify(&self) {
         let Case { table, key, .. } = self.case;
         let is_of_root = table.uniques.iter().all(|sql| sql.contains("{s}.t "));
@@ -248,7 +248,7 @@ impl Trial<'_> {
         command
     }
 
-    /// All rows must be the same, in the same leaves.
+    /// Checks that all rows are the same, in the same leaves.
     fn compare_rows(&self) {
         let [ours, twin] = ["ours", "twin"].map(|schema| {
             self.bench.session.rows(&format!(
@@ -270,7 +270,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Names with counts that are not 0.
+    /// Returns the nonzero counts by name.
     fn count(&self, sql: &str) -> BTreeMap<String, u64> {
         let rows = self.bench.session.rows(sql).into_iter();
         let counts = rows.map(|row| (row[0].clone().unwrap(), row[1].clone().unwrap()));
@@ -290,7 +290,7 @@ impl Trial<'_> {
     }
 }
 
-/// Writes rows as objects, without the cells that an object `lacks`.
+/// Writes rows as objects, without the cells in `lacks`.
 fn objects(
     columns: &[Column],
     rows: &[Vec<Cell>],

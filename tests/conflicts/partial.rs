@@ -1,5 +1,5 @@
-//! An upsert of some columns, where INSERT would refuse each row because of another one: rows that are there are
-//! updated, and only the others are refused.
+//! An upsert of some columns, where INSERT would refuse each row because of another column: existing rows are
+//! updated, and only new rows are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +129,7 @@ fn a_column_that_is_not_set_may_have_no_value(server: Server) {
     }
 }
 
-/// Another session has inserted a key that the load's statement does not see yet, and commits while it waits.
+/// Another session has inserted a key that the load's statement does not see yet, and commits while the load waits.
 fn others_may_insert_the_same_keys_meanwhile(server: Server) {
     let bench = bench(server, "w text NOT NULL");
     let rows: String =
@@ -148,7 +148,7 @@ fn others_may_insert_the_same_keys_meanwhile(server: Server) {
     assert_eq!(bench.value("SELECT v || w FROM t WHERE id = 50"), "1other");
 }
 
-/// A trigger before INSERT changes the values that an existing row gets, so no row is updated behind its back.
+/// If a BEFORE INSERT trigger changes the values for an existing row, the row is not updated without it.
 fn a_trigger_sees_each_row_before_it_is_updated(server: Server) {
     let bench = bench(server, "w text NOT NULL");
     bench.session.run(

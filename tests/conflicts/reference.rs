@@ -1,14 +1,15 @@
-//! The reference: what a load does, row by row in PL/pgSQL, on a table of its own.
+//! The reference: a PL/pgSQL function that does row by row, on a table of its own, what a load does.
 //!
-//! The function `twin.apply()` goes over the table `twin.input` in the order of the input three times: it finds the leaf
-//! of each row in a table without keys, then the rows that count, and then does with these what the options say. Where
-//! any constraint says that a row is there, it asks the server about one row after the other.
+//! The function `twin.apply()` reads the table `twin.input` three times, in the order of the input. It finds
+//! the leaf of each row in a table without keys, then determines which rows count, and then applies these
+//! according to the options. If several constraints identify duplicates, it asks the server about each row in
+//! turn.
 
 use super::case::{Action, Case, Rule, names};
 use super::columns::Column;
 use crate::harness::identifier;
 
-/// Statements that make the tables which the function needs, besides `twin.t` and `shape.t`.
+/// Returns the statements that create the tables of the function, besides `twin.t` and `shape.t`.
 pub(super) fn tables(case: &Case) -> String {
     let columns =
         case.input.iter().map(|Column { name, ty, .. }| format!("{} {ty}", identifier(name)));
@@ -21,7 +22,7 @@ pub(super) fn tables(case: &Case) -> String {
     )
 }
 
-/// The function.
+/// Returns the statement that creates the function.
 pub(super) fn function(case: &Case) -> String {
     let does = if case.is_by_any() { by_any(case) } else { by_key(case) };
     format!(
@@ -42,7 +43,7 @@ END $$",
     )
 }
 
-/// The server decides about one row after the other.
+/// Returns the body for cases in which the server decides about each row in turn.
 fn by_any(case: &Case) -> String {
     format!(
         "FOR r IN SELECT * FROM twin.input ORDER BY n LOOP
@@ -56,7 +57,7 @@ fn by_any(case: &Case) -> String {
     )
 }
 
-/// Which rows count is a matter of one key, and so is which rows are there.
+/// Returns the body for cases with one key, which decides which input rows count and which rows exist.
 fn by_key(case: &Case) -> String {
     let known = names(case.known());
     format!(
@@ -119,7 +120,7 @@ fn by_key(case: &Case) -> String {
     )
 }
 
-/// Whether the row `c` has the key of the input's row.
+/// Returns the condition that the row `c` has the key of the input row.
 fn same(case: &Case) -> String {
     let operator = if case.table.joins_nulls { "IS NOT DISTINCT FROM" } else { "=" };
     let same = case.key.iter().map(|column| {
@@ -132,7 +133,7 @@ fn same(case: &Case) -> String {
     same.collect::<Vec<_>>().join(" AND ")
 }
 
-/// NULL is older than any value.
+/// Returns the condition that the input row is newer. NULL is older than any value.
 fn is_newer(than: &str) -> String {
     format!("r.newest IS NOT NULL AND ({than}.newest IS NULL OR r.newest > {than}.newest)")
 }

@@ -1,4 +1,4 @@
-//! What cannot be done is refused before a row is sent, and the message says why.
+//! Impossible requests are refused before a row is sent, and the message gives the reason.
 
 use std::process::Stdio;
 
@@ -31,11 +31,12 @@ CREATE TABLE several (id int PRIMARY KEY, v int UNIQUE);
 CREATE TABLE pair (id int, day date, v int, UNIQUE (id, day), UNIQUE (v, day)) PARTITION BY RANGE (day);
 CREATE TABLE pair_1 PARTITION OF pair DEFAULT";
 
-/// Each line is a load that must end with a message whose first line has both words, and whose others have the rest.
+/// Runs a load for each entry. Each must fail with a message whose first line has both words, and whose other
+/// lines have the rest.
 fn refuses(server: Server, loads: &[(&str, &[&str])]) {
     let bench = Bench::new(server);
     bench.session.run(TABLES);
-    // The same rows in two files: a file that is named twice is read once.
+    // Two files with the same rows, because a file that is named twice is read only once.
     for file in ["days.csv", "again.csv"] {
         bench.file(file, "1,2024-01-10,1\n3,2024-02-10,3\n");
     }

@@ -1,9 +1,9 @@
-//! Random tables: how they are divided, and by which constraints rows are the same.
+//! Random tables: their partitions, and the constraints that identify duplicates.
 
 use super::columns::{CASELESS, Column, VALUES};
 use crate::harness::{Chance, identifier};
 
-/// The collation and the operator class that an index states for a column.
+/// The collation and the operator class that an index specifies for a column.
 #[derive(Clone, Copy)]
 pub(super) struct Stated {
     pub(super) column: &'static str,
@@ -12,8 +12,8 @@ pub(super) struct Stated {
 }
 
 impl Stated {
-    /// Returns what the index on `key` states: always for a column that does not tell keys apart, and sometimes for
-    /// another one with text.
+    /// Returns the clauses of an index on `key`: always for a column that does not distinguish keys, and
+    /// sometimes for another column with text.
     fn random(chance: &mut Chance, key: &[Column]) -> Option<Self> {
         let of = |name: &str| key.iter().find(|column| column.name == name);
         let caseless = of(CASELESS.name);
@@ -31,7 +31,7 @@ impl Stated {
         Some(Self { column: column.name, collation, class })
     }
 
-    /// Returns the columns of an index.
+    /// Returns the column list of the index.
     fn index(self, key: &[Column]) -> String {
         let column = |column: &Column| match column.name == self.column {
             true => {
@@ -43,14 +43,14 @@ impl Stated {
     }
 }
 
-/// Statements that make a table `t` in the schema `{s}`.
+/// Statements that create a table `t` in the schema `{s}`.
 pub(super) struct Table {
     pub(super) ddl: Vec<String>,
-    /// The same of what keeps its keys apart.
+    /// The statements that create its unique constraints and indexes.
     pub(super) uniques: Vec<String>,
     pub(super) is_primary: bool,
     pub(super) joins_nulls: bool,
-    /// How the index compares a column of the key, if not as the column is compared.
+    /// The index's way to compare a key column, if it differs from the column's own comparison.
     pub(super) stated: Option<Stated>,
     /// Whether the column `up` refers to the key of another row.
     pub(super) refers: bool,
@@ -58,25 +58,25 @@ pub(super) struct Table {
     pub(super) others: Vec<Vec<Column>>,
 }
 
-/// What a key has that columns of the input do not say.
+/// A property of a key that the input columns do not show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Besides {
-    /// It is about some rows only.
+    /// The index is partial.
     Condition,
     Expression,
     /// A column that the input lacks has its default.
     Default,
 }
 
-/// What a table is made of.
+/// The components of a table.
 pub(super) struct Parts<'a> {
     pub(super) key: &'a [Column],
     pub(super) columns: &'a [Column],
-    /// Whether the server knows NULLS NOT DISTINCT, and it is to be tried.
+    /// Whether the server supports NULLS NOT DISTINCT and the case may use it.
     pub(super) may_join_nulls: bool,
     /// Whether there may be other constraints.
     pub(super) has_others: bool,
-    /// Whether there may be another index on the key, of the same equality.
+    /// Whether there may be another index on the key with the same equality.
     pub(super) may_have_twin: bool,
 }
 
@@ -148,7 +148,7 @@ impl Parts<'_> {
             let is_alike = |other: &[Column]| {
                 other.iter().map(|it| it.name).eq(columns.iter().map(|it| it.name))
             };
-            // One that is like the key says nothing else than the key.
+            // A constraint with the same columns as the key would add nothing.
             if !is_alike(self.key) && !others.iter().any(|other| is_alike(other)) {
                 other(chance, &columns, &leaves, &mut uniques);
                 others.push(columns);
@@ -166,7 +166,7 @@ impl Parts<'_> {
         columns
     }
 
-    /// All columns, from one of them on.
+    /// Returns the definitions of all columns, starting with the column `first`.
     fn definitions(&self, first: usize) -> String {
         let mut columns = self.columns.to_vec();
         columns.rotate_left(first);
@@ -176,7 +176,7 @@ impl Parts<'_> {
     }
 }
 
-/// Makes another constraint, of all leaves or of some.
+/// Adds another constraint, on all leaves or on some.
 fn other(chance: &mut Chance, columns: &[Column], leaves: &[String], uniques: &mut Vec<String>) {
     let is_exclusion = columns.len() == 1 && chance.is_one_in(4);
     let besides = (!is_exclusion && chance.is_one_in(4))
@@ -200,17 +200,17 @@ fn other(chance: &mut Chance, columns: &[Column], leaves: &[String], uniques: &m
     }
 }
 
-/// A partitioned table that is being made.
+/// A partitioned table during its construction.
 struct Tree<'a> {
     parts: &'a Parts<'a>,
-    /// The columns of the key that may divide the table.
+    /// The key columns that may partition the table.
     divisors: Vec<Column>,
     ddl: Vec<String>,
     leaves: Vec<String>,
 }
 
 impl Tree<'_> {
-    /// By columns of the key, as it must be if the root keeps keys apart; or by another.
+    /// Partitions a table by key columns, which a key of the root requires, or by another column.
     fn divide(&mut self, chance: &mut Chance, definition: &str, is_of_root: bool) {
         let divisors = self.divisors.clone();
         let besides = &VALUES[1];
@@ -241,7 +241,7 @@ impl Tree<'_> {
         }
     }
 
-    /// A leaf, perhaps one that has been a table of its own, with its columns in another order.
+    /// Adds a leaf, perhaps one that was a separate table with its columns in another order.
     fn leaf(&mut self, chance: &mut Chance, parent: &str, leaf: &str, bound: &str) {
         if chance.is_one_in(3) {
             let columns = self.parts.definitions(chance.below(self.parts.columns.len()));
@@ -261,14 +261,14 @@ impl Tree<'_> {
     }
 }
 
-/// How a column may divide a table. Every value has its partition, NULL too.
+/// Returns a method to partition by a column, and bounds. Every value has a partition, including NULL.
 fn bounds(chance: &mut Chance, column: &Column) -> (&'static str, Vec<String>) {
     let value = |value| column.literal(value);
     let default = "DEFAULT".to_owned();
     match chance.below(4) {
         0 => {
             let [one, two] = [[0, 2], [1, 5]].map(|[one, other]| match column.ty {
-                // These have two or three values, of which one more is left to the default.
+                // These types have two or three values. One of them is left to the default.
                 "boolean" | "text" => value(one.max(other) % 2),
                 _ => format!("{}, {}", value(one), value(other)),
             });

@@ -1,4 +1,4 @@
-//! Triggers that give a row another key before it is stored: a load does what the server does row by row.
+//! Triggers that change the key of a row before it is stored: a load does what the server does row by row.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ const ACTIONS: [(&[&str], &str); 7] = [
     (&["--on-conflict=skip", "--atomic"], "DO NOTHING"),
 ];
 
-/// Makes a table whose leaves have a trigger, or which has it itself.
+/// Creates a table with a trigger on its leaves or on the root.
 fn make(bench: &Bench, schema: &str, body: &str, is_of_root: bool) {
     let tables: &[&str] = if is_of_root { &["t"] } else { &["t_1", "t_2"] };
     let trigger = |table: &&str| {
@@ -103,7 +103,7 @@ fn rows_get_their_keys_one_by_one(server: Server) {
     }
 }
 
-/// Inserts one row after the other into the twin. Returns how many were inserted, updated and left.
+/// Inserts the rows into the twin one by one. Returns how many were inserted, updated and left unchanged.
 fn one_by_one(bench: &Bench, conflict: &str) -> BTreeMap<String, u64> {
     let insert = |leaf: &str| {
         format!(
