@@ -1,5 +1,4 @@
-//! Connecting to live servers: each `sslmode` against a private cluster with TLS, and the errors of
-//! a login that fails.
+//! Connections to live servers: each `sslmode` against a private cluster with TLS, and the errors of failed logins.
 
 mod authority;
 mod certificates;
@@ -18,7 +17,7 @@ use crate::harness::{Server, free_port, on_each_server};
 
 on_each_server!([sslmode_decides_as_in_libpq, a_login_that_fails_names_sqlstate_and_next_step,]);
 
-/// A server of the test's own, with TLS; stopped when dropped.
+/// A private server with TLS, which stops when the value is dropped.
 struct Cluster {
     binaries: PathBuf,
     directory: TempDir,
@@ -27,13 +26,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// `None` if the test is left out, for it was built without TLS.
+    /// Starts the server. Returns `None` if the build has no TLS, and the test is skipped.
     fn start(server: Server) -> Option<Self> {
         let (binaries, directory, port) = (server.bin(), tempfile::tempdir().unwrap(), free_port());
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let cluster = Self { binaries, directory, port, runtime };
         authority::make_certificates(cluster.directory.path());
-        // A server refuses to run as root, and its key must be its own.
+        // A server refuses to run as root, and its user must own its key.
         assert!(
             !is_root()
                 || run(Command::new("chown").arg("-R").arg(SERVER_USER).arg(cluster.path(""))).0
@@ -103,14 +102,14 @@ impl Cluster {
         })
     }
 
-    /// How to connect over TCP.
+    /// Returns a connection string for TCP.
     fn conninfo(&self, options: &str) -> String {
         let address = format!("host=localhost hostaddr=127.0.0.1 port={}", self.port);
         let root = self.path("no-root.crt");
         format!("{address} dbname=postgres user=postgres sslrootcert={root} {options}")
     }
 
-    /// Connects over TCP and says "TLS" or "plain", or the error.
+    /// Connects over TCP. Returns "TLS" or "plain", or the error.
     fn reach(&self, options: &str) -> String {
         self.runtime.block_on(async {
             match connect(&target(&self.conninfo(options))).await {
@@ -138,7 +137,7 @@ fn is_root() -> bool {
 }
 
 fn run(command: &mut Command) -> (bool, String) {
-    // pg_ctl's server inherits stdout, so a pipe would stay open: outputs go to a file.
+    // pg_ctl's server inherits stdout, so a pipe would stay open. The output goes to a file instead.
     let out = tempfile::NamedTempFile::new().unwrap();
     let file = || out.reopen().unwrap();
     let status = command.stdout(file()).stderr(file()).status().unwrap();

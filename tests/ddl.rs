@@ -1,8 +1,8 @@
-//! DDL while a load runs: a clear error or a right result, and never a lost or doubled row.
+//! DDL during a load: a clear error or a correct result, and never a lost or duplicate row.
 //!
-//! The input comes by standard input in two pieces. When rows of the first are committed in each
-//! leaf, the tables are changed; then comes the second piece. Some changes are committed only when
-//! the load already waits for their locks.
+//! The input comes in two pieces on standard input. When each leaf has committed rows of the first piece, the
+//! tables are changed, and then the second piece follows. Some changes are committed only when the load
+//! already waits for their locks.
 
 use std::path::PathBuf;
 use std::thread;
@@ -34,19 +34,19 @@ on_each_server!(
     ]
 );
 
-/// What happens between the pieces, and what must come of it.
+/// The events between the pieces, and the expected outcome.
 struct Scene {
-    /// Statements before the load begins.
+    /// Statements that run before the load begins.
     before: &'static str,
-    /// Statements between the pieces, each a transaction.
+    /// Statements that run between the pieces, each in its own transaction.
     ddl: &'static [&'static str],
-    /// All of `ddl` is one transaction, which is committed when the load waits for it.
+    /// Whether all of `ddl` is one transaction, which is committed when the load waits for it.
     waits: bool,
-    /// The DDL is given up half-way, since another session is in its way.
+    /// Whether the DDL is abandoned half-way because another session is in its way.
     given_up: bool,
-    /// Where the rows of the load may be, in the end.
+    /// The tables that may have rows of the load in the end.
     tables: &'static [&'static str],
-    /// What the error says, or nothing if all rows must be loaded.
+    /// Parts of the error message. Empty if all rows must be loaded.
     error: &'static [&'static str],
 }
 
@@ -59,10 +59,10 @@ const SCENE: Scene = Scene {
     error: &["s.t_1", "HINT"],
 };
 
-/// A concurrent detachment suffers no default.
+/// A partition cannot be detached concurrently if there is a default.
 const NO_DEFAULT: &str = "DROP TABLE t_d; CREATE TABLE t_3 PARTITION OF t FOR VALUES IN (3, 4)";
 
-/// In binary the bytes of one type would be taken for those of the other.
+/// In binary, the bytes of one type would be read as those of the other.
 const RETYPED: Scene = Scene {
     ddl: &["ALTER TABLE t ALTER COLUMN note TYPE bytea USING note::bytea"],
     error: &["the columns of table s.t have changed", "HINT"],
@@ -137,7 +137,7 @@ fn scene(name: &str) -> Scene {
             error: &["table s.t_", "HINT"],
             ..SCENE
         },
-        // The rows go to the leaves by their own names, and they are still the table's.
+        // Rows go to the leaves by the leaves' names, and the leaves still belong to the table.
         "root_renamed" => Scene {
             ddl: &["ALTER TABLE t RENAME TO other; CREATE TABLE t (LIKE other)"],
             tables: &["other"],
@@ -158,7 +158,7 @@ CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2) PARTITION BY RANGE (id);
 CREATE TABLE t_2_a PARTITION OF t_2 FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
 CREATE TABLE t_d PARTITION OF t DEFAULT;";
 
-/// Rows of a piece: some splits, and payloads that are worth a COPY of their own.
+/// Rows of a piece: several splits, and payloads that are large enough for a separate COPY.
 const ROWS: u32 = 12_000;
 
 fn check(name: &str, server: Server) {
@@ -174,7 +174,7 @@ fn check(name: &str, server: Server) {
     scene.judge(&session, &outcome);
 }
 
-/// Loads both pieces, with the DDL between them.
+/// Loads both pieces, and runs the DDL between them.
 fn play(scene: &Scene, scratch: &Scratch, session: &Session) -> Outcome {
     let load = Load {
         url: scratch.url(),
@@ -188,7 +188,7 @@ fn play(scene: &Scene, scratch: &Scratch, session: &Session) -> Outcome {
         as_text: false,
     };
     let mut running = load.start();
-    // Nothing of the first piece goes to where the DDL will put a partition.
+    // No row of the first piece has a key of the partition that the DDL will create.
     running.feed(&piece(0, 2));
     until(session, "SELECT count(DISTINCT tableoid) = 2 FROM t");
     if scene.waits {
@@ -235,14 +235,14 @@ impl Scene {
     }
 }
 
-/// How many rows are in the table, by what the error says.
+/// Returns the number of rows that are in the table according to the error.
 fn committed(stderr: &str) -> u64 {
     let before = stderr.split(" rows of this load were committed").next().unwrap();
     let number = before.rsplit("DETAIL:  ").next().unwrap().replace(',', "");
     number.parse().unwrap_or(0)
 }
 
-/// Rows numbered from `first`, their keys from 1 to `keys`.
+/// Returns rows numbered from `first`, with keys from 1 to `keys`.
 fn piece(first: u32, keys: u32) -> String {
     let note = "x".repeat(200);
     (first..first + ROWS).map(|id| format!("{id},{},{note}\n", id % keys + 1)).collect()

@@ -1,10 +1,9 @@
-//! What README and the manual promise about themselves: README is short, and each page of the manual
-//! answers the same five questions.
+//! Limits of the documentation: README is short, and each page of the manual answers the same five questions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The words of README at most, as `wc -w` counts them.
+/// Maximum number of words of README, as `wc -w` counts them.
 const WORDS: usize = 900;
 
 const QUESTIONS: [&str; 5] = [
@@ -15,7 +14,7 @@ const QUESTIONS: [&str; 5] = [
     "\n## Limits\n",
 ];
 
-/// Pages of the manual that answer no questions: its index, and what is generated.
+/// Pages of the manual that do not answer the questions: its index, and generated pages.
 const OTHERS: [&str; 2] = ["README.md", "command-line.md"];
 
 #[test]

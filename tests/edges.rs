@@ -1,5 +1,5 @@
-//! Where an input begins and ends: headers of empty inputs, the end-of-data marker `\.`, byte order marks.
-//! COPY of the same bytes says what is right.
+//! The beginning and the end of an input: headers of empty inputs, the end-of-data marker `\.`, and byte
+//! order marks. COPY of the same bytes defines the correct result.
 
 use std::process::Stdio;
 
@@ -71,7 +71,7 @@ fn inputs_end_as_those_of_copy(server: Server) {
             Err(refused) => {
                 let code = refused.code().unwrap().code();
                 ended.fails(1, &[&format!("(SQLSTATE {code})")]);
-                // Other rows may have come in before, but none before a header.
+                // Other rows may have been committed earlier, but no row before a header.
                 let committed = if header.is_some() { 0 } else { ended.committed() };
                 assert_eq!(bench.count("t"), committed, "{what}");
             }
@@ -91,7 +91,7 @@ fn byte_order_marks_are_taken_off_and_said(server: Server) {
     assert!(ended.stderr.contains(&said("one.csv")), "{ended:?}");
     assert!(!ended.stderr.contains("two.csv: "), "{ended:?}");
     assert_eq!(bench.value("SELECT string_agg(v, ',' ORDER BY id) FROM t"), "a,b,\u{feff}c");
-    // Each row has its place in the file, and the mark is no part of what is rejected.
+    // Each row has its position in the file, and a rejected row does not include the mark.
     let load = ["three.csv", "-t", "t", "--header", "--reject-file", "bad", "--max-rejects=1"];
     let ended = bench.load(load);
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
@@ -99,7 +99,7 @@ fn byte_order_marks_are_taken_off_and_said(server: Server) {
     let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
     assert_eq!(read("bad"), "id,v\n\u{feff}5,e\n");
     assert!(read("bad.log").contains("\"line\":3,\"offset\":12,"), "{}", read("bad.log"));
-    // From standard input as well.
+    // The same from standard input.
     bench.session.run("TRUNCATE t");
     let rows = format!("\u{feff}{}", "1,a\n2,b\n".repeat(3000));
     let load = ["-", "-t", "t", "--format", "csv"];
@@ -109,7 +109,7 @@ fn byte_order_marks_are_taken_off_and_said(server: Server) {
     let ended = running.ended();
     assert!(ended.status.success() && ended.stderr.contains(&said("<stdin>")), "{ended:?}");
     assert_eq!(bench.count("t"), 6000);
-    // A load that is killed is resumed.
+    // A killed load resumes.
     bench.session.run("TRUNCATE t");
     bench.file("rows.csv", rows);
     let load = ["rows.csv", "-t", "t", "--few-rows", "0", "--load-id=mark", "--json"];

@@ -1,4 +1,4 @@
-//! `pgsluice server` from outside.
+//! `pgsluice server` from the command line.
 
 mod access;
 
@@ -34,7 +34,7 @@ fn signal(name: &str, pid: &str) -> bool {
     Command::new("kill").args([name, pid]).stderr(Stdio::null()).status().unwrap().success()
 }
 
-/// The first column of what `sql` gives, its values joined by spaces.
+/// Returns the first column of the result of `sql`, with values joined by spaces.
 fn query(url: &str, sql: &str) -> Result<String, tokio_postgres::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -100,7 +100,7 @@ fn a_killed_server_starts_again_with_its_data(server: Server) {
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     assert!(signal("-9", &place.postmaster()));
-    // The kernel closes the socket while the killed process still ends.
+    // The kernel closes the socket while the killed process is still exiting.
     while place.run("url").status.success() {}
     assert!(stderr(&place.run("status")).contains("It ended without a shutdown. Its log is"));
     assert!(place.data().join("postmaster.pid").exists());
@@ -210,7 +210,7 @@ fn a_path_too_long_for_a_socket_has_it_elsewhere(server: Server) {
 fn an_ordinary_user_has_an_ordinary_server(server: Server) {
     let mut place = Place::of(server);
     if !place.is_root() {
-        // Then every test above was this one.
+        // As an ordinary user, all tests above ran this way.
         return;
     }
     let program = place.path("pgsluice");
@@ -241,7 +241,7 @@ fn root_runs_a_copy_of_programs_that_the_server_cannot_reach(server: Server) {
     assert_ne!(fs::metadata(place.data()).unwrap().uid(), 0);
 }
 
-/// A copy of the installation that other tests use, in a directory of `mode`.
+/// Copies the installation that other tests use to a directory of `mode`.
 fn copy_installation(place: &Place, mode: u32) -> PathBuf {
     let install = place.bin.parent().unwrap();
     let target = place.path("venv");

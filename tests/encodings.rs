@@ -1,4 +1,4 @@
-//! Encodings: every byte is the character that the server takes it for, or refused where it takes it for none.
+//! Encodings: pgsluice decodes each byte to the same character as the server, or refuses it if the server does.
 
 use crate::harness::{Bench, Server, on_each_server};
 use pgsluice::source::Encoding;
@@ -10,7 +10,7 @@ on_each_server!([
     the_encoding_is_a_term_of_the_load,
 ]);
 
-/// The character of a byte, or NULL.
+/// Returns the character of a byte, or NULL.
 const CHARACTER: &str = "
 CREATE FUNCTION character_of(byte int, encoding text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -84,7 +84,7 @@ fn bytes_that_are_no_characters_are_refused(server: Server) {
     let bench = Bench::new(server);
     bench.make_table();
     for count in [10, 5000] {
-        // As UTF-8 these two bytes would be a letter.
+        // In UTF-8, these two bytes would be a letter.
         let mut text = b"7,\xc3\x81\n".to_vec();
         (0..count).for_each(|row| text.extend(format!("{},a\n", row % 100).into_bytes()));
         bench.file("rows.csv", &text);

@@ -1,7 +1,7 @@
-//! `load --exchange`: the same rows in the same leaves as by `COPY root`, everything that a leaf has
-//! is there afterwards, and whatever goes wrong, the table is as it was.
+//! `load --exchange` puts the same rows into the same leaves as `COPY root`, preserves everything that
+//! belongs to a leaf, and leaves the table unchanged if it fails.
 //!
-//! What a leaf has is told by `pg_dump`: its output before and after must be the same text.
+//! `pg_dump` lists what belongs to a leaf: its output before and after the load must be identical.
 
 mod carried;
 mod differing;
@@ -42,13 +42,13 @@ impl Case {
         self.bench.load([&["rows.csv", "-t", "t", "--exchange", "--json", "-q"], more].concat())
     }
 
-    /// The definitions of all that is in the database but the ledger, without the comments of the dump and the word
-    /// that newer ones protect their output with.
+    /// Dumps the definitions of everything in the database except the ledger. Removes comments of the dump,
+    /// and the token with which newer versions protect their output.
     fn dump(&self) -> String {
         self.dump_without("no table")
     }
 
-    /// The same without the tables that are being built.
+    /// Dumps the database without the tables that are being built.
     fn dump_without_new(&self) -> String {
         self.dump_without("pgsluice_new_*")
     }
@@ -68,7 +68,7 @@ impl Case {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Nothing that an exchange builds is there.
+    /// Checks that nothing that an exchange builds is left.
     #[track_caller]
     fn nothing_is_left(&self) {
         let left = "SELECT count(*) FROM pg_class c FULL JOIN pg_constraint n ON false
@@ -76,8 +76,7 @@ impl Case {
         assert_eq!(self.value(left), "0");
     }
 
-    /// Loads `rows` by `COPY root` and by exchange, and compares the leaves; the number of those
-    /// that were exchanged.
+    /// Loads `rows` by `COPY root` and by exchange, and compares the leaves. Returns the number of exchanged leaves.
     #[track_caller]
     fn same_as_copy(&self, rows: &str, more: &[&str]) -> u64 {
         let placed = "SELECT tableoid::regclass::text, t::text FROM t ORDER BY 1, 2";
@@ -101,7 +100,7 @@ impl Case {
         self.bench.session.rows("SELECT relid::oid FROM pg_partition_tree('t') WHERE isleaf")
     }
 
-    /// The table has no row, and is what it was.
+    /// Checks that the table has no rows and that its definition did not change.
     #[track_caller]
     fn is_untouched(&self, dump: &str) {
         same(&self.dump(), dump);
@@ -110,7 +109,7 @@ impl Case {
     }
 }
 
-/// Two dumps are the same text; else the first statements in which they differ.
+/// Checks that two dumps are identical. Otherwise it reports the first statements that differ.
 #[track_caller]
 fn same(now: &str, before: &str) {
     let differ = now.lines().zip(before.lines()).position(|(now, before)| now != before);

@@ -1,10 +1,9 @@
-//! The proof that key expressions are evaluated as the server evaluates them: each kind of
-//! expression over thousands of awkward rows, read by the columns' own input functions.
+//! The proof that key expressions are evaluated as the server evaluates them: each kind of expression over
+//! thousands of awkward rows, which the columns' own input functions read.
 //!
-//! The way is that of a load: the server deparses the key of a table that is partitioned by the
-//! expression, the catalogue makes an expression of it, and that is evaluated over rows of COPY text.
-//! Where it has a value, the server must have the same; where the server has an error, it must
-//! have none.
+//! As in a load, the server deparses the key of a table that is partitioned by the expression, the catalogue
+//! translates it, and the result is evaluated over rows of COPY text. If it has a value, the server must have
+//! the same value; if the server has an error, it must not have a value.
 
 pub(crate) mod list;
 pub(crate) mod rows;
@@ -24,15 +23,15 @@ use crate::harness::{Server, explain, on_each_server};
 
 on_each_server!([what_is_evaluated_natively_is_what_the_server_evaluates,]);
 
-/// The server's word on one row.
+/// The server's answer for one row.
 enum Answer {
-    /// COPY would refuse it before any expression is evaluated.
+    /// COPY would refuse the row before it evaluates an expression.
     Unreadable,
     Error,
     Value(Option<Vec<u8>>),
 }
 
-/// A value of any type as it is on the wire.
+/// A value of any type in its binary form.
 struct Raw(Vec<u8>);
 
 impl<'a> FromSql<'a> for Raw {
@@ -63,7 +62,7 @@ async fn sweep(url: &str, major: u32) {
         compare(text, &expr, &rows, &answers);
         known.push(format!("{expr:?}"));
     }
-    // EXTRACT and date_bin are of 14.
+    // EXTRACT and date_bin exist since 14.
     if major >= 14 {
         list::must_cover_all(&known);
     }
@@ -71,7 +70,7 @@ async fn sweep(url: &str, major: u32) {
     connection.await.expect("connection task").expect("connection");
 }
 
-/// What the catalogue makes of the key `text`.
+/// Returns the catalogue's translation of the key `text`.
 async fn read(client: &mut Client, number: usize, text: &str) -> Expr {
     let columns: Vec<String> = COLUMNS.iter().map(|(name, ty, _)| format!("{name} {ty}")).collect();
     let create =
@@ -88,7 +87,7 @@ async fn read(client: &mut Client, number: usize, text: &str) -> Expr {
     }
 }
 
-/// The server's answers, by a function that reads only the columns at `places`.
+/// Returns the server's answers, from a function that reads only the columns at `places`.
 async fn ask(
     client: &Client,
     number: usize,
@@ -161,6 +160,6 @@ fn compare(text: &str, expr: &Expr, rows: &[Row], answers: &[Answer]) {
         }
         all += 1;
     }
-    // Otherwise this test proves little.
+    // With fewer values, this test would prove little.
     assert!(native * 2 > all && native > 100, "{text}: {native} of {all} evaluated natively");
 }

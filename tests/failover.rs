@@ -1,5 +1,5 @@
-//! A standby that is promoted in the middle of a load. The ledger is replicated with the rows: whatever of
-//! them was lost, the load loads again, and nothing else.
+//! A standby that is promoted during a load. The ledger is replicated with the rows, so the load sends the
+//! lost rows again, and no others.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -28,7 +28,7 @@ impl Pair {
     fn start(server: Server) -> Self {
         let place = Place::of(server);
         let mut pair = Self { primary: place.start(), standby: String::new(), place };
-        // The load must not have ended before the primary dies, however fast the machine is.
+        // The load must still run when the primary dies, even on a fast machine.
         Session::open(&pair.primary).run(
             "CREATE TABLE t (id int CHECK (id % 1000 <> 0 OR pg_sleep(0.03) IS NOT NULL), v text)
              PARTITION BY HASH (id);
@@ -67,7 +67,7 @@ impl Pair {
         self.place.path("standby/data")
     }
 
-    /// Of the standby, as the user that its files belong to.
+    /// Runs pg_ctl for the standby, as the owner of its files.
     fn pg_ctl(&self, programs: &Path, arguments: &[&str]) {
         let data = self.standby_data();
         let owner = fs::metadata(self.place.data()).unwrap();
@@ -88,7 +88,7 @@ impl Pair {
         assert!(status.success(), "pg_ctl {arguments:?}");
     }
 
-    /// Both hosts, of which one can be written to.
+    /// Returns a URL with both hosts, which selects the one that accepts writes.
     fn url(&self) -> String {
         let [own, other] = [&self.primary, &self.standby].map(|url| Address::of(url));
         let hosts = format!("127.0.0.1:{},127.0.0.1:{}", own.port, other.port);
@@ -96,7 +96,7 @@ impl Pair {
             + "?target_session_attrs=read-write"
     }
 
-    /// The primary dies, and the standby takes its place; how many rows it has then.
+    /// Kills the primary and promotes the standby. Returns the number of rows that it has then.
     fn fail_over(&self, programs: &Path) -> u64 {
         let primary = self.place.postmaster();
         assert!(Command::new("kill").args(["-QUIT", &primary]).status().unwrap().success());
@@ -117,7 +117,7 @@ fn count(session: &Session) -> u64 {
     session.rows("SELECT count(*) FROM t")[0][0].as_ref().unwrap().parse().unwrap()
 }
 
-/// Loads while `before` is true of the primary, fails over, and compares.
+/// Loads while `before` holds on the primary, fails over, and compares.
 fn promoted(server: Server, synchronous: bool, loses: bool) {
     let pair = Pair::start(server);
     let bench = Bench::of(&pair.primary);
@@ -133,7 +133,7 @@ fn promoted(server: Server, synchronous: bool, loses: bool) {
     let load = bench.start_into(&pair.url(), options, Stdio::null());
     wait_until("some rows", || count(&bench.session) > 0);
     if loses {
-        // From here on it gets nothing.
+        // The standby receives nothing from here on.
         let standby = Session::open(&pair.standby);
         standby.run("ALTER SYSTEM SET primary_conninfo = ''");
         standby.run("SELECT pg_reload_conf()");

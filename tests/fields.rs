@@ -1,5 +1,5 @@
-//! COPY's options about single fields, and headers of several lines: whatever the server makes of them in its own
-//! COPY, a load stores, or refuses by the same SQLSTATE.
+//! COPY's options for single fields, and headers of several lines: a load stores the same values as the
+//! server's COPY, or refuses the input with the same SQLSTATE.
 
 use crate::harness::{Bench, Server, on_each_server};
 
@@ -10,7 +10,7 @@ on_each_server!([
     options_are_refused_as_copy_refuses_them,
 ]);
 
-/// A table for the server's COPY and one for loads, each with leaves by a key that may be NULL.
+/// Opens a database with a table for the server's COPY and one for loads, both partitioned by a key that may be NULL.
 fn bench(server: Server) -> Bench {
     let bench = Bench::new(server);
     for table in ["theirs", "ours"] {
@@ -28,7 +28,8 @@ fn bench(server: Server) -> Bench {
 
 const ROWS: &str = "SELECT replace(tableoid::regclass::text, 'theirs', 'ours'), k, v, n FROM ";
 
-/// Loads rows by both ways, small and leaf by leaf, and compares what is stored, or the refusals.
+/// Loads rows with COPY and with pgsluice, as a small load and leaf by leaf, and compares the stored rows or
+/// the errors.
 fn same(bench: &Bench, input: &str, copy: &str, options: &[&str]) {
     let statement = format!("COPY theirs FROM STDIN WITH ({copy})");
     let theirs = bench.session.copy_in(&statement, input.as_bytes().to_vec());

@@ -1,5 +1,5 @@
-//! The first transaction of a load: an input that ends in it, and a mistake in how the input is read, is in whole
-//! or not at all, however many connections and inputs there are.
+//! The first transaction of a load: an input that fits into it is committed completely or not at all, and so
+//! is an input with a mistake in its format, for any number of connections and inputs.
 
 use std::process::Stdio;
 use std::thread;
@@ -22,13 +22,13 @@ on_each_server!([
     triggers_see_each_row,
 ]);
 
-/// More than two first transactions have.
+/// Number of rows, more than two first transactions have.
 const ROWS: usize = 200_000;
 
-/// How a load is begun.
+/// Options with which a load begins.
 const WAYS: [&[&str]; 4] = [&["-j1"], &["-j4"], &["-j4", "--wire=text"], &["-j2", "--no-ledger"]];
 
-/// Loads files of which one has a mistake in how it is read.
+/// Loads several files, one with a mistake in its format.
 fn fails(bench: &Bench, files: &[&str], options: &[&str], said: &str) {
     for way in WAYS {
         let ended = bench.load([files, &["-t", "t", "-q"], options, way].concat());
@@ -91,7 +91,7 @@ fn an_input_that_ends_in_it_is_all_or_nothing(server: Server) {
     }
 }
 
-/// Rows that are four times as long when they are encoded.
+/// Rows that are four times as long after encoding.
 fn what_grows_is_whole_as_well(server: Server) {
     let bench = &Bench::new(server);
     let columns: Vec<String> = (0..20).map(|column| format!("c{column} int")).collect();
@@ -118,7 +118,7 @@ fn nothing_is_committed_before_it(server: Server) {
     other.run("BEGIN; LOCK TABLE t9 IN SHARE MODE");
     let load = bench.start(["rows.csv", "-t", "t", "-j4", "-q"], Stdio::null());
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
-    // The others take back what they have sent, and send it again.
+    // The other connections roll back their rows and send them again.
     thread::sleep(Duration::from_secs(6));
     assert_eq!(bench.count("t"), 0);
     other.run("COMMIT");
@@ -126,7 +126,8 @@ fn nothing_is_committed_before_it(server: Server) {
     assert_eq!(bench.count("t"), ROWS as u64);
 }
 
-/// The first transaction waits for a key that another connection has stored, which waits for the first one.
+/// The first transaction waits for a key that another connection has stored, and that connection waits for
+/// the first transaction.
 fn a_key_in_two_transactions_is_no_deadlock(server: Server) {
     let bench = &Bench::new(server);
     bench.session.run("CREATE TABLE t (id int PRIMARY KEY, v text) PARTITION BY HASH (id)");
@@ -145,7 +146,7 @@ fn a_key_in_two_transactions_is_no_deadlock(server: Server) {
     }
 }
 
-/// Runs a load that is killed at a point.
+/// Runs a load that is killed at a failpoint.
 fn killed(bench: &Bench, point: &str, options: &[&str]) -> Ended {
     let mut load = program();
     load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--load-id=l", "-q"]);
@@ -174,7 +175,7 @@ fn a_killed_load_is_resumed(server: Server) {
             bench.end_orphans();
             bench.wait_for_sessions();
             let before = bench.count("t");
-            // What was asked to be committed may be by now, and another connection is not behind the first.
+            // A commit that was requested may have happened, and another connection does not wait for the first one.
             if point != "payload::copied" && (!point.ends_with(":2") || way == ["-j1"]) {
                 assert_eq!(before > 0, has_rows, "{point} {way:?}");
             }
@@ -195,7 +196,7 @@ fn a_connection_that_is_lost_is_replaced(server: Server) {
     let load = ["rows.csv", "-t", "t", "-j4", "-q", "--wait=60s"];
     let load = bench.start(load, Stdio::null());
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
-    // Others may come to wait for it.
+    // Other sessions may start to wait for it.
     let pid = bench.value(&format!("SELECT pid FROM {WAITS} LIMIT 1"));
     bench.session.run(&format!("SELECT pg_terminate_backend({pid})"));
     let is_there = format!("pg_stat_activity WHERE pid = {pid}");

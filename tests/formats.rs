@@ -1,5 +1,5 @@
-//! Inputs of other formats than COPY's: the same table comes of them, whatever stops the load; and mistakes in them are
-//! errors with their places.
+//! Inputs in other formats than COPY's: the table is the same, however the load is stopped, and errors in
+//! them give their position.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -35,7 +35,7 @@ fn twins(server: Server, format: &str) -> Twins {
     twins
 }
 
-/// What `format` is called.
+/// Returns the name of `format` in messages.
 fn name(format: &str) -> &str {
     match format.split('.').next() {
         Some("parquet") => "parquet",
@@ -61,7 +61,7 @@ fn files_are_loaded_as_what_they_hold(server: Server) {
             assert_eq!(ended.status.code(), Some(0), "{ended:?}");
             assert!(command == "verify" || ended.stdout.contains(&note), "{ended:?}");
         }
-        // What is in is not loaded again.
+        // Committed rows are not loaded again.
         let summary = twins.start("l", &["-j", "2"]).ended().summary();
         assert_eq!(summary["rows_already_loaded"], ROWS, "{summary}");
     }
@@ -79,7 +79,7 @@ fn a_load_of_other_files_is_killed(server: Server) {
     }
 }
 
-/// It has 8 MiB, also of an input whose places are counted in rows.
+/// The first transaction has 8 MiB, even of an input whose positions are row numbers.
 fn the_first_transaction_is_a_part(server: Server) {
     const ROWS: usize = 200_000;
     let csv = inputs(ROWS, 1, plain);
@@ -122,7 +122,7 @@ fn rejected_rows_can_be_loaded_again(server: Server) {
         let summary = bench.load(["bad.ndjson", "-t", "t", "--json"]).summary();
         assert_eq!(summary["rows_loaded"], 5);
         assert_eq!(bench.count("t_rest WHERE v IN ('v7', 'v1007', 'v2007', 'v3007', 'v4007')"), 5);
-        // Without a file for them the first one ends the load.
+        // Without a reject file, the first bad row ends the load.
         let ended = bench.load([file, "-t", "t0"]);
         ended.fails(1, &["error: rows.", "\nHINT:  "]);
     }

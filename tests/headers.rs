@@ -1,5 +1,5 @@
-//! `--header`: the first row is left out if it is a header. A row of data, or the names of columns in another order, are
-//! refused before a row is in.
+//! `--header`: the first row is skipped if it is a header. A row of data, or column names in another order,
+//! are refused before any row is loaded.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ on_each_server!([
     a_name_that_comes_twice,
 ]);
 
-/// Ways of loads: of few rows, and leaf by leaf.
+/// Options of a small load, and of one leaf by leaf.
 const WAYS: [&[&str]; 2] = [&[], &["--few-rows=0"]];
 
 fn bench(server: Server) -> Bench {
@@ -97,7 +97,7 @@ fn the_hint_takes_fields_by_their_names(server: Server) {
     for (text, stored) in [
         ("b,id,a\ny,1,x\n", "id = 1 AND a = 'x' AND b = 'y'"),
         ("b,id\ny,1\n", "id = 1 AND a IS NULL AND b = 'y'"),
-        // Rows of this one have too few fields.
+        // The rows of this file have too few fields.
         ("id,a\n1,x\n2,z\n", "id = 1 AND a = 'x' AND b IS NULL"),
     ] {
         bench.file("rows.csv", text);

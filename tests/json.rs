@@ -1,5 +1,5 @@
-//! `--json` is an interface: what is printed, of each command and on failure, is what docs/manual/json.schema.json
-//! says, and docs/manual/json.md has each key.
+//! `--json` is an interface: the output of each command, including errors, conforms to
+//! docs/manual/json.schema.json, and docs/manual/json.md describes each key.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn run(bench: &Bench, line: &str) -> Ended {
     Running::start(command.current_dir(bench.folder.path())).ended()
 }
 
-/// The one value that is printed.
+/// Returns the single value of the output.
 #[track_caller]
 fn printed(ended: &Ended, of: &str) -> Value {
     let value: Value =
@@ -160,7 +160,7 @@ fn the_page_has_each_key() {
         let inner = schema.as_object().into_iter().flatten().map(|(_, inner)| inner.clone());
         schemas.extend(inner.filter(Value::is_object));
     }
-    // What a run is, `ledger show` says for people.
+    // Properties of a run, which the page need not describe: `ledger show` prints them for people.
     let told = ["host", "pid", "program", "since", "token", "user", "upto", "ranges"];
     let missing: Vec<&String> = keys
         .iter()

@@ -1,7 +1,7 @@
-//! The proof of docs/manual/routing.md: which key takes which lane is asked of the catalogue of a
-//! live server, and what proves it of the other tests. The document's tables are what is found here.
+//! The proof of docs/manual/routing.md: the catalogue of a live server decides the lane of each key, and the
+//! document names the other tests that prove it. The document's tables are generated from this.
 //!
-//! Only on the newest server, which has all types. `make lanes` writes the document.
+//! It runs only on the newest server, which has all types. `make lanes` writes the document.
 
 mod document;
 mod planned;

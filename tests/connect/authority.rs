@@ -1,4 +1,4 @@
-//! The certificates of the private cluster and of those who connect to it.
+//! The certificates of the private cluster and of its clients.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,11 +8,11 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
 
-/// An authority that all trust, and one that nobody does.
+/// A certificate authority, trusted by all parties or by none of them.
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// Writes to `directory` the authorities `right` and `wrong`, certificates of servers, all with the key
-/// `server.key`, and of clients, all with the key `client.key`.
+/// Writes to `directory` the authorities `right` and `wrong`, server certificates that share the key
+/// `server.key`, and client certificates that share the key `client.key`.
 pub(super) fn make_certificates(directory: &Path) {
     let write = |name: &str, text: String| {
         fs::write(directory.join(name), text).unwrap();

@@ -1,5 +1,5 @@
-//! Servers with certificates of all kinds, and clients with their own, each verified as libpq does it:
-//! psql is asked as well, and must come to the same end.
+//! Server and client certificates of many kinds, each verified as libpq does it: psql connects too, and must
+//! have the same outcome.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ on_each_server!([
     the_systems_authorities_are_its_own_list,
 ]);
 
-/// `sslmode` and more, the root, and what comes of it.
+/// `sslmode` and other options, the root certificate, and the expected outcome.
 type Expectation<'a> = (&'a str, &'a str, &'a str);
 
 const TLS: &str = "TLS";
@@ -23,23 +23,23 @@ const ISSUER: &str = "certificate verify failed: unknown issuer";
 const EXPIRED: &str = "certificate verify failed: certificate has expired";
 
 impl Cluster {
-    /// The psql that is asked as well: the server's own, or the one on the PATH.
+    /// Returns the psql to compare with: the server's own, or the one on the PATH.
     fn psql(&self) -> PathBuf {
         let own = self.binaries.join("psql");
         if own.exists() { own } else { PathBuf::from("psql") }
     }
 
-    /// From now on the server shows this certificate.
+    /// Makes the server use this certificate from now on.
     fn shows(&self, certificate: &str) {
         let file = self.path(certificate);
         self.execute(&format!("ALTER SYSTEM SET ssl_cert_file = '{file}'"));
         self.execute("SELECT pg_reload_conf()");
-        // It is read by the postmaster, after the answer.
+        // The postmaster reads it after it has answered.
         let sees = format!("SELECT 1 / (current_setting('ssl_cert_file') = '{file}')::int");
         while self.try_execute(&sees).is_err() {}
     }
 
-    /// Connects, and has psql connect: both are let in, or neither.
+    /// Connects, and lets psql connect too: the server must accept both or neither.
     fn reach_as_psql(&self, options: &str) -> String {
         let outcome = self.reach(options);
         let mut psql = Command::new(self.psql());
@@ -126,7 +126,7 @@ fn a_client_shows_its_own(server: Server) {
     ] {
         let right = cluster.path("right.crt");
         let options = format!("user=certified sslmode=verify-full sslrootcert={right} {options}");
-        // Before 16 psql does not know it.
+        // psql does not have this option before 16.
         let outcome = if options.contains("sslcertmode") && server.major() < 16 {
             cluster.reach(&options)
         } else {

@@ -1,4 +1,4 @@
-//! Who gets at an embedded server: over the network, and by its files.
+//! Access to an embedded server over the network and through its files.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -31,7 +31,7 @@ fn only_loopback_with_the_password_gets_in(server: Server) {
     assert_eq!(listeners(port(&url)), ["127.0.0.1"]);
 }
 
-/// The addresses on which anybody listens on `port`, of those of IPv6 as the system writes them.
+/// Returns the addresses on which any process listens on `port`. IPv6 addresses are in the system's notation.
 fn listeners(port: u16) -> Vec<String> {
     const LISTENING: &str = "0A";
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap());
@@ -65,13 +65,13 @@ fn nobody_else_reads_its_files_whatever_the_umask(server: Server) {
         };
     }
     url_of(&open.output().unwrap());
-    // The folder itself is passed through where root runs the server as somebody else.
+    // If root runs the server as another user, that user has to pass through the folder itself.
     let mut folders = vec![place.path("server")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let found = fs::symlink_metadata(&path).unwrap();
-            // A socket is for nobody else where nobody else enters its folder.
+            // If other users cannot enter its folder, they cannot reach a socket.
             if found.is_dir() || found.is_file() {
                 assert_eq!(found.mode() & 0o077, 0, "{}", path.display());
             }

@@ -1,4 +1,4 @@
-//! What a leaf has besides rows, and has still when another table is in its place.
+//! Properties of a leaf that another table keeps when it takes the leaf's place.
 
 use super::Case;
 use crate::harness::on_each_server;
@@ -12,7 +12,7 @@ CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2);";
 
 const ROWS: &str = "1,1,x,\"[1,2)\"\n1,2,y,\"[2,3)\"\n2,1,x,\"[1,2)\"\n";
 
-/// Exchanges both leaves of a table of which this is special.
+/// Exchanges both leaves of a table that is changed by `special`.
 #[track_caller]
 fn carries(case: &Case, special: &str) {
     case.run(TABLE);
@@ -129,7 +129,7 @@ fn another_owner(case: &Case) {
     case.run(&format!("DROP OWNED BY {role}_a, {role}_b; DROP ROLE {role}_a, {role}_b"));
 }
 
-/// Two roles; their common name.
+/// Creates two roles. Returns their common prefix.
 pub(super) fn roles(case: &Case) -> String {
     let role = format!("role_{}", case.value("SELECT current_database()"));
     case.run(&format!("CREATE ROLE {role}_a; CREATE ROLE {role}_b"));

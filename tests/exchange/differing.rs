@@ -1,4 +1,4 @@
-//! What a new table has that its leaf has not, or the other way round: all of it is noticed.
+//! Differences between a new table and its leaf: each of them is noticed.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ mod harmless;
 
 on_each_server!(with super::Case::new, [constraints_that_are_not_valid, every_column_of_the_catalogue, event_triggers_that_change_new_tables, leaves_that_get_obstacles_meanwhile, estimates,]);
 
-/// The columns of the catalogue that are compared, of all versions. One that is not here is compared as
-/// well, but nobody has looked whether it can be the same: it belongs here or to the harmless ones.
+/// Columns of the catalogue that are compared, over all versions. A column that is missing here is compared
+/// too, but it has not been checked whether it can be equal: add it here or to the harmless ones.
 const COMPARED: &[(&str, &str)] = &[
     (
         "pg_class",
@@ -45,7 +45,7 @@ const COMPARED: &[(&str, &str)] = &[
     ("pg_statistic_ext", "stxname stxnamespace stxowner stxstattarget stxkind"),
 ];
 
-/// Those of which no leaf that is exchanged has a row.
+/// Catalogues in which no exchanged leaf has a row.
 const REFUSED: &[(&str, &str)] = &[
     ("pg_rewrite", "oid rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action"),
     ("pg_policy", "oid polname polrelid polcmd polpermissive polroles polqual polwithcheck"),
@@ -83,7 +83,7 @@ CREATE TABLE t (k int NOT NULL, a int, v text) PARTITION BY LIST (k);
 CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
 CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2);";
 
-/// What an event trigger does to each new table `%1$s`, and what the load says.
+/// Changes that an event trigger makes to each new table `%1$s`, and the load's message.
 const CHANGES: &[(&str, &[&str])] = &[
     ("ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY", &["t_1: it has row security"]),
     ("ALTER TABLE %1$s FORCE ROW LEVEL SECURITY", &["t_1: it has row security"]),
@@ -119,7 +119,7 @@ const CHANGES: &[(&str, &[&str])] = &[
     ("ALTER TABLE %1$s SET UNLOGGED", &["t_1: its table t_1", "relpersistence"]),
 ];
 
-/// A new table that comes with more than its leaf has is not swapped in.
+/// A new table that has more than its leaf is not swapped in.
 fn event_triggers_that_change_new_tables(case: &Case) {
     let role = super::carried::roles(case);
     for (change, named) in CHANGES {
@@ -162,7 +162,7 @@ fn event_triggers_that_change_new_tables(case: &Case) {
     case.run(&format!("DROP OWNED BY {role}_a, {role}_b; DROP ROLE {role}_a, {role}_b"));
 }
 
-/// What would be lost with a leaf, and came after the load had begun, is found under the lock.
+/// Something that would be lost with a leaf and was added after the load had begun is found under the lock.
 fn leaves_that_get_obstacles_meanwhile(case: &Case) {
     case.run(TABLE);
     case.run(
@@ -184,7 +184,7 @@ fn leaves_that_get_obstacles_meanwhile(case: &Case) {
     assert_eq!(case.value("SELECT count(*) FROM pg_policy"), "1");
 }
 
-/// What nobody has checked is not called valid, whether it is the leaf's own or its parent's.
+/// Constraints that were never checked are not marked as valid, both the leaf's own and those of its parent.
 fn constraints_that_are_not_valid(case: &Case) {
     case.run(TABLE);
     case.run(
@@ -210,7 +210,7 @@ fn constraints_that_are_not_valid(case: &Case) {
     case.is_untouched(&dump);
 }
 
-/// The planner knows how large a new leaf is, and what is in it, before anybody reads it.
+/// The planner has the size and the statistics of a new leaf before any query reads it.
 fn estimates(case: &Case) {
     case.run(TABLE);
     case.run("CREATE INDEX ON t (a); ALTER TABLE t_1 SET (autovacuum_enabled = off)");

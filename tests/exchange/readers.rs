@@ -1,5 +1,5 @@
-//! Leaves that are replaced while others read them: each reader finds the old rows or the new ones, in all of the
-//! leaves, also where loads are killed and resumed.
+//! Leaves that are replaced while other sessions read them: each reader sees the old rows or the new ones in
+//! all leaves, even if loads are killed and resumed.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -12,10 +12,10 @@ use crate::harness::{Chance, Ended, Running, Session, on_each_server, program};
 
 on_each_server!(with super::Case::new, [readers_find_old_rows_or_new_ones, loads_that_are_killed_are_resumed,]);
 
-/// Rows of each month.
+/// Number of rows of each month.
 const ROWS: u32 = 5_000;
 
-/// Loads that are killed, each at a point or at a moment of chance.
+/// Number of loads that are killed, each at a failpoint or at a random moment.
 const KILLED: usize = 20;
 
 const POINTS: [&str; 10] = [
@@ -31,7 +31,7 @@ const POINTS: [&str; 10] = [
     "load::closed",
 ];
 
-/// A snapshot has this of the first two months, in any order of the statements that ask for it.
+/// Queries about the first two months. In one snapshot their results must agree, in any order.
 const ASKED: [&str; 3] = [
     "SELECT v, count(*), count(DISTINCT d) FROM t WHERE d < '2026-03-01' GROUP BY v",
     "EXECUTE prepared",
@@ -62,7 +62,7 @@ fn while_others_read(case: &Case, work: impl FnOnce()) {
     thread::scope(|scope| {
         let readers: Vec<_> =
             (0..3).map(|_| scope.spawn(|| read(&case.bench.url, &is_over, &answers))).collect();
-        // Readers end whatever becomes of the work.
+        // Stop the readers, even if the work fails.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         is_over.store(true, SeqCst);
         let read = readers.into_iter().map(|reader| reader.join());

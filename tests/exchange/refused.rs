@@ -1,4 +1,5 @@
-//! What cannot be exchanged: refused by name before a row is read, or loaded as ever, and said.
+//! Tables that cannot be exchanged: refused with the reason before a row is read, or loaded in the normal way
+//! with a note.
 
 use super::Case;
 use super::carried::roles;
@@ -13,7 +14,7 @@ CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2);";
 
 const ROWS: &str = "1,1,x\n2,2,y\n";
 
-/// Each obstacle, how it is put there, and how it is called.
+/// Each obstacle, the statements that create it, and its name in messages.
 const OBSTACLES: &[(&str, &str)] = &[
     ("CREATE RULE r AS ON DELETE TO t_1 DO INSTEAD NOTHING", "it has the rule r"),
     ("ALTER TABLE t_1 ENABLE ROW LEVEL SECURITY", "it has row security"),
@@ -79,7 +80,7 @@ fn obstacles(case: &Case) {
         let refusal = format!("cannot exchange public.t_1: {named}");
         refused.fails(1, &[&refusal, "\nHINT:  Remove the obstacle"]);
         case.is_untouched(&dump);
-        // The same words by plan.
+        // The plan has the same message.
         let plan = crate::harness::run(
             &[
                 "plan",
@@ -118,7 +119,7 @@ fn obstacles_of_many_leaves(case: &Case) {
     }
 }
 
-/// What comes to the new table by itself is noticed before it is committed.
+/// An addition to the new table that the program did not make is noticed before the commit.
 fn what_nobody_foresaw(case: &Case) {
     case.run(TABLE);
     case.run(
@@ -143,7 +144,7 @@ fn plain_tables(case: &Case) {
     case.load("1\n", &[]).fails(2, &["table public.t is not partitioned", "HINT"]);
 }
 
-/// Rows that go through the root go on to do so.
+/// Rows that must go through the root still do.
 fn tables_without_a_way_to_leaves(case: &Case) {
     case.run(TABLE);
     case.run("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN null; END'");
@@ -161,8 +162,7 @@ fn said(summary: &serde_json::Value, why: &str, rows: u64) {
 
 fn leaves_that_are_not_empty(case: &Case) {
     case.run(TABLE);
-    // The pages of a leaf whose rows are gone are not rows; what stands in the way of a full one is
-    // of no interest.
+    // The pages of a leaf without live rows do not count as rows. Obstacles of a leaf with rows do not matter.
     case.run("INSERT INTO t VALUES (1, 0, 'old'), (2, 0, 'gone'); DELETE FROM t WHERE k = 2");
     case.run("CREATE RULE r AS ON DELETE TO t_1 DO INSTEAD NOTHING");
     let refused = case.load(ROWS, &["--exchange=require"]);
@@ -227,7 +227,7 @@ fn users_without_privileges(case: &Case) {
     case.run(&format!("ALTER TABLE t OWNER TO {role}_a"));
     let done = case.bench.load_into(&url, ["rows.csv", "-t", "t", "--exchange", "-q", "--json"]);
     assert_eq!(done.summary()["exchanged"], 2);
-    // Others have granted what this user cannot grant in their name.
+    // Other roles have granted privileges that this user cannot grant in their name.
     case.run(&format!(
         "TRUNCATE t; GRANT SELECT ON t_1 TO {role}_b WITH GRANT OPTION; SET ROLE {role}_b; GRANT SELECT ON t_1 TO PUBLIC; RESET ROLE"
     ));

@@ -1,4 +1,5 @@
-//! `load --exchange=replace`: the leaves that the input has rows for hold these alone, and no other leaf changes.
+//! `load --exchange=replace`: the leaves for which the input has rows contain only these rows afterwards, and
+//! no other leaf changes.
 
 use std::process::Stdio;
 
@@ -7,7 +8,7 @@ use crate::harness::{Ended, Running, on_each_server, program, wait_until};
 
 on_each_server!(with super::Case::new, [leaves_without_rows_stay, rows_of_others_go_too, old_snapshots_find_no_rows, a_default_partition, partitions_that_are_made, an_input_without_rows, a_load_that_is_finished, resumed_only_as_begun, verified_leaf_by_leaf,]);
 
-/// A table of three months. The second month is partitioned again.
+/// A table of three months. The second month is partitioned further.
 pub(super) const MONTHS: &str = "
 CREATE TABLE t (d date, id int, v text NOT NULL, PRIMARY KEY (d, id)) PARTITION BY RANGE (d);
 CREATE TABLE t_01 PARTITION OF t FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
@@ -28,13 +29,13 @@ pub(super) fn rows(months: &[u32], count: u32, word: &str) -> String {
     months.iter().flat_map(row).collect()
 }
 
-/// Puts rows into the table as others would.
+/// Inserts rows in the same way as other sessions.
 pub(super) fn fill(case: &Case, months: &[u32], count: u32, word: &str) {
     let rows = rows(months, count, word).into_bytes();
     case.bench.session.copy_in("COPY t FROM STDIN (FORMAT csv)", rows).unwrap();
 }
 
-/// Each month's words, and the rows with each.
+/// The words of each month, and the number of rows with each.
 pub(super) const CONTENT: &str = "
 SELECT string_agg(concat_ws(' ', month, v, n), ', ' ORDER BY month, v)
 FROM (SELECT to_char(d, 'MM') AS month, v, count(*) AS n FROM t GROUP BY 1, 2) AS each";
@@ -59,7 +60,7 @@ fn leaves_without_rows_stay(case: &Case) {
     assert_eq!(case.value(CONTENT), "01 new 10, 02 new 10, 03 old 50");
 }
 
-/// Begins a load of the first month from a pipe, and waits until its table is built beside the leaf.
+/// Begins to load the first month from a pipe, and waits until its table is built beside the leaf.
 fn begun(case: &Case) -> Running {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");
@@ -73,7 +74,7 @@ fn begun(case: &Case) -> Running {
     load
 }
 
-/// The rows of others are dropped, as by TRUNCATE at the moment of the swap.
+/// Rows of other sessions are dropped, as by TRUNCATE at the moment of the swap.
 fn rows_of_others_go_too(case: &Case) {
     let mut load = begun(case);
     case.run(
@@ -87,7 +88,8 @@ fn rows_of_others_go_too(case: &Case) {
     case.nothing_is_left();
 }
 
-/// A snapshot from before the load sees no rows, as after TRUNCATE: the old ones are gone, and the new ones are younger.
+/// A snapshot from before the load sees no rows, as after TRUNCATE: the old rows are gone, and the new ones
+/// are too young.
 fn old_snapshots_find_no_rows(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");
@@ -97,7 +99,7 @@ fn old_snapshots_find_no_rows(case: &Case) {
     assert_eq!(reader.rows(CONTENT)[0][0].as_deref(), Some("03 old 50"));
     reader.run("COMMIT");
     assert_eq!(reader.rows(CONTENT)[0][0].as_deref(), Some("01 new 10, 03 old 50"));
-    // One that has read the leaf keeps the swap away.
+    // A transaction that has read the leaf delays the swap.
     reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t_01");
     let patience = "--swap-patience=1";
     let refused = case.load(&rows(&[1], 20, "newer"), &[REPLACE, patience]);
@@ -106,7 +108,7 @@ fn old_snapshots_find_no_rows(case: &Case) {
     case.nothing_is_left();
 }
 
-/// The DEFAULT partition is replaced without being read. While it has rows, no partition beside it can be replaced.
+/// A DEFAULT partition is replaced without being read. While it has rows, no partition beside it can be replaced.
 fn a_default_partition(case: &Case) {
     case.run(MONTHS);
     case.run("CREATE TABLE t_d PARTITION OF t DEFAULT");
@@ -156,7 +158,7 @@ fn a_load_that_is_finished(case: &Case) {
     assert_eq!(case.value(CONTENT), "01 new 10, 01 theirs 1, 02 theirs 5, 03 old 50");
 }
 
-/// The rest of a load alone must not replace what the other run has put into the same leaves.
+/// The remaining rows of a load must not replace rows that its previous run has put into the same leaves.
 fn resumed_only_as_begun(case: &Case) {
     case.run(MONTHS);
     case.bench.file("rows.csv", rows(&[1, 2], 10_000, "new"));
@@ -179,7 +181,7 @@ fn resumed_only_as_begun(case: &Case) {
         let id = number.to_string();
         let killed = run(&id, &[begun, "--few-rows=0"], "payload::committed");
         assert_eq!(killed.status.code(), None, "{killed:?}");
-        // Another connection's COMMIT may be on its way.
+        // The COMMIT of another connection may still be in transit.
         case.bench.end_orphans();
         case.bench.wait_for_sessions();
         let before = case.value(CONTENT);
@@ -191,7 +193,7 @@ fn resumed_only_as_begun(case: &Case) {
     }
 }
 
-/// `verify` compares the leaves that a replaced load has filled, as a table of their own.
+/// `verify` compares each leaf that a load has replaced as a separate table.
 fn verified_leaf_by_leaf(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");

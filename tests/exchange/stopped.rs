@@ -1,4 +1,4 @@
-//! Loads that do not come to their end: the table is as it was, and what they built goes away.
+//! Loads that do not finish: the table does not change, and the tables that they built are removed.
 
 use super::Case;
 use super::swapped::{begun, feed_the_rest};
@@ -22,7 +22,7 @@ fn a_row_that_is_refused(case: &Case) {
         refused.fails_empty(&[message, "was being built for public.t_1"]);
         case.is_untouched(&dump);
     }
-    // No partition takes it: the server says so of the root.
+    // No partition accepts the row, and the server names the root.
     case.load("1,1\n3,1\n", &[]).fails(1, &["no partition of relation \"t\" found for row"]);
     case.nothing_is_left();
 }
@@ -57,7 +57,7 @@ fn another_exchange(case: &Case) {
     let mut load = begun(case, &[]);
     let refused = case.load("1,1,x\n", &[]);
     refused.fails(1, &["another load is exchanging partitions of public.t", "HINT"]);
-    // An exchange of another table takes nothing away from it, and neither does a load without.
+    // An exchange of another table removes nothing that belongs to it, and neither does a load without exchange.
     case.run(
         "CREATE TABLE u (k int) PARTITION BY LIST (k); CREATE TABLE u_1 PARTITION OF u DEFAULT",
     );
@@ -69,7 +69,7 @@ fn another_exchange(case: &Case) {
     case.nothing_is_left();
 }
 
-/// Who comes next takes its tables for leftovers; neither gets the rows of the other.
+/// The next load takes its tables for leftovers. Neither load gets the other's rows.
 fn a_load_that_lost_its_lock(case: &Case) {
     let mut load = begun(case, &[]);
     let lost = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks
@@ -103,7 +103,7 @@ fn killed_while_rows_go_in(case: &Case) {
 
 fn killed_while_indexes_are_built(case: &Case) {
     let mut load = begun(case, &[]);
-    // An index of which the building takes as long as the lock is there.
+    // An index whose build takes as long as the lock is held.
     case.run("BEGIN; LOCK TABLE ONLY t_2 IN ACCESS SHARE MODE");
     let beside = "SELECT relname FROM pg_class WHERE relname LIKE 'pgsluice_new_%' AND relkind = 'r' LIMIT 1";
     let beside = case.value(beside);
@@ -118,7 +118,7 @@ fn killed_while_indexes_are_built(case: &Case) {
     the_next_one_succeeds(case, 1);
 }
 
-/// Of this table or of any other: what was left behind goes away.
+/// Checks that the next load of this table or of another one succeeds, and removes the leftovers.
 #[track_caller]
 fn the_next_one_succeeds(case: &Case, rows: u64) {
     assert_eq!(case.value("SELECT count(*) FROM t"), "0");
@@ -142,7 +142,8 @@ fn tables_that_only_look_like_leftovers(case: &Case) {
              the next load --exchange drops it."
         )
     };
-    // The name alone; the comment alone; the comment of another; a view; a partition; a parent.
+    // The name without the comment; the comment without the name; another table's comment; a view; a
+    // partition; a parent.
     case.run(&format!(
         "CREATE TABLE pgsluice_new_1_a (a int);
          CREATE TABLE mine (a int); COMMENT ON TABLE mine IS '{0}';

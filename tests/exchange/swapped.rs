@@ -1,4 +1,4 @@
-//! The moment of the swap: what others do to the table meanwhile.
+//! The moment of the swap: changes that other sessions make to the table.
 
 use std::process::Stdio;
 
@@ -31,13 +31,13 @@ pub(super) fn begun(case: &Case, more: &[&str]) -> Running {
     load
 }
 
-/// Gives it the rest.
+/// Feeds the rest of the input.
 pub(super) fn feed_the_rest(load: &mut Running) {
     load.feed(rows(20_000, 20_000).as_bytes());
     load.child.stdin.take();
 }
 
-/// A scan counts even if it finds nothing; COPY is none.
+/// A scan is counted even if it finds nothing, but COPY is not.
 fn attach_reads_nothing(case: &Case) {
     case.run(
         "CREATE TABLE t (a int, b varchar(9) COLLATE \"C\", c timestamptz, d numeric(9, 2), u uuid)
@@ -117,7 +117,7 @@ fn a_lock_that_stays(case: &Case) {
     case.nothing_is_left();
 }
 
-/// Everything that is done to a leaf is noticed, while it could be lost.
+/// Every change of a leaf that could be lost is noticed.
 fn a_leaf_that_is_altered(case: &Case) {
     for (ddl, thing) in [
         ("CREATE INDEX new ON t_1 (v)", "Its index new"),

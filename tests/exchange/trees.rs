@@ -1,4 +1,4 @@
-//! Trees of every kind: each row where `COPY root` puts it.
+//! Trees of every kind: each row is where `COPY root` puts it.
 
 use super::Case;
 use crate::harness::on_each_server;
@@ -100,7 +100,7 @@ fn keys_that_the_server_evaluates(case: &Case) {
     assert_eq!(case.same_as_copy(&rows, &[]), 2);
 }
 
-/// Rows that the server routes come to the old leaves, and are moved.
+/// Rows that the server routes go to the old leaves first, and are then moved.
 fn rows_of_every_lane(case: &Case) {
     case.run(
         "CREATE CAST (text AS date) WITH INOUT;
@@ -110,7 +110,7 @@ fn rows_of_every_lane(case: &Case) {
          CREATE TABLE t_x_0 PARTITION OF t_x FOR VALUES FROM (0) TO (500);
          CREATE TABLE t_x_500 PARTITION OF t_x FOR VALUES FROM (500) TO (1000)",
     );
-    // The second spelling of each is left to the server, which because of the cast cannot be asked.
+    // The second spelling of each date is left to the server, which cannot be asked because of the cast.
     let spelled = ["2020-01-01", "2020-01-02", "1 Jan 2020", "2 Jan 2020"];
     let rows = numbered(1000, |r| format!("{},{r}", spelled[r as usize % 4]));
     assert_eq!(case.same_as_copy(&rows, &[]), 3);
@@ -120,7 +120,7 @@ fn rows_of_every_lane(case: &Case) {
     let moved = summary["fallbacks"].as_array().unwrap().iter().find(|f| f["what"] == "rows moved");
     assert_eq!(moved.unwrap()["rows"], 500, "{summary}");
     case.run("TRUNCATE t");
-    // All of them slow: nothing is built, nothing exchanged.
+    // All rows take the slow lane, so nothing is built or exchanged.
     assert_eq!(case.same_as_copy(&rows, &["--no-native"]), 0);
 }
 

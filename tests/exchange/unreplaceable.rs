@@ -1,4 +1,4 @@
-//! Loads that cannot replace rows. Each is refused by name, and no row of the table is gone.
+//! Loads that cannot replace rows. Each is refused with the reason, and the table keeps all its rows.
 
 use super::replaced::{CONTENT, MONTHS, REPLACE, fill, rows};
 use super::{Case, same};
@@ -8,7 +8,7 @@ on_each_server!(with super::Case::new, [obstacles, all_rows_through_the_root, ro
 
 const OLD: &str = "01 old 50, 03 old 50";
 
-/// Each obstacle of a leaf with rows, and how it is called.
+/// Each obstacle of a leaf with rows, and its name in messages.
 const OBSTACLES: &[(&str, &str)] = &[
     ("CREATE VIEW w AS SELECT id FROM t_01", "rule _RETURN on view public.w depends on it"),
     (
@@ -62,7 +62,7 @@ fn all_rows_through_the_root(case: &Case) {
     }
 }
 
-/// The server would store these rows in the old leaves, and they would be dropped with these.
+/// The server would store these rows in the old leaves, which are dropped.
 fn rows_that_only_the_server_routes(case: &Case) {
     case.run(MONTHS);
     fill(case, &[1, 3], 50, "old");

@@ -1,4 +1,4 @@
-//! The expressions that are tried, and the check that nothing that can be evaluated is left out.
+//! The expressions that are tried, and the check that they include everything that can be evaluated.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +76,7 @@ const FROM_14: [&str; 4] = [
     "extract(year FROM ts)::smallint",
 ];
 
-/// All that are tried on a server of this version.
+/// Returns all expressions to try on a server of this version.
 pub(crate) fn expressions(major: u32) -> Vec<String> {
     let mut all: Vec<String> = PLAIN.iter().chain(&TIMES).map(ToString::to_string).collect();
     all.extend(casts());
@@ -85,7 +85,7 @@ pub(crate) fn expressions(major: u32) -> Vec<String> {
     }
     for (field, _) in ExtractField::ALL {
         for column in columns_with(field) {
-            // Before 14 EXTRACT was date_part.
+            // Before 14, EXTRACT was date_part.
             all.push(format!("date_part('{field}', {column})"));
             all.push(format!("extract({field} FROM {column})"));
         }
@@ -117,7 +117,7 @@ fn column(ty: KeyType) -> Expr {
     Expr::column(0, ty).expect("a type of expressions")
 }
 
-/// Every cast that is known, of a column of its type.
+/// Returns every known cast, of a column of its type.
 fn casts() -> Vec<String> {
     let types = [
         ("s", "smallint", KeyType::Int2),
@@ -148,7 +148,7 @@ fn casts() -> Vec<String> {
     casts
 }
 
-/// Each kind of node and each function must be in one of `tried`, the expressions' debug forms.
+/// Checks that each kind of node and each function is in one of `tried`, the debug forms of the expressions.
 pub(super) fn must_cover_all(tried: &[String]) {
     let mut missing = Vec::new();
     for (file, name, before) in [
@@ -173,7 +173,7 @@ pub(super) fn must_cover_all(tried: &[String]) {
     assert!(missing.is_empty(), "no expression of the list has {missing:?}");
 }
 
-/// The variants of an enum, as its source has them.
+/// Returns the variants of an enum, read from its source.
 fn variants(file: &str, name: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/expr");
     let source = fs::read_to_string(folder.join(file)).expect("a source file");

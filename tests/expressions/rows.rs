@@ -1,9 +1,9 @@
-//! Awkward rows: mostly plain values, in the ranges where functions of them go wrong.
+//! Awkward rows: mostly plain values, in ranges where functions of them are likely to fail.
 
 use crate::spelling::awkward::{self, Random, Spell};
 use crate::spelling::{numbers, times};
 
-/// The texts of a row's fields; None is NULL.
+/// The texts of a row's fields; `None` is NULL.
 pub(super) type Row = Vec<Option<String>>;
 
 const ROWS: usize = 2_500;
@@ -31,7 +31,7 @@ pub(crate) const COLUMNS: [(&str, &str, Spell); 19] = [
     ("clock", "time", clock),
 ];
 
-/// The same in each run.
+/// Returns the rows, which are the same in each run.
 pub(super) fn rows() -> Vec<Row> {
     let mut random = Random::new(7);
     let mut field = |spell: Spell| match random.below(25) {
@@ -41,7 +41,7 @@ pub(super) fn rows() -> Vec<Row> {
     (0..ROWS).map(|_| COLUMNS.iter().map(|(.., spell)| field(*spell)).collect()).collect()
 }
 
-/// A row of COPY text.
+/// Returns a row as COPY text.
 pub(super) fn line(row: &Row) -> Vec<u8> {
     let field = |field: &Option<String>| match field {
         None => "\\N".to_owned(),
@@ -106,7 +106,7 @@ fn boolean(random: &mut Random) -> String {
     }
 }
 
-/// Now and then what could be of another type.
+/// Returns a word, and occasionally a value of another type.
 fn word(random: &mut Random) -> String {
     match random.below(16) {
         0 => awkward::string(random),
@@ -162,7 +162,7 @@ fn timestamp(random: &mut Random) -> String {
     match random.below(8) {
         0 => awkward::timestamp(random),
         1 => date(random),
-        // On and around the origins and strides that the expressions have.
+        // At and around the origins and strides of the expressions.
         2 => format!("{} 0{}:00:00", random.pick(&["2000-01-01", "1999-12-31"]), random.below(10)),
         _ => format!("{} {}", date(random), time_of_day(random)),
     }

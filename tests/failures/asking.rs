@@ -1,4 +1,4 @@
-//! Trouble while the server evaluates keys: it takes long, it refuses, or it goes away.
+//! Problems while the server evaluates keys: it is slow, it refuses, or it goes away.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ on_each_server!([
     a_key_that_is_refused_leaves_the_keys_beside_it_where_they_belong,
 ]);
 
-/// The session that evaluates, at work.
+/// The session that evaluates keys.
 const ASKING: &str = "FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'pgsluice'
       AND state = 'active' AND wait_event = 'PgSleep'";
 
-/// A table `t` by an expression that takes a minute for a row with a 1.
+/// Creates a table `t` that is partitioned by an expression that takes a minute for a row with a 1.
 fn make_table(bench: &Bench) {
     bench.session.run(
         "CREATE FUNCTION slowly(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS

@@ -1,4 +1,4 @@
-//! Partitions that change while rows go in: an error that says so, no row lost, none twice.
+//! Partitions that change during a load: the error names the change, and no row is lost or duplicated.
 
 use std::process::Stdio;
 
@@ -12,8 +12,8 @@ on_each_server!([
     a_tree_that_is_dropped,
 ]);
 
-/// What is done to the table, what the message then says, that for rows which go through the root if it
-/// is another one, and where the rows are that had gone in.
+/// A change of the table, the expected message, the message for rows that go through the root if it differs,
+/// and the table that has the rows that were committed earlier.
 struct Change {
     sql: &'static str,
     message: &'static str,
@@ -22,12 +22,12 @@ struct Change {
 }
 
 impl Change {
-    /// Tries it on rows that go to their leaf by name, and on those that may go through the root.
+    /// Tries the change with rows that go to their leaf by name, and with rows that may go through the root.
     fn happens(&self, bench: &Bench) {
         let ended = self.happens_to(bench, &["--few-rows=0"]);
         ended.fails(1, &[self.message, "HINT:  "]);
         bench.session.run("DROP TABLE IF EXISTS t, was_t7, t7, kept CASCADE");
-        // Rows that go through the root do not need a leaf's name.
+        // Rows that go through the root do not use the leaf's name.
         let ended = self.happens_to(bench, &[]);
         match ended.status.code() {
             Some(0) => assert_eq!(bench.count("t"), 240_000),
@@ -38,8 +38,8 @@ impl Change {
         }
     }
 
-    /// Feeds half of the input, changes the table, feeds the rest: the rows that the message says
-    /// are in the table must be those that the load has put there.
+    /// Feeds half of the input, changes the table, and feeds the rest. The number of rows in the message must
+    /// be the number of rows that the load has stored.
     fn happens_to(&self, bench: &Bench, options: &[&str]) -> Ended {
         bench.make_table();
         bench.session.run("CREATE TABLE kept (id int, v text)");
@@ -62,7 +62,7 @@ impl Change {
 fn a_leaf_that_is_dropped(server: Server) {
     let bench = &Bench::new(server);
     Change {
-        // What was in it is gone with it.
+        // Rows that were in the leaf are dropped with it.
         sql: "BEGIN; LOCK TABLE t; INSERT INTO kept SELECT * FROM t7; DROP TABLE t7; COMMIT",
         message: "relation \"public.t7\" does not exist (SQLSTATE 42P01)",
         of_root: None,

@@ -1,4 +1,4 @@
-//! A small input, which goes through the root without a look at the tree.
+//! A small input, which goes through the root without reading the tree.
 
 use std::process::Stdio;
 
@@ -35,7 +35,7 @@ fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
     assert!(!ended.stderr.contains("fallback"), "{ended:?}");
 }
 
-/// However many rows that is.
+/// Loads with the program's own limit for small inputs.
 fn really(bench: &Bench, options: &[&str]) -> Ended {
     let mut load = program();
     load.env_remove("PGSLUICE_SMALL_ROWS").args(["load", "rows.csv", "-t", "t", "-d", &bench.url]);
@@ -60,7 +60,7 @@ fn small_depends_on_the_leaves(server: Server) {
         }
         assert_eq!(bench.count("t"), 2 * rows as u64);
     }
-    // Leaves of leaves may be many.
+    // A leaf that is partitioned itself may have many leaves.
     bench.session.run("ALTER TABLE t RENAME TO u; CREATE TABLE t (LIKE u) PARTITION BY LIST (v)");
     bench.session.run("ALTER TABLE t ATTACH PARTITION u DEFAULT");
     bench.file("rows.csv", row(64).repeat((1 << 14) + 1));
@@ -97,7 +97,7 @@ fn what_is_wrong_with_a_handful_is_said_as_of_any_load(server: Server) {
     assert_eq!(ended.committed(), bench.count("t"));
     bench.session.run("TRUNCATE t");
     bench.file("rows.csv", "1,a\n1000,b\n");
-    // Another connection might have the first row in by then.
+    // Another connection might have committed the first row by then.
     load(bench, &["-j1"]).fails_empty(&["no partition of relation \"t\" found for row"]);
     bench.file("rows.csv", "id,w\n1,a\n");
     load(bench, &["--header=match"]).fails(1, &["column name mismatch in header line"]);

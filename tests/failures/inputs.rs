@@ -1,4 +1,4 @@
-//! Inputs that are missing, may not be read, are empty, or are no ordinary files.
+//! Inputs that are missing, unreadable, empty, or not ordinary files.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -25,7 +25,7 @@ on_each_server!([
     a_header_that_is_no_text_is_refused,
 ]);
 
-/// Another command than `load`, run in the folder.
+/// Runs a command other than `load` in the folder.
 fn run<I: AsRef<OsStr>>(
     bench: &Bench,
     command: &str,
@@ -94,7 +94,7 @@ fn inputs_without_rows_load_nothing(server: Server) {
         assert_eq!(ended.summary()["rows_read"], 0);
         assert_eq!(ended.stderr, "pgsluice: warning: the input has no rows\n");
     }
-    // Its header does not match: COPY says so as well.
+    // The header does not match, and COPY refuses it too.
     bench
         .load(["header.csv", "empty.csv", "-t", "t", "--header=match"])
         .fails(1, &["empty.csv:1: wrong number of fields in header line: got 1, expected 2"]);
@@ -110,7 +110,8 @@ fn a_pipe_with_a_name_is_opened_once(server: Server) {
     let pipe = bench.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let writer = thread::spawn(move || {
-        // Opens when the program does; were it to close it again, the second write would fail.
+        // Opening blocks until the program opens the pipe. If the program closed it again, the second write
+        // would fail.
         let mut pipe = File::options().write(true).open(pipe).unwrap();
         pipe.write_all(b"1,a\n").unwrap();
         thread::sleep(std::time::Duration::from_millis(300));
@@ -159,7 +160,7 @@ fn files_of_spark_are_left_out_of_a_directory(server: Server) {
     assert_eq!(summary["notes"], serde_json::json!([note]));
     let planned = run(&bench, "plan", ["out", "-t", "t", "--header=map"]);
     assert!(planned.stdout.contains(note), "{planned:?}");
-    // A name that is given is meant.
+    // A file that is named explicitly is read.
     bench.load(["out/_metadata", "-t", "t"]).fails(1, &["_metadata"]);
 }
 
@@ -184,7 +185,7 @@ fn a_file_that_is_given_twice_is_loaded_once(server: Server) {
     assert_eq!(bench.count("t"), 2);
 }
 
-/// The beginnings of foreign files, and the names that messages give them.
+/// The beginnings of files in other formats, and the names of the formats in messages.
 const FOREIGN: [(&[u8], &str); 9] = [
     (b"Obj\x01\x02\x16avro.schema\xe0\x01", "an Avro file"),
     (b"ORC\x11\0\0\n\x06\x12\x04\x08\x03P\0+\0\0", "an ORC file"),
@@ -220,7 +221,7 @@ fn foreign_files_are_refused_by_name(server: Server) {
         bench.load(two).fails(1, &[&format!("plain is {name}")]);
     }
     assert_eq!(bench.count("t"), 0);
-    // Who says what it is means its lines.
+    // With an explicit format, the lines are read as data.
     bench.session.run("CREATE TABLE lines (line text) PARTITION BY HASH (line)");
     bench
         .session

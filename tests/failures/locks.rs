@@ -1,4 +1,4 @@
-//! A server that has no room for another lock: nothing is lost, and the load goes on when there is.
+//! A server whose lock table is full: nothing is lost, and the load continues when there is room.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ on_each_server!([
     more_leaves_than_locks_are_asked_whether_they_have_rows,
 ]);
 
-/// A server that has few locks.
+/// Starts a server with a small lock table.
 fn with_few_locks(place: &Place) -> Bench {
     let mut bench = Bench::of(&place.start());
     bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
@@ -21,7 +21,7 @@ fn with_few_locks(place: &Place) -> Bench {
     bench
 }
 
-/// Takes locks until the server has no room for one more.
+/// Takes locks until the server has no room for another one.
 fn fill(bench: &Bench) {
     bench.session.run(
         "DO $$ BEGIN
@@ -48,7 +48,7 @@ fn a_server_out_of_locks_loses_nothing(server: Server) {
     begun.feed(first);
     wait_until("rows", || bench.count("t") > 0);
     fill(&bench);
-    // It may end before it has read all.
+    // The load may end before it has read everything.
     let _ = begun.child.stdin.as_mut().map(|stdin| stdin.write_all(rest));
     drop(begun.child.stdin.take());
     let ended = begun.ended();
@@ -59,7 +59,7 @@ fn a_server_out_of_locks_loses_nothing(server: Server) {
     let mut refused = load();
     let _ = refused.child.stdin.as_mut().map(|stdin| stdin.write_all(first));
     drop(refused.child.stdin.take());
-    // It may not even come in.
+    // Even the login may fail.
     refused.ended().fails(1, &["out of shared memory (SQLSTATE 53200)", "\nHINT:  "]);
 
     bench.session.run("SELECT pg_advisory_unlock_all()");
@@ -82,15 +82,15 @@ fn more_leaves_than_locks_are_asked_whether_they_have_rows(server: Server) {
     for first in (0..1500).step_by(50) {
         bench.session.run(&(first..first + 50).map(leaf).collect::<String>());
     }
-    // There is room for a thousand more.
+    // There is room for a thousand more locks.
     fill(&bench);
     bench.session.run("SELECT pg_advisory_unlock(i) FROM generate_series(1, 1000) AS i");
     let other = bench.other();
     other.try_run("SELECT count(*) FROM t").expect_err("it has too many leaves");
-    // The error comes before its locks are given back, the next answer after that.
+    // The error arrives before the locks are released, the next answer after that.
     other.run("SELECT 1");
     bench.file("rows.csv", "1,1\n1499,2\n");
-    // The first and the third are not small loads.
+    // The first and the third load are not small.
     for (options, warns) in [(&["--few-rows=0"][..], false), (&[], true), (&["--few-rows=0"], true)]
     {
         let ended = bench.load(["rows.csv", "-t", "t"].iter().chain(options));

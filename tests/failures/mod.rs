@@ -1,5 +1,5 @@
-//! Bad input, tried as a user would: what the program says, how it ends, and what it leaves in the
-//! table. Each file is one kind of trouble.
+//! Mistakes that users make: the message, the exit status, and the content of the table. Each file has one
+//! kind of failure.
 
 mod asking;
 mod changes;

@@ -1,4 +1,4 @@
-//! Command lines that make no sense: exit status 2, before anything is connected to.
+//! Invalid command lines: exit status 2, before any connection is made.
 
 use std::process::Stdio;
 
@@ -40,7 +40,7 @@ fn what_makes_no_sense_is_a_usage_error() {
         (&["--no-such-option"], "unexpected argument '--no-such-option'"),
     ];
     for (options, message) in cases {
-        // Nothing listens there: usage is checked first.
+        // Nothing listens there: the arguments are checked first.
         let mut command = program();
         command.args(["load", "x.csv", "-t", "t", "-d", "host=127.0.0.1 port=1 password=geheim"]);
         let ended = Running::start(command.args(options).stdin(Stdio::null())).ended();
@@ -64,7 +64,7 @@ fn columns_that_cannot_be_loaded_are_named(server: Server) {
              PARTITION BY RANGE (id);
          CREATE TABLE t0 PARTITION OF t DEFAULT",
     );
-    // Even an input without rows is refused.
+    // Refused even for an input without rows.
     bench.file("empty.csv", "");
     let cases = [
         ("id,nope", "column \"nope\" does not exist (SQLSTATE 42703)\nHINT:  The columns are: id"),

@@ -1,5 +1,5 @@
-//! Rows that are refused: the message names file, line, byte offset and column, and has
-//! PostgreSQL's SQLSTATE and words; what it says of the table is so.
+//! Refused rows: the message names file, line, byte offset and column, has PostgreSQL's SQLSTATE and text,
+//! and reports the state of the table correctly.
 
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -16,7 +16,7 @@ on_each_server!([
     a_file_of_bad_keys_fails_at_its_first_row,
 ]);
 
-/// A row that is refused, between good ones.
+/// A row that is refused, between valid rows.
 struct Case {
     name: &'static str,
     format: &'static str,
@@ -78,7 +78,7 @@ fn a_refused_row_has_its_place(server: Server) {
         let parts: Vec<&str> =
             ["error: rows:5: "].into_iter().chain(parts.iter().copied()).collect();
         ended.fails(1, &parts).fails(1, &[&place]);
-        // The other leaf may have got its rows before.
+        // The other leaf may have received its rows before.
         assert_eq!(ended.committed(), bench.count("t"), "{name}");
         bench.session.run("TRUNCATE t");
     }
@@ -94,12 +94,12 @@ fn an_open_quote_in_a_long_file_is_named_where_it_begins(server: Server) {
     let detail = "DETAIL:  The unclosed quote is at rows.csv:3, byte 10.";
     ended.fails(1, &[message, detail, "HINT:  An unbalanced quote"]);
     assert_eq!(ended.committed(), bench.count("t"));
-    // It may be on another line than the row's first.
+    // The error may be on a later line of the row.
     bench.file("rows.csv", "1,a\n\"2\n\n\",x\"y\"\"z\n");
     bench.load(["rows.csv", "-t", "t"]).fails(1, &["rows.csv:2: ", "is at rows.csv:4, byte 11."]);
 }
 
-/// A file with a hole in place of what nobody needs to write.
+/// Writes `start` to a file, and extends it with a hole to `length` bytes.
 fn long_file(bench: &Bench, start: &str, length: u64) {
     bench.file("rows.csv", start);
     let file = OpenOptions::new().write(true).open(bench.path("rows.csv")).unwrap();
@@ -114,16 +114,16 @@ fn a_row_that_cannot_end_is_refused_in_little_memory(server: Server) {
     ] {
         long_file(&bench, "1,a\n2,\"b\n", length);
         let mut load = Command::new("sh");
-        // Threads and the program itself take some 600 MB of addresses.
+        // The program and its threads use about 600 MB of address space.
         load.args(["-c", "ulimit -v 1000000; exec \"$@\"", "sh"]).arg(program().get_program());
         load.args(["load", "rows.csv", "-d", &bench.url, "-t", "t", "-j1", "--memory", "1MB"]);
         let ended = Running::start(load.current_dir(bench.folder.path())).ended();
         ended.fails(1, &[&format!("rows.csv:2: {message}"), "is at rows.csv:2, byte 6."]);
-        // Rows before it may have come in.
+        // Earlier rows may have been committed.
         assert_eq!(ended.committed(), bench.count("t"));
         bench.session.run("TRUNCATE t");
     }
-    // A row that no quote has made so long.
+    // A long row without a quote.
     long_file(&bench, "1,a\n2,", 1200 << 20);
     bench.load(["rows.csv", "-t", "t"]).fails(1, &["rows.csv:2: row exceeds", "54000"]);
 }
@@ -153,8 +153,7 @@ fn a_refusal_without_a_line_names_the_rows_that_were_sent(server: Server) {
 fn what_was_committed_before_is_counted(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
-    // Enough for every leaf to be sent before the end is read, one connection so that the
-    // refusal comes last.
+    // Each leaf is sent before the end is read. With one connection, the refusal comes last.
     let mut input = crate::harness::rows(120_000, 100);
     let (offset, line) = (input.len(), 120_001);
     input.extend(b"5,x,y\n");
@@ -167,7 +166,7 @@ fn what_was_committed_before_is_counted(server: Server) {
     assert_eq!(ended.committed(), bench.count("t"));
 }
 
-/// Rows that are refused, for reasons that the client finds, the server, or both.
+/// Refused rows, found by the client, the server, or both.
 const BAD: [&str; 7] = ["5", "5,a,1,2", "five,a,1", "5,a,one", "5,,1", "777,a,1", "5,a\u{1},x"];
 
 fn of_two_bad_rows_the_first_is_named(server: Server) {
@@ -206,7 +205,7 @@ fn a_file_of_bad_keys_fails_at_its_first_row(server: Server) {
     assert!(server_errors(&bench) - before < 5_000, "the server was asked about each key");
 }
 
-/// Transactions of the database that ended in an error.
+/// Returns the number of the database's transactions that ended in an error.
 fn server_errors(bench: &Bench) -> u64 {
     bench.wait_for_sessions();
     bench.session.run("SELECT pg_stat_clear_snapshot()");

@@ -1,4 +1,4 @@
-//! Servers that refuse the login, are not there, or go away in the middle of a load.
+//! Servers that refuse the login, are unreachable, or go away during a load.
 
 use std::process::{Command, Stdio};
 
@@ -44,13 +44,13 @@ fn a_session_that_is_terminated_ends_the_load(server: Server) {
     load.feed(&rows(120_000, 100));
     let sessions = "FROM pg_stat_activity
                     WHERE datname = current_database() AND application_name = 'pgsluice'";
-    // Between two payloads a session is idle as well, but not for so long.
+    // Sessions are idle between two payloads too, but for a shorter time.
     let paused = "bool_and(state = 'idle' AND now() - state_change > '500 ms')";
     wait_until("a pause", || {
         bench.count("t") > 0 && bench.value(&format!("SELECT {paused} {sessions}")) == "t"
     });
     bench.session.run(&format!("SELECT pg_terminate_backend(pid) {sessions}"));
-    // The input is silent: the loss itself must be noticed.
+    // No input arrives, so the loss itself must be noticed.
     let stdin = load.child.stdin.take();
     let ended = load.ended();
     drop(stdin);
@@ -84,11 +84,11 @@ fn too_few_connections_leave_nothing_half_done(server: Server) {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-/// Of several payloads, of which one is in when the server goes.
+/// Number of rows, enough for several payloads. One of them is committed when the server goes away.
 const ROWS: usize = 200_000;
 
-/// Loads into a server that `end` takes away, starts it again, and compares. Then resumes the load: how
-/// that ended, and what is in the table.
+/// Loads, stops the server with `end` meanwhile, starts it again, and compares. Then it resumes the load.
+/// Returns how that ended, and the number of rows in the table.
 fn lose_server(server: Server, leaves: &str, end: impl Fn(&Place, &Session)) -> (Ended, u64) {
     let bench = Bench::new(server);
     bench.file("rows.csv", rows(ROWS, 10));
@@ -122,7 +122,7 @@ fn lose_server(server: Server, leaves: &str, end: impl Fn(&Place, &Session)) -> 
 
     place.start();
     let found = count(&Session::open(&url));
-    // synchronous_commit is off while a load runs: a server that crashes may lose the last ones.
+    // synchronous_commit is off during a load, so a crash may lose the last transactions.
     let possible = ended.committed() + ended.in_doubt();
     assert!(found <= possible, "{found} rows\n{}", ended.stderr);
 
@@ -161,7 +161,7 @@ fn a_server_that_is_killed(server: Server) {
 
 fn a_server_that_is_killed_with_unlogged_leaves(server: Server) {
     let (resumed, rows) = lose_server(server, "UNLOGGED", |place, session| {
-        // Otherwise the server may forget the load as well.
+        // Without it, the server might forget the load too.
         session.run("CHECKPOINT");
         kill(&place.postmaster());
     });

@@ -1,4 +1,4 @@
-//! Inputs that are odd but good: long rows, little memory, many leaves, many connections.
+//! Unusual but valid inputs: long rows, little memory, many leaves, many connections.
 
 use crate::harness::{Bench, Server, on_each_server, rows};
 

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the program ends soon whatever it waits for, with status 130, and what it
-//! says of the table is so.
+//! Ctrl-C and SIGTERM: the program ends soon with status 130, whatever it waits for, and reports the state of
+//! the table correctly.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ on_each_server!([
     an_input_that_is_closed_has_no_rows,
 ]);
 
-/// Soon enough for whoever has pressed Ctrl-C, on a busy machine.
+/// Acceptable time to end after Ctrl-C on a busy machine.
 const SOON: Duration = Duration::from_secs(4);
 
 fn a_signal_ends_a_load_from_a_pipe_that_stays_open(server: Server) {
@@ -33,7 +33,7 @@ fn a_signal_ends_a_load_from_a_pipe_that_stays_open(server: Server) {
         load.feed(&rows(120_000, 100));
         wait_until("a commit", || bench.count("t") > before);
         load.signal(signal);
-        // The pipe is closed with the process only.
+        // The pipe stays open until the process ends.
         let stdin = load.child.stdin.take();
         let asked = Instant::now();
         let ended = load.ended();
@@ -76,7 +76,7 @@ fn a_signal_ends_a_load_that_waits_for_a_lock(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", rows(1000, 10));
-    // SHARE lets the catalogue be read, but no row in.
+    // SHARE allows reading the catalogue, but not storing a row.
     for lock in ["t IN ACCESS EXCLUSIVE", "t3 IN ACCESS EXCLUSIVE", "t3 IN SHARE"] {
         bench.session.run(&format!("BEGIN; LOCK TABLE {lock} MODE"));
         let load = bench.start(["rows.csv", "-t", "t"], Stdio::null());
@@ -130,7 +130,7 @@ fn one_statement_is_stopped_as_a_whole(server: Server) {
 
 fn a_second_signal_ends_at_once(server: Server) {
     let bench = Bench::with_table(server);
-    // A server that has stopped answering: the cancel request is not answered either.
+    // A server that no longer answers does not answer the cancel request either.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("postgresql://u@{}/d?connect_timeout=0", listener.local_addr().unwrap());
     bench.file("rows.csv", "1,a\n");
@@ -179,7 +179,7 @@ fn a_reader_that_has_gone_is_no_error(server: Server) {
         (format!("verify rows.csv --columns v,id {of_table}"), 1),
         ("--help".to_owned(), 0),
     ] {
-        // By then nobody reads any more.
+        // The reader of the pipe is gone by then.
         let script = format!("set -o pipefail; (sleep 0.2; exec '{program}' {arguments}) | true");
         let mut command = Command::new("bash");
         command.args(["-c", &script]).current_dir(bench.folder.path()).stdin(Stdio::null());

@@ -1,4 +1,4 @@
-//! Tables that are not there, are no tables, or may not be written; and names that need care.
+//! Tables that do not exist, are not tables, or are not writable, and names that need quoting.
 
 use crate::harness::{Bench, Server, on_each_server};
 
@@ -13,7 +13,7 @@ on_each_server!([
 
 const LOGIN: &str = "geheim-42";
 
-/// The URL for a role of its own, made anew.
+/// Creates a role, replacing an existing one, and returns the URL for it.
 fn as_role(bench: &Bench, role: &str) -> String {
     let role = format!("{role}_{}", bench.value("SELECT current_database()"));
     bench.session.run(&format!("CREATE ROLE {role} LOGIN PASSWORD '{LOGIN}'"));
@@ -100,7 +100,7 @@ fn every_kind_of_table_takes_rows(server: Server) {
         assert_eq!(bench.count(table), 3, "{table}");
     }
     assert_eq!(bench.count("ONLY parent"), 3);
-    // A leaf by its own name takes its own rows and no others.
+    // A leaf that is named directly accepts only its own rows.
     let ended = bench.load(["rows.csv", "-t", "other"]);
     let message = "violates partition constraint (SQLSTATE 23514)";
     ended.fails_empty(&["rows.csv:1: ", message]);
@@ -119,7 +119,7 @@ fn privileges_are_the_servers_to_judge(server: Server) {
 
     let denied = "permission denied for table t (SQLSTATE 42501)";
     load("t").fails_empty(&[denied, "\nHINT:  The user needs INSERT"]);
-    // What counts is the table that was named, not its leaves.
+    // The privileges of the named table count, not those of its leaves.
     bench.session.run(&format!("GRANT INSERT ON t0, t1 TO {role}"));
     load("t").fails_empty(&[denied]);
     load("closed.t").fails(1, &["permission denied for schema closed (SQLSTATE 42501)"]);

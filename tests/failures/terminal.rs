@@ -1,5 +1,5 @@
-//! What a person sees: a bar on a terminal that is gone before the summary, a line now and then in
-//! a pipe, nothing with `-q`.
+//! Progress output: a bar on a terminal that disappears before the summary, an occasional line in a pipe,
+//! nothing with `-q`.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -16,7 +16,7 @@ on_each_server!([
     quiet_is_silent,
 ]);
 
-/// Runs the program on a terminal of so many columns, whose output it prints.
+/// A script that runs the program on a terminal with a given number of columns, and prints its output.
 const TERMINAL: &str = "
 import fcntl, os, pty, struct, sys, termios
 child, terminal = pty.fork()
@@ -34,7 +34,7 @@ while True:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 ";
 
-/// A load of `rows.csv` as a person sees it. It stays in the middle for a while, so that the bar is drawn.
+/// Loads `rows.csv` on a terminal. The load pauses in the middle, so that the bar is drawn.
 fn on_terminal(bench: &Bench, columns: u16) -> Ended {
     let mut command = program_on_terminal(bench, columns);
     command.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "-j1"]);

@@ -1,11 +1,11 @@
-//! What a URL says, another database in it, and a port that nobody listens on.
+//! The parts of a URL, a URL for another database, and a free port.
 
 use std::net::TcpListener;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// What a URL says, for those who cannot take a URL.
+/// The parts of a URL, for programs that do not accept a URL.
 pub(crate) struct Address {
     pub(crate) host: String,
     pub(crate) port: String,
@@ -33,7 +33,7 @@ impl Address {
     }
 }
 
-/// The URL of another database of the same server.
+/// Returns the URL of another database of the same server.
 pub(crate) fn with_database(url: &str, name: &str) -> String {
     let (base, options) = url.split_once('?').map_or((url, None), |(b, o)| (b, Some(o)));
     let host = base.find("://").expect("a URL") + 3;
@@ -42,7 +42,7 @@ pub(crate) fn with_database(url: &str, name: &str) -> String {
     format!("{}/{name}{options}", &base[..end])
 }
 
-/// A port that nobody listens on.
+/// Returns a port on which no process listens.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

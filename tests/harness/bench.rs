@@ -1,4 +1,4 @@
-//! What most tests begin with: a database, and a folder in which the program runs.
+//! The usual setting of a test: a database, and a folder in which the program runs.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ pub(crate) struct Bench {
     pub(crate) url: String,
     pub(crate) session: Session,
     pub(crate) folder: TempDir,
-    /// Held until the sessions have ended.
+    /// Dropped after the sessions have ended.
     _scratch: Option<Scratch>,
 }
 
@@ -25,28 +25,29 @@ impl Bench {
         Self { url, session, folder: tempfile::tempdir().unwrap(), _scratch: Some(scratch) }
     }
 
-    /// In a database of the test's own, which goes away with its server.
+    /// Opens a database of a private server, which is removed with the server.
     pub(crate) fn of(url: &str) -> Self {
         let (session, folder) = (Session::open(url), tempfile::tempdir().unwrap());
         Self { url: url.to_owned(), session, folder, _scratch: None }
     }
 
-    /// Opens its session again, whose server has been away.
+    /// Opens the session again after the server was restarted.
     pub(crate) fn come_back(&mut self) {
         self.session = self.other();
     }
 
-    /// Another session.
+    /// Opens another session.
     pub(crate) fn other(&self) -> Session {
         Session::open(&self.url)
     }
 
-    /// Another session in another database of the server.
+    /// Opens a session in another database of the server.
     pub(crate) fn other_in(&self, database: &str) -> Session {
         Session::open(&with_database(&self.url, database))
     }
 
-    /// With a table `t`, ten rows of `id` to each of the leaves `t0` to `t9`, and `v`.
+    /// Opens a database with a table `t`, which has the columns `id` and `v` and ten ids in each of the
+    /// leaves `t0` to `t9`.
     pub(crate) fn with_table(server: Server) -> Self {
         let bench = Self::new(server);
         bench.make_table();
@@ -63,7 +64,7 @@ impl Bench {
         }
     }
 
-    /// What holds a load up at the point `name` until it is let go.
+    /// Returns a hold for loads at the failpoint `name`.
     pub(crate) fn hold(&self, name: &'static str) -> Hold {
         Hold::at(name, self.path("held"))
     }
@@ -78,12 +79,12 @@ impl Bench {
         path
     }
 
-    /// `pgsluice load`, run in the folder.
+    /// Runs `pgsluice load` in the folder.
     pub(crate) fn load<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Ended {
         self.start(arguments, Stdio::null()).ended()
     }
 
-    /// The same into another server, or as another role.
+    /// Runs `pgsluice load` into another server, or as another role.
     pub(crate) fn load_into<I: AsRef<OsStr>>(
         &self,
         url: &str,
@@ -112,15 +113,15 @@ impl Bench {
         Running::start(command.stdin(stdin))
     }
 
-    /// Waits until all other sessions have ended: they outlive their client for a while.
+    /// Waits until all other sessions have ended, because they outlive their clients for a moment.
     pub(crate) fn wait_for_sessions(&self) {
         let others = "pg_stat_activity WHERE datname = current_database() \
                       AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
         wait_until("the end of all sessions", || self.count(others) == 0);
     }
 
-    /// Ends the sessions of loads that were killed. Before version 14 one that waits for a lock does not notice
-    /// that its program is gone, and holds all readers up meanwhile.
+    /// Ends the sessions of killed loads. Before version 14, a session that waits for a lock does not notice
+    /// that its program is gone, and blocks all readers.
     pub(crate) fn end_orphans(&self) {
         self.session.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -129,7 +130,7 @@ impl Bench {
         );
     }
 
-    /// One value.
+    /// Returns the single value of a query.
     pub(crate) fn value(&self, sql: &str) -> String {
         self.session.rows(sql)[0][0].clone().unwrap()
     }
@@ -139,7 +140,7 @@ impl Bench {
     }
 }
 
-/// `count` rows for the table `t`, in every leaf some, `width` bytes of text in each.
+/// Returns `count` rows for the table `t`, some for each leaf, with `width` bytes of text in each.
 pub(crate) fn rows(count: usize, width: usize) -> Vec<u8> {
     let text = "x".repeat(width);
     (0..count).flat_map(|row| format!("{},{text}\n", row * 37 % 100).into_bytes()).collect()

@@ -1,16 +1,16 @@
-//! Chance that can be had again: all of it follows from a seed.
+//! Reproducible randomness: all of it derives from a seed.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// Numbers by SplitMix64.
+/// A random number generator (SplitMix64).
 pub(crate) struct Chance {
     state: u64,
 }
 
 impl Chance {
-    /// From the seed that `PGSLUICE_SEED` names, or another each time. It is said, for a failure to be
-    /// repeated.
+    /// Creates a generator from the seed in `PGSLUICE_SEED`, or from a new one. Prints the seed, so that a
+    /// failure can be repeated.
     pub(crate) fn new() -> Self {
         let given = std::env::var("PGSLUICE_SEED").ok();
         let seed = given.map_or_else(
@@ -25,7 +25,7 @@ impl Chance {
         Self { state: seed }
     }
 
-    /// Any number, such as a seed.
+    /// Returns any number, such as a seed.
     pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.state;
@@ -34,7 +34,7 @@ impl Chance {
         number ^ (number >> 31)
     }
 
-    /// From 0 on and below `end`.
+    /// Returns a number from 0 to below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -43,12 +43,12 @@ impl Chance {
         self.below(many) == 0
     }
 
-    /// Below 1.
+    /// Returns a number from 0 to below 1.
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A moment of `all`.
+    /// Returns a random moment within `all`.
     pub(crate) fn moment(&mut self, all: Duration) -> Duration {
         all.mul_f64(self.share())
     }

@@ -1,18 +1,18 @@
-//! Rows that are all good, and the same loaded by `COPY root`.
+//! Rows that are all valid, and the same rows loaded by `COPY root`.
 
 use super::{Bench, Ended, MONTHS, Running, Subject, Twins, inputs, plain};
 
-/// Twins of which one is loaded again and again.
+/// Twins, one of which is loaded again and again.
 pub(crate) struct Clean {
     pub(crate) twins: Twins,
     rows: u64,
-    /// The leaves of the other.
+    /// The leaves of the other twin.
     wanted: String,
 }
 
 impl Clean {
-    /// Rows that are sorted by a key before they are sent; of some the server is asked, and some are sent
-    /// as text.
+    /// Creates the twins. Their rows are sorted by a key before they are sent; the server is asked about some
+    /// of them, and some are sent as text.
     pub(crate) fn new(bench: Bench, rows: usize) -> Self {
         let row = |number: usize| match number % 97 {
             3 => with_slashes(&plain(number)),
@@ -23,7 +23,7 @@ impl Clean {
         Self::of(Twins::new(bench, &ddl, &inputs(rows, 3, row)), rows)
     }
 
-    /// The rows that are in one twin only, or there twice.
+    /// Returns the rows that are in only one of the twins, or in one of them twice.
     fn differences(&self) -> String {
         let count = |schema: &str, sign: i32| {
             format!(
@@ -45,7 +45,7 @@ impl Clean {
     }
 }
 
-/// Its date, as 2024/01/31.
+/// Returns a row with its date in the form 2024/01/31.
 fn with_slashes(row: &str) -> String {
     let (id, rest) = row.split_once(',').unwrap();
     format!("{id},{}", rest.replacen('-', "/", 2))

@@ -1,11 +1,11 @@
-//! `pgsluice` as a process with any arguments, for the commands that have no summary to read.
+//! `pgsluice` as a process with any arguments, for commands without a summary.
 
 use std::path::Path;
 use std::process::Stdio;
 
 use super::{Outcome, program};
 
-/// Runs the program with `arguments` and `input` on standard input, if there is one.
+/// Runs the program with `arguments`, and with `input` on standard input if given.
 pub(crate) fn run(arguments: &[&str], input: Option<&Path>) -> Outcome {
     let mut command = program();
     command.args(arguments).stdin(Stdio::null());

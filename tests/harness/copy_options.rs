@@ -1,8 +1,8 @@
-//! COPY's options, written once and said twice: to the server as SQL, to the loader as arguments.
+//! COPY's options in one form, which is converted to SQL for the server and to arguments for the loader.
 
 use serde::Deserialize;
 
-/// COPY's options under COPY's names; what is absent is COPY's default.
+/// COPY's options under COPY's names; an absent option has COPY's default.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CopyOptions {
@@ -20,17 +20,17 @@ impl CopyOptions {
         self.format.as_deref().unwrap_or("csv")
     }
 
-    /// `COPY table (columns) FROM STDIN WITH (...)`.
+    /// Returns `COPY table (columns) FROM STDIN WITH (...)`.
     pub(crate) fn copy_from(&self, table: &str) -> String {
         format!("COPY {table}{} FROM STDIN WITH ({})", self.column_list(), self.options())
     }
 
-    /// `COPY (query) TO STDOUT WITH (...)`, which writes an input of this format.
+    /// Returns `COPY (query) TO STDOUT WITH (...)`, which writes an input of this format.
     pub(crate) fn copy_to(&self, query: &str) -> String {
         format!("COPY ({query}) TO STDOUT WITH ({})", self.options())
     }
 
-    /// The loader's arguments.
+    /// Returns the loader's arguments.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--format".into(), self.format().into()];
         for (name, value) in self.named() {
@@ -74,12 +74,12 @@ fn listed(columns: &[String]) -> String {
     columns.iter().map(|column| identifier(column)).collect::<Vec<_>>().join(",")
 }
 
-/// A name in double quotes.
+/// Returns a name in double quotes.
 pub(crate) fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A string in single quotes, for standard-conforming strings.
+/// Returns a string in single quotes, for standard-conforming strings.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -1,11 +1,11 @@
-//! A test for each server, and what is left out on one.
+//! A test for each server, and tests that are skipped on a server.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// A module for each major version, `pg13` and so on, and in it a test for each name. If that server is to be
-/// tried, the test calls the function of its name with the server; or with what is made `with` it; or it
-/// calls another function, `each`, with the name and the server.
+/// Defines a module for each major version, `pg13` and so on, with a test for each name. If that server is
+/// under test, the test calls the function of its name with the server, or with the value that `with`
+/// creates. Or it calls another function, `each`, with the name and the server.
 macro_rules! on_each_server {
     ([$($name:ident,)*]) => {
         $crate::harness::on_each_server!(@all server [$({$name super::$name(server)})*]);
@@ -37,19 +37,19 @@ macro_rules! on_each_server {
 }
 pub(crate) use on_each_server;
 
-/// Says and counts that `test`, or a part of it, is left out. `scripts/count_skips.sh` holds what is counted
-/// against `tests/skips.txt`.
+/// Reports and records that `test`, or a part of it, is skipped. `scripts/count_skips.sh` compares the record
+/// with `tests/skips.txt`.
 pub(crate) fn skip(test: &str, why: &str) {
     let test = test.split_once("::").map_or(test, |(_, path)| path);
     say(&format!("skipped: {test}: {why}"));
     if let Some(file) = std::env::var_os("PGSLUICE_TEST_SKIPS") {
         let mut file = OpenOptions::new().append(true).open(file).unwrap();
-        // In one piece: others write as well.
+        // A single write, because other processes write too.
         file.write_all(format!("{test}: {why}\n").as_bytes()).unwrap();
     }
 }
 
-/// Says what must be seen even if the test succeeds: past the harness, which keeps such output.
+/// Prints a text that must be visible even if the test succeeds. It bypasses the test harness, which captures output.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

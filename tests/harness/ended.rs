@@ -1,8 +1,8 @@
-//! What a process of the program has left behind, and what holds for every message and every summary.
+//! The result of a process of the program, and rules for every message and every summary.
 
 use std::process::ExitStatus;
 
-/// What the program left behind.
+/// The exit status and the output of the program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -11,7 +11,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// One message with all of `parts` in this order, and nothing else anywhere but its object of `--json`.
+    /// Checks that there is one message with all of `parts` in this order, and no other output except the
+    /// object of `--json`.
     #[track_caller]
     pub(crate) fn fails(&self, status: i32, parts: &[&str]) -> &Self {
         assert_eq!(self.status.code(), Some(status), "{self:?}");
@@ -30,13 +31,13 @@ impl Ended {
         self
     }
 
-    /// As [`Self::fails`], and says that no row is in the table.
+    /// Checks the message as [`Self::fails`] does, and that it reports no row in the table.
     #[track_caller]
     pub(crate) fn fails_empty(&self, parts: &[&str]) {
         self.fails(1, parts).fails(1, &["\nDETAIL:  No row of this load is in the table."]);
     }
 
-    /// The number of rows that the message says are in the table.
+    /// Returns the number of rows that the message reports as committed.
     #[track_caller]
     pub(crate) fn committed(&self) -> u64 {
         let line = self.stderr.lines().find(|line| line.contains(" of this load "));
@@ -44,7 +45,7 @@ impl Ended {
         counted(line.trim_start_matches("DETAIL:  "))
     }
 
-    /// The number of rows that the message says may be in the table as well.
+    /// Returns the number of rows that the message reports as possibly committed.
     #[track_caller]
     pub(crate) fn in_doubt(&self) -> u64 {
         self.stderr
@@ -54,13 +55,13 @@ impl Ended {
             .map_or(0, counted)
     }
 
-    /// The summary of a load that went well, its sums checked.
+    /// Returns the summary of a successful load, after checking its sums.
     #[track_caller]
     pub(crate) fn summary(&self) -> serde_json::Value {
         self.summary_of(0)
     }
 
-    /// The same of one that ended with this status.
+    /// Returns the summary of a load that ended with this status.
     #[track_caller]
     pub(crate) fn summary_of(&self, status: i32) -> serde_json::Value {
         assert_eq!(self.status.code(), Some(status), "{self:?}");
@@ -90,7 +91,7 @@ impl Ended {
     }
 }
 
-/// The number of rows that a sentence begins with.
+/// Returns the number of rows at the beginning of a sentence.
 #[track_caller]
 fn counted(sentence: &str) -> u64 {
     let number = sentence.split(' ').next().unwrap();

@@ -1,4 +1,4 @@
-//! Rows of CSV, which have no quotes, as files of other formats.
+//! Conversion of CSV rows without quotes to files of other formats.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use arrow_ipc::writer::FileWriter;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-/// A format, by the end of the names of its files.
+/// Formats, named by their file extensions.
 pub(crate) const FORMATS: [&str; 5] = ["ndjson", "ndjson.gz", "jsonl.zst", "parquet", "arrow"];
 
-/// Rows of a row group, or of a batch.
+/// Number of rows of a row group or batch.
 const AT_ONCE: usize = 1000;
 
-/// Writes rows of CSV with a header beside `path`, as `format` has them. The column `id` has integers, `day` dates, and
-/// all others text.
+/// Writes rows of CSV with a header in `format`, to a file beside `path`. The column `id` has integers, `day`
+/// dates, and all others text.
 pub(crate) fn write(csv: &str, path: &Path, format: &str) -> PathBuf {
     let path = path.with_extension(format);
     match format {
@@ -42,7 +42,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Each row as an object.
+/// Returns each row as an object.
 fn objects(csv: &str) -> String {
     let mut lines = csv.lines();
     let names: Vec<&str> = lines.next().into_iter().flat_map(|header| header.split(',')).collect();
@@ -72,7 +72,7 @@ fn batch(csv: &str) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns of one length")
 }
 
-/// Days from 1970 on to a day of this century.
+/// Returns the days from 1970 to a date of this century.
 fn days(date: &str) -> i32 {
     let part = |at: std::ops::Range<usize>| date[at].parse::<i32>().expect("a number");
     let (year, month, day) = (part(0..4), part(5..7), part(8..10));

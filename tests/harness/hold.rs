@@ -1,29 +1,29 @@
-//! Loads that stand still at a point of their way, until the test lets them go on.
+//! Loads that pause at a failpoint until the test lets them continue.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::wait_until;
 
-/// Holds a load up at a point.
+/// A failpoint at which a load pauses.
 pub(crate) struct Hold {
     name: &'static str,
     file: PathBuf,
 }
 
 impl Hold {
-    /// `file` is there while it is held up.
+    /// Creates a hold. The load pauses as long as `file` exists.
     pub(crate) fn at(name: &'static str, file: PathBuf) -> Self {
         Self { name, file }
     }
 
-    /// What the load finds in its environment.
+    /// Returns environment variables for the load.
     pub(crate) fn environment(&self) -> [(&str, &str); 2] {
         let file = self.file.to_str().unwrap();
         [("PGSLUICE_FAILPOINT", self.name), ("PGSLUICE_FAILPOINT_HOLD", file)]
     }
 
-    /// Waits until it is held up.
+    /// Waits until the load pauses.
     #[track_caller]
     pub(crate) fn wait(&self) {
         wait_until(&format!("coming to {}", self.name), || self.file.exists());

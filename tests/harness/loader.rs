@@ -13,26 +13,26 @@ use super::{CopyOptions, program};
 #[derive(Clone, Debug)]
 pub(crate) struct Load<'a> {
     pub(crate) url: &'a str,
-    /// As in SQL.
+    /// The table, as in SQL.
     pub(crate) table: String,
     pub(crate) files: &'a [PathBuf],
-    /// The one file is given on standard input.
+    /// Whether the single file is given on standard input.
     pub(crate) stdin: bool,
     pub(crate) copy: &'a CopyOptions,
     pub(crate) jobs: u32,
     pub(crate) memory: Option<&'a str>,
-    /// Each leaf's rows go by its own name, however few they are. They would travel through the
-    /// root, and nothing would be learnt of leaves.
+    /// Whether the rows of each leaf go to it by name. Otherwise a few rows would go through the root, and
+    /// the test would not cover leaves.
     pub(crate) by_leaf: bool,
-    /// Rows pass through as they stand in the input.
+    /// Whether rows are sent as text, unchanged.
     pub(crate) as_text: bool,
 }
 
-/// A load that is fed by standard input.
+/// A load that reads from standard input.
 #[derive(Debug)]
 pub(crate) struct Running(Child);
 
-/// What the process left behind.
+/// The result of the process.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-/// The object that `--json` prints, as far as the tests look at it.
+/// The part of the `--json` object that the tests use.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) rows_read: u64,
@@ -75,14 +75,14 @@ impl Load<'_> {
         Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
-    /// The same; what the files are, their names say.
+    /// Runs the load without options for the format, which the file names imply.
     pub(crate) fn run_guessed(&self) -> Outcome {
         let mut command = self.command();
         command.stdin(Stdio::null());
         Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
-    /// Begins a load of standard input, which is fed in pieces.
+    /// Begins a load from standard input, which is fed in pieces.
     pub(crate) fn start(&self) -> Running {
         let mut command = self.command();
         command.args(self.copy.arguments());
@@ -100,7 +100,7 @@ impl Load<'_> {
         }
         command.args(["-t", &self.table, "-d", self.url, "-j", &self.jobs.to_string()]);
         command.args(self.memory.iter().flat_map(|memory| ["--memory", memory]));
-        // With any number the tree is read, however few the rows are.
+        // With an explicit number, the tree is always read.
         command.arg(if self.by_leaf { "--few-rows=0" } else { "--few-rows=300" });
         command.args(self.as_text.then_some("--wire=text"));
         command.args(["--json", "-q"]);
@@ -109,13 +109,13 @@ impl Load<'_> {
 }
 
 impl Running {
-    /// Writes a piece of the input. A load that has ended already takes no more.
+    /// Writes a piece of the input. A load that has already ended reads nothing.
     pub(crate) fn feed(&mut self, piece: &str) {
         let stdin = self.0.stdin.as_mut().expect("a pipe");
         let _ = stdin.write_all(piece.as_bytes()).and_then(|()| stdin.flush());
     }
 
-    /// Ends the input, and waits for the end of the load.
+    /// Ends the input, and waits until the load ends.
     pub(crate) fn end(self) -> Outcome {
         Outcome::of(self.0.wait_with_output().expect("the load ends"))
     }
@@ -130,7 +130,7 @@ impl Outcome {
         }
     }
 
-    /// The summary of a load that succeeded.
+    /// Returns the summary of a load that succeeded.
     pub(crate) fn summary(&self) -> Result<Summary, String> {
         if self.status != Some(0) {
             return Err(format!("exit status {:?}\n{}", self.status, self.stderr));
@@ -143,8 +143,7 @@ impl Outcome {
 }
 
 impl Summary {
-    /// The rules that hold for every summary: each row has a lane, and none leaves the native
-    /// lane without a reason.
+    /// Checks the rules for every summary: each row has a lane, and no row leaves the native lane without a reason.
     fn balance(&self) -> Result<(), String> {
         let Lanes { routed_natively: native, routed_by_query: server, routed_by_server: slow } =
             self.lanes;

@@ -1,7 +1,7 @@
-//! What serves several tests: servers, databases and roles to begin with, the program as a process, what
-//! stands between the two, and how what it leaves is held against what COPY makes of the same.
+//! Shared infrastructure of the tests: servers, databases and roles, the program as a process, proxies and
+//! poolers between the two, and the comparison of results with COPY.
 //!
-//! Apart from the tests so that they read as what they check. Nothing in here is a test.
+//! It contains no tests, so that the tests themselves stay readable.
 
 mod address;
 mod bench;

@@ -1,63 +1,63 @@
-//! An ordeal: loads that are struck, resumed by another command and struck again, until they come to
-//! their end; and then looked at.
+//! An ordeal: loads that are struck, resumed with other options and struck again until they finish. Then
+//! their results are checked.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 use super::{Bench, Chance, Ended, Running, size};
 
-/// What is loaded, and what must have come of it.
+/// The input of a load, and the expected result.
 pub(crate) trait Subject {
     fn bench(&mut self) -> &mut Bench;
 
-    /// Takes away what a load has left.
+    /// Removes the results of a load.
     fn begin_anew(&self);
 
-    /// A load into the server of `url`.
+    /// Starts a load into the server of `url`.
     fn start(&self, url: &str, id: &str, options: &[String]) -> Running;
 
-    /// Holds what a load that has come to its end has left against what it should have. The rows that
-    /// runs before its last had left in the table.
+    /// Compares the result of a finished load with the expected one. Returns the number of rows that runs
+    /// before the last one had stored.
     fn check(&self, ended: &Ended) -> u64;
 
-    /// Rows of the input.
+    /// Returns the number of rows of the input.
     fn rows(&self) -> u64;
 
-    /// Rows of the table before a load, and after it.
+    /// Returns the number of rows of the table before and after a load.
     fn in_table(&self) -> [u64; 2];
 }
 
-/// What has become of a run of a load.
+/// The effect of a strike on a run.
 pub(crate) enum Blow {
-    /// It came to its end before.
+    /// The run finished before it was struck.
     Missed(Ended),
-    /// It is over, and to be resumed.
+    /// The run ended, and must be resumed.
     Hit,
-    /// It went on by itself, and came to its end.
+    /// The run recovered by itself, and finished.
     Borne(Ended),
 }
 
-/// What happened.
+/// Counts of the events of an ordeal.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
     pub(crate) loads: usize,
     pub(crate) blows: usize,
-    /// Of these, when no row was in the table, and when all were.
+    /// Strikes when no row was in the table, and when all rows were.
     early: usize,
     late: usize,
-    /// Loads that went on by themselves.
+    /// Number of loads that recovered by themselves.
     borne: usize,
-    /// Loads that found some of their rows in the table.
+    /// Number of loads that found some of their rows in the table.
     pub(crate) resumed: usize,
 }
 
-/// Loads of a subject.
+/// Loads of a subject that are struck.
 pub(crate) struct Ordeal<S> {
     pub(crate) subject: S,
     pub(crate) chance: Chance,
-    /// How the loads come to the server.
+    /// The URL that the loads use.
     pub(crate) url: String,
-    /// How long a load takes that is not struck.
+    /// Duration of a load that is not struck.
     pub(crate) whole: Duration,
     /// Options of all loads.
     fixed: Vec<String>,
@@ -75,7 +75,7 @@ impl<S: Subject> Ordeal<S> {
         Self { subject, chance, url: url.to_owned(), whole, fixed }
     }
 
-    /// Lets loads be struck until `blows` blows have hit.
+    /// Strikes loads until `blows` strikes have hit.
     pub(crate) fn endure(
         &mut self,
         blows: usize,
@@ -106,7 +106,7 @@ impl<S: Subject> Ordeal<S> {
             let before = self.subject.check(&ended);
             story.resumed += usize::from(0 < before && before < self.subject.rows());
             is_in_the_ledger(self.subject.bench(), &id);
-            // What is in is not loaded again, and no file is touched.
+            // Committed rows are not loaded again, and no file changes.
             let again = self.start(&id, &[]).ended_within(size().patience);
             let summary = again.summary();
             let (read, in_before) = (&summary["rows_read"], &summary["rows_already_loaded"]);
@@ -117,7 +117,7 @@ impl<S: Subject> Ordeal<S> {
         story
     }
 
-    /// A run of the load `id`, with other options for speed than the one before.
+    /// Starts a run of the load `id`, with other performance options than the previous run.
     pub(crate) fn start(&mut self, id: &str, more: &[&str]) -> Running {
         let chance = &mut self.chance;
         let mut options = self.fixed.clone();
@@ -130,7 +130,7 @@ impl<S: Subject> Ordeal<S> {
         self.subject.start(&self.url, id, &options)
     }
 
-    /// Notes a blow; true if there was not much left to be hit.
+    /// Records a strike. Returns true if only a little was left to be hit.
     fn note(&mut self, story: &mut Story) -> bool {
         let [before, after] = self.subject.in_table();
         let found = self.subject.bench().count("t");
@@ -141,8 +141,8 @@ impl<S: Subject> Ordeal<S> {
     }
 }
 
-/// Kills a load: at any moment, or once some of its rows are in the table. On a busy machine most moments
-/// are too early.
+/// Kills a load at a random moment, or once some of its rows are in the table. On a busy machine most random
+/// moments are too early.
 pub(crate) fn kill<S: Subject>(ordeal: &mut Ordeal<S>, id: &str) -> Blow {
     let load = ordeal.start(id, &[]);
     let Ordeal { subject, chance, whole, .. } = ordeal;
@@ -160,7 +160,7 @@ pub(crate) fn kill<S: Subject>(ordeal: &mut Ordeal<S>, id: &str) -> Blow {
 }
 
 impl Story {
-    /// For people.
+    /// Prints a summary.
     pub(crate) fn tell(&self, what: &str, rows: u64) {
         let Self { loads, blows, early, late, borne, resumed } = self;
         let rows = grouped(rows as usize);
@@ -177,7 +177,7 @@ fn is_in_the_ledger(bench: &Bench, id: &str) {
     assert_eq!(state, "finished", "{id}");
 }
 
-/// A number as people write it.
+/// Returns a number with digits grouped for people.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);

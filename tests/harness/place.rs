@@ -1,5 +1,4 @@
-//! A server of the test's own, which may be stopped, killed and configured. It is stopped when the test
-//! ends, well or badly.
+//! A private server that can be stopped, killed and configured. It stops when the test ends, even if the test fails.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -12,7 +11,7 @@ use tempfile::TempDir;
 
 use super::Server;
 
-/// A data home with one server, and what runs the program on it.
+/// A data home with one server, and methods to run the program on it.
 pub(crate) struct Place {
     pub(crate) directory: TempDir,
     pub(crate) program: PathBuf,
@@ -21,10 +20,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// For a server of this version.
+    /// Creates a place for a server of this version.
     pub(crate) fn of(server: Server) -> Self {
         let directory = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
-        // As root, the server is another user's, who must pass through.
+        // As root, the server runs as another user, who needs access to the directory.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let program = env!("CARGO_BIN_EXE_pgsluice").into();
         Self { directory, program, bin: server.bin(), uid: None }
@@ -46,7 +45,7 @@ impl Place {
         let mut command = Command::new(&self.program);
         command.args(["server", verb, "--data"]).arg(self.path("server"));
         command.env("PGSLUICE_HOME", self.path("home")).env_remove("PGSLUICE_PG_BIN");
-        // Whatever the caller's shell says about another server is not about this one.
+        // Variables of the caller's shell for another server must not affect this one.
         command.env("PGDATA", "/nowhere").env("PGPORT", "1").env("PGHOST", "nowhere");
         if verb == "start" {
             command.args(["--set", "fsync=off", "--set", "shared_buffers=16MB"]);
@@ -66,12 +65,12 @@ impl Place {
         url_of(&self.run("start"))
     }
 
-    /// The same with a setting of its own.
+    /// Starts the server with an additional setting.
     pub(crate) fn start_with(&self, setting: &str) -> String {
         url_of(&self.command("start").args(["--set", setting]).output().unwrap())
     }
 
-    /// `pg_ctl stop -m immediate`, which leaves the server no time to write anything.
+    /// Runs `pg_ctl stop -m immediate`, which gives the server no time to write anything.
     pub(crate) fn stop_immediately(&self) {
         let owner = fs::metadata(self.data()).unwrap();
         let mut command = Command::new(self.programs().join("pg_ctl"));
@@ -83,7 +82,7 @@ impl Place {
         assert!(stopped.status.success(), "{}", stderr(&stopped));
     }
 
-    /// The directory of the programs that it runs, which its user may read.
+    /// Returns the directory of the server's programs, which its user can read.
     pub(crate) fn programs(&self) -> PathBuf {
         let server = fs::read_link(format!("/proc/{}/exe", self.postmaster())).unwrap();
         server.parent().unwrap().to_owned()
@@ -110,7 +109,7 @@ impl Drop for Place {
     }
 }
 
-/// What it says when it starts well.
+/// Returns the URL in the output of a successful start.
 pub(crate) fn url_of(output: &Output) -> String {
     assert!(output.status.success(), "{}", stderr(output));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

@@ -1,6 +1,6 @@
-//! Which rows lie in which leaves of one side, and how two sides differ.
+//! The rows of each leaf of one side, and the difference between two sides.
 //!
-//! Rows are compared as multisets: a row that is there twice must be there twice on both sides.
+//! Rows are compared as multisets: duplicates must be there equally often on both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,15 +10,15 @@ use super::{Session, identifier, literal};
 const SHOWN_ROWS: usize = 12;
 const SHOWN_CHARACTERS: usize = 300;
 
-/// For each row, as text, the leaves that hold it and how often.
+/// The leaves that hold each row, given as text, and how often.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placement(BTreeMap<String, BTreeMap<String, usize>>);
 
 impl Placement {
-    /// Reads `table` of the schema `side`, leaving out the columns in `without`.
+    /// Reads `table` of the schema `side`, without the columns in `without`.
     pub(crate) fn read(session: &Session, side: &str, table: &str, without: &[String]) -> Self {
         let columns = columns(session, table, without);
-        // The side's own name is taken out, so that the names of both sides are equal.
+        // The side's own name is removed, so that the names of both sides are equal.
         let leaf = format!(
             "replace(CASE n.nspname WHEN {0} THEN c.relname ELSE n.nspname || '.' || c.relname \
              END, {0}, '@side@')",
@@ -44,7 +44,7 @@ impl Placement {
         self.0.values().flat_map(BTreeMap::values).sum::<usize>() as u64
     }
 
-    /// Nothing if both sides are the same; else each row that differs, with its leaves.
+    /// Returns `None` if both sides are equal. Otherwise returns each row that differs, with its leaves.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         let rows: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let differing: Vec<&String> =

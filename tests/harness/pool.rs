@@ -1,4 +1,4 @@
-//! A pgbouncer of the test's own before a server.
+//! A private pgbouncer in front of a server.
 
 use std::fs::{self, Permissions};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::{Address, free_port, wait_until};
 
-/// Lives as long as the test.
+/// A pgbouncer that lives as long as the test.
 pub(crate) struct Pool {
     process: Child,
     folder: TempDir,
@@ -20,7 +20,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Before the server of `url`: `size` sessions of it, which are handed out by `mode`.
+    /// Starts a pool in front of the server of `url`, with `size` server sessions in pool mode `mode`.
     pub(crate) fn before(url: &str, mode: &str, size: usize) -> Self {
         let program = std::env::var("PGSLUICE_TEST_PGBOUNCER");
         let program = program.expect("PGSLUICE_TEST_PGBOUNCER is not set: run by `make test`");
@@ -31,7 +31,7 @@ impl Pool {
         let server = Address::of(url);
         write(&settings, &server, port, mode, size);
         let mut command = Command::new(program);
-        // It refuses to run as root.
+        // pgbouncer refuses to run as root.
         if fs::metadata(folder.path()).unwrap().uid() == 0 {
             command.args(["-u", "nobody"]);
         }
@@ -42,13 +42,13 @@ impl Pool {
         Self { process, folder, server, size, port }
     }
 
-    /// The server's URL through it.
+    /// Returns the server's URL through the pool.
     pub(crate) fn url(&self) -> String {
         let Address { database, user, password, .. } = &self.server;
         format!("postgresql://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Hands sessions out by another mode from the next statement on.
+    /// Changes the pool mode from the next statement on.
     pub(crate) fn set_mode(&self, mode: &str) {
         write(&self.settings(), &self.server, self.port, mode, self.size);
         let pid = self.process.id().to_string();
@@ -70,8 +70,8 @@ impl Drop for Pool {
 
 fn write(path: &PathBuf, server: &Address, own_port: u16, mode: &str, size: usize) {
     let Address { host, port, user, password, .. } = server;
-    // Until 1.22.1 it miscounts what is under way behind a COPY, and may give a session to the next client that
-    // has not answered all of the last one's.
+    // Until 1.22.1, pgbouncer miscounts outstanding requests after a COPY, and may give a session to the next
+    // client before it has answered the previous one completely.
     let once = if mode == "session" { "server_lifetime = 0\n" } else { "" };
     let settings = format!(
         "[databases]\n\

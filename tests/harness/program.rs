@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Ended, PATIENCE};
 
-/// The program, or another that `PGSLUICE_BIN` names in its place.
+/// Returns a command for the program, or for the one that `PGSLUICE_BIN` names.
 pub(crate) fn program() -> Command {
     let program = std::env::var_os("PGSLUICE_BIN");
     let mut command =
@@ -16,7 +16,7 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// The program at work.
+/// A running process of the program.
 pub(crate) struct Running {
     pub(crate) child: Child,
     began: Instant,
@@ -28,7 +28,7 @@ impl Running {
         Self { child, began: Instant::now() }
     }
 
-    /// Writes to its standard input; a program that has ended reads nothing.
+    /// Writes to its standard input. A program that has ended reads nothing.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
     }
@@ -38,19 +38,19 @@ impl Running {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
-    /// Kills it, whatever it is at.
+    /// Kills the process.
     pub(crate) fn kill(self) -> Ended {
         self.kill_after(Duration::ZERO)
     }
 
-    /// The same when it has had so long.
+    /// Kills the process after `moment`.
     pub(crate) fn kill_after(mut self, moment: Duration) -> Ended {
         thread::sleep(moment);
         self.child.kill().unwrap();
         self.ended_within(moment + PATIENCE)
     }
 
-    /// The same when it is due, unless it has come to its end before.
+    /// Kills the process once `is_due`, unless it has ended before.
     pub(crate) fn kill_when(mut self, mut is_due: impl FnMut() -> bool) -> Ended {
         while self.child.try_wait().unwrap().is_none() && !is_due() {
             thread::sleep(Duration::from_millis(1));
@@ -60,12 +60,12 @@ impl Running {
         self.ended_within(moment + PATIENCE)
     }
 
-    /// Waits for the end, which must come.
+    /// Waits until the process ends, which must happen in time.
     pub(crate) fn ended(self) -> Ended {
         self.ended_within(PATIENCE)
     }
 
-    /// The same of one that may take longer than others.
+    /// Waits longer than [`Self::ended`] does.
     pub(crate) fn ended_within(mut self, patience: Duration) -> Ended {
         let out = read(self.child.stdout.take());
         let err = read(self.child.stderr.take());

@@ -1,5 +1,5 @@
-//! A TCP proxy on loopback between a load and its server, which can cut, stall or swallow what goes
-//! through it, at once, when so many bytes have gone, or when something was said.
+//! A TCP proxy on loopback between a load and its server. It can cut, stall or swallow the traffic at once,
+//! after a number of bytes, or after certain messages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,23 +10,23 @@ use std::time::Duration;
 
 use super::Address;
 
-/// How soon a change is noticed.
+/// Interval at which a change of the mode is noticed.
 const TICK: Duration = Duration::from_millis(5);
 
-/// What becomes of the bytes of all connections, those that are still to come included.
+/// Treatment of the bytes of all connections, including later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Pass,
-    /// Nothing is read.
+    /// Reads nothing.
     Stall,
-    /// All is read, and nothing arrives.
+    /// Reads everything, and forwards nothing.
     Swallow,
-    /// The same of what the server says.
+    /// Reads everything, and forwards only what clients send.
     Deafen,
-    /// Connections are closed on both sides, new ones at once.
+    /// Closes connections on both sides, and new ones at once.
     Cut,
-    /// Nothing arrives, but whoever has a connection is told that the server's disk is full, as by one that
-    /// panics; new ones are closed at once.
+    /// Forwards nothing, but sends clients an error that the server's disk is full, as a panicking server
+    /// does. New connections are closed at once.
     Full,
 }
 
@@ -39,35 +39,35 @@ pub(crate) struct Proxy {
 
 struct State {
     mode: Mutex<Mode>,
-    /// Bytes from clients to the server.
+    /// Number of bytes from clients to the server.
     sent: AtomicU64,
-    /// How often the server has answered what a client had said.
+    /// Number of times that the server has answered a client.
     answers: AtomicU64,
-    /// The mode that follows when so many are sent.
+    /// The mode to change to after a number of sent bytes.
     then: Mutex<Option<(u64, Mode)>>,
-    /// The mode that follows when something is said.
+    /// The mode to change to after certain texts.
     on: Mutex<Option<Words>>,
-    /// Directions of connections that are not closed.
+    /// Number of open directions of connections.
     open: AtomicUsize,
     ended: AtomicBool,
 }
 
-/// Texts that one client says, one after the other.
+/// Texts that one client sends, one after the other.
 struct Words {
     texts: Vec<Vec<u8>>,
     mode: Mode,
 }
 
-/// Longer than any of these texts.
+/// Greater than the length of any of these texts.
 const LONGEST_TEXT: usize = 64;
 
 impl Proxy {
-    /// Begins to listen for the server of `url`.
+    /// Starts to listen for the server of `url`.
     pub(crate) fn before(url: &str) -> Self {
         Self::before_at(url, 0)
     }
 
-    /// The same on this port.
+    /// Starts to listen on this port.
     pub(crate) fn before_at(url: &str, own_port: u16) -> Self {
         let Address { host, port, .. } = Address::of(url);
         let server = format!("{host}:{port}");
@@ -96,13 +96,13 @@ impl Proxy {
         Self { state, url, at }
     }
 
-    /// The server's URL through the proxy.
+    /// Returns the server's URL through the proxy.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Changes the mode at once, and for good: what was to change it later does not. Connections that are
-    /// closed by a mode are closed before the next begins.
+    /// Changes the mode at once and for good, and cancels later changes. Connections that a mode closes are
+    /// closed before the next mode begins.
     pub(crate) fn set(&self, mode: Mode) {
         *self.state.then.lock().unwrap() = None;
         *self.state.on.lock().unwrap() = None;
@@ -112,15 +112,14 @@ impl Proxy {
         *self.state.mode.lock().unwrap() = mode;
     }
 
-    /// Changes the mode as soon as one client has said all of `texts`, in this order. In a mode in which
-    /// nothing arrives the last one does not.
+    /// Changes the mode as soon as one client has sent all of `texts` in this order. If nothing is forwarded
+    /// in the new mode, the last text is not forwarded either.
     pub(crate) fn set_on(&self, texts: &[&str], mode: Mode) {
         let texts = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
         *self.state.on.lock().unwrap() = Some(Words { texts, mode });
     }
 
-    /// Changes the mode as soon as clients have sent `bytes` more; of the last message only a part
-    /// arrives.
+    /// Changes the mode as soon as clients have sent `bytes` more. Only a part of the last message arrives.
     pub(crate) fn set_after(&self, bytes: u64, mode: Mode) {
         let end = self.state.sent.load(SeqCst) + bytes;
         *self.state.then.lock().unwrap() = Some((end, mode));
@@ -130,12 +129,12 @@ impl Proxy {
         self.state.mode()
     }
 
-    /// How often clients have waited for an answer: what was said together counts once.
+    /// Returns how often clients have waited for an answer. Messages that were sent together count once.
     pub(crate) fn answers(&self) -> u64 {
         self.state.answers.load(SeqCst)
     }
 
-    /// Bytes that clients have sent.
+    /// Returns the number of bytes that clients have sent.
     pub(crate) fn sent(&self) -> u64 {
         self.state.sent.load(SeqCst)
     }
@@ -145,7 +144,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.set(Mode::Cut);
         self.state.ended.store(true, SeqCst);
-        // Wakes who accepts.
+        // Wakes the thread that accepts connections.
         let _ = TcpStream::connect(self.at);
     }
 }
@@ -155,7 +154,7 @@ fn join(state: &Arc<State>, client: TcpStream, server: &str) {
         return;
     }
     let server = TcpStream::connect(server).unwrap();
-    // Otherwise what is short waits for the answer to what went before it: 40 ms a message.
+    // Otherwise a short message waits for the answer to the previous one, which costs 40 ms.
     [&client, &server].into_iter().for_each(|end| end.set_nodelay(true).unwrap());
     state.open.fetch_add(2, SeqCst);
     let has_asked = Arc::new(AtomicBool::new(false));
@@ -193,7 +192,7 @@ fn pump(
             Ok(0) => return,
             Ok(length) => length,
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) => {
-                // The server is silent, so no message of its own is half said.
+                // The server is silent, so none of its messages is half sent.
                 if state.mode() == Mode::Full && !counts && !is_told {
                     is_told = true;
                     let _ = to.write_all(&disk_full()).and_then(|()| to.shutdown(Shutdown::Write));
@@ -218,7 +217,7 @@ fn pump(
 }
 
 impl Mode {
-    /// Whether it ends all connections.
+    /// Whether the mode closes all connections.
     fn closes(self) -> bool {
         matches!(self, Self::Cut | Self::Full)
     }
@@ -229,7 +228,7 @@ impl State {
         *self.mode.lock().unwrap()
     }
 
-    /// How many of `bytes`, which a client says, may pass before the mode changes.
+    /// Returns how many of a client's `bytes` may pass before the mode changes.
     fn pass(&self, bytes: &[u8], said: &mut Said) -> usize {
         let length = bytes.len() as u64;
         let before = self.sent.fetch_add(length, SeqCst);
@@ -256,16 +255,16 @@ impl State {
     }
 }
 
-/// What one client has said of the texts that are waited for.
+/// The progress of one client through the texts that are waited for.
 #[derive(Default)]
 struct Said {
     texts: usize,
-    /// The last of its bytes, in which the next text may have begun.
+    /// The client's last bytes, in which the next text may have begun.
     recent: Vec<u8>,
 }
 
 impl Said {
-    /// Where in `bytes` the last of `texts` begins, if they end with it.
+    /// Returns the position in `bytes` at which the last of `texts` begins, if `bytes` end with it.
     fn place_of(&mut self, texts: &[Vec<u8>], bytes: &[u8]) -> Option<usize> {
         let before = self.recent.len();
         self.recent.extend_from_slice(bytes);
@@ -285,7 +284,7 @@ impl Said {
     }
 }
 
-/// What a server says whose log has no room.
+/// Returns the message of a server that cannot write its log.
 fn disk_full() -> Vec<u8> {
     let fields = [
         "SPANIC",

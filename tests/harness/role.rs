@@ -1,10 +1,10 @@
-//! A role of the test's own.
+//! A role that belongs to one test.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Address, Bench, Session};
 
-/// A role that can log in, until the test ends.
+/// A role that can log in, and is dropped at the end of the test.
 pub(crate) struct Role<'b> {
     bench: &'b Bench,
     pub(crate) name: String,
@@ -31,7 +31,7 @@ impl Drop for Role<'_> {
     fn drop(&mut self) {
         let name = &self.name;
         let gone = format!("DROP OWNED BY {name}; DROP ROLE {name}");
-        // A session of the test's may not have ended yet.
+        // A session of the test may still be open.
         let _ = self.bench.session.try_run(&format!("REASSIGN OWNED BY {name} TO CURRENT_USER"));
         if let Err(error) = self.bench.session.try_run(&gone) {
             eprintln!("{gone}: {error}");

@@ -1,13 +1,13 @@
-//! The servers under test: where they are, and a scratch database for each test.
+//! The servers under test, and a scratch database for each test.
 //!
-//! The clusters are thrown away, so the URLs are a superuser's.
+//! The clusters are disposable, so the URLs are a superuser's.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Session, skip, with_database};
 
-/// One of the servers under test, by its major version, in a test.
+/// One of the servers under test, identified by its major version, in a particular test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Server {
     pub(crate) major: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The server of this major version for `test`, if `PGSLUICE_TEST_MAJORS` asks for it.
+    /// Returns the server of this major version for `test`, if `PGSLUICE_TEST_MAJORS` includes it.
     pub(crate) fn to_try(major: u32, test: &'static str) -> Option<Self> {
         let asked = asked();
         let found = asked.split_whitespace().any(|word| word.parse() == Ok(major));
@@ -25,7 +25,7 @@ impl Server {
         found.then_some(Self { major, test })
     }
 
-    /// Returns another of the servers under test, or this one if it is the only one.
+    /// Returns another server under test, or this one if there is no other.
     pub(crate) fn another(self) -> Self {
         let majors = asked();
         let majors = majors.split_whitespace().filter_map(|word| word.parse().ok());
@@ -33,12 +33,12 @@ impl Server {
         Self { major, ..self }
     }
 
-    /// Leaves the test out, or a part of it, on this server.
+    /// Skips the test, or a part of it, on this server.
     pub(crate) fn skip(self, why: &str) {
         skip(self.test, why);
     }
 
-    /// Whether the test is left out, for it needs what the server has `since` a later version.
+    /// Whether the server is older than version `since`. Then the test is skipped.
     pub(crate) fn lacks(self, since: u32, what: &str) -> bool {
         let lacks = self.major < since;
         if lacks {
@@ -51,31 +51,31 @@ impl Server {
         self.major
     }
 
-    /// The superuser's URL, from the environment.
+    /// Returns the superuser's URL from the environment.
     pub(crate) fn url(self) -> String {
         let name = format!("PGSLUICE_TEST_URL_{}", self.major);
         std::env::var(&name).unwrap_or_else(|_| panic!("{name} is not set: run by `make test`"))
     }
 
-    /// The directory of its programs.
+    /// Returns the directory of the server's programs.
     pub(crate) fn bin(self) -> PathBuf {
         let name = format!("PGSLUICE_TEST_BIN_{}", self.major);
         let bin = std::env::var_os(&name);
         bin.unwrap_or_else(|| panic!("{name} is not set: run by `make test`")).into()
     }
 
-    /// A new empty database, dropped with the value.
+    /// Creates an empty database, which is dropped with the value.
     pub(crate) fn scratch(self) -> Scratch {
         self.scratch_with(None)
     }
 
-    /// The same, in a collation of libc.
+    /// Creates an empty database with a collation of libc.
     pub(crate) fn scratch_with(self, collation: Option<&str>) -> Scratch {
         let options = collation.map(|collation| self.libc(collation));
         self.create(&options.unwrap_or_default())
     }
 
-    /// The same, in an encoding other than UTF-8.
+    /// Creates an empty database with an encoding other than UTF-8.
     pub(crate) fn scratch_in(self, encoding: &str) -> Scratch {
         self.create(&format!("{} ENCODING '{encoding}'", self.libc("C")))
     }
@@ -91,7 +91,7 @@ impl Server {
         let name = format!("sluice_{}_{count}", std::process::id());
         let admin = Session::open(&self.url());
         admin.run(&format!("CREATE DATABASE {name} {options}"));
-        // Whatever the role that loads: it may keep a ledger.
+        // Any role that loads may create a ledger.
         admin.run(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"));
         Scratch { url: with_database(&self.url(), &name), name, admin }
     }
@@ -118,7 +118,7 @@ impl Scratch {
         Session::open(&self.url)
     }
 
-    /// Sets a parameter for every session that begins from now on, whoever opens it.
+    /// Sets a parameter for every session that begins later, regardless of its role.
     pub(crate) fn set(&self, parameter: &str, value: &str) {
         let value = value.replace('\'', "''");
         self.admin.run(&format!("ALTER DATABASE {} SET {parameter} = '{value}'", self.name));

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 /// A cell of a result in text form.
 pub(crate) type Cell = Option<String>;
 
-/// A connection that blocks, with the few statements that tests need.
+/// A blocking connection, with the few methods that tests need.
 pub(crate) struct Session {
     runtime: Runtime,
     client: Client,
@@ -29,7 +29,7 @@ impl Session {
                         tokio::spawn(connection);
                         break client;
                     }
-                    // It recovers from what a test has done to it.
+                    // The connection recovers from a failed statement.
                     Err(error)
                         if error.code() == Some(&SqlState::CANNOT_CONNECT_NOW) && tries > 0 =>
                     {
@@ -65,8 +65,8 @@ impl Session {
         messages.into_iter().filter_map(row).collect()
     }
 
-    /// Runs `COPY ... FROM STDIN` with `input` and gives the number of rows. The transaction is
-    /// an explicit one, because the client does not hear of a commit that fails after a COPY.
+    /// Runs `COPY ... FROM STDIN` with `input`. Returns the number of rows. The transaction is explicit,
+    /// because the client does not notice if a commit after a COPY fails.
     pub(crate) fn copy_in(&self, sql: &str, input: Vec<u8>) -> Result<u64, Error> {
         self.run("BEGIN");
         let copied = self.runtime.block_on(async {
@@ -77,14 +77,14 @@ impl Session {
         match copied {
             Ok(rows) => self.try_run("COMMIT").map(|()| rows),
             Err(error) => {
-                // After a COPY that did not begin, the client mistakes the answer for another.
+                // After a COPY that did not begin, the client confuses the answers.
                 let _ = self.try_run("ROLLBACK");
                 Err(error)
             }
         }
     }
 
-    /// Runs `COPY ... TO STDOUT` and gives its bytes.
+    /// Runs `COPY ... TO STDOUT`. Returns its bytes.
     pub(crate) fn copy_out(&self, sql: &str) -> Vec<u8> {
         self.runtime.block_on(async {
             let stream = self.client.copy_out(sql).await.expect("COPY TO begins");
@@ -94,7 +94,7 @@ impl Session {
     }
 }
 
-/// The server's own words, which the error's `Display` leaves out.
+/// Returns the server's message, which the error's `Display` omits.
 pub(crate) fn explain(error: &Error) -> String {
     error.as_db_error().map_or_else(
         || error.to_string(),

@@ -1,18 +1,18 @@
-//! How much violence is done to loads.
+//! The extent of the tests that strike loads.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How often, and with how many rows.
+/// Numbers of strikes and of rows.
 pub(crate) struct Size {
     pub(crate) rows: usize,
-    /// The same where many are bad, and where they meet with other misfortunes as well.
+    /// Number of rows of inputs with many bad rows, and of inputs in tests that combine failures.
     pub(crate) dirty_rows: usize,
     pub(crate) rows_with_dirt: usize,
     pub(crate) kills: usize,
     pub(crate) stops: usize,
     pub(crate) cuts: usize,
-    /// Of the disk that is said to be full.
+    /// Number of strikes by a disk that is reported as full.
     pub(crate) fulls: usize,
     /// Longer than any load takes.
     pub(crate) patience: Duration,
@@ -40,7 +40,8 @@ const FULL: Size = Size {
     patience: Duration::from_secs(1800),
 };
 
-/// The size that `PGSLUICE_VIOLENCE` asks for: `full`, so many times with as many rows, or nothing.
+/// Returns the size that `PGSLUICE_VIOLENCE` selects: `full`, a factor for the number of strikes and of rows,
+/// or the default.
 pub(crate) fn size() -> &'static Size {
     static SIZE: OnceLock<Size> = OnceLock::new();
     SIZE.get_or_init(|| match std::env::var("PGSLUICE_VIOLENCE").as_deref() {

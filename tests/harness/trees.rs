@@ -1,10 +1,9 @@
-//! The cases under `tests/trees/`: what is in a case's folder, and what it says of itself.
+//! The cases under `tests/trees/`: the content of a case's folder, and its description.
 //!
-//! A folder holds `schema.sql`, which makes the table `t` and its partitions, the rows, and
-//! `case.toml`. `@side@` in the schema stands for the schema in which that side lives, and
-//! `@host@`, `@port@`, `@database@`, `@user@` and `@password@` for what a connection to the same
-//! database is made with. The rows are `rows.csv`, `rows.txt`, or `rows.sql`: a query whose result
-//! is the input.
+//! A folder holds `schema.sql`, which creates the table `t` and its partitions, the rows, and `case.toml`. In
+//! the schema, `@side@` stands for the schema of the current side, and `@host@`, `@port@`, `@database@`,
+//! `@user@` and `@password@` for the parts of a connection to the same database. The rows are `rows.csv`,
+//! `rows.txt`, or `rows.sql`: a query whose result is the input.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +13,7 @@ use serde::Deserialize;
 
 use super::{Address, CopyOptions, Server, Session};
 
-/// A case as its `case.toml` has it.
+/// A case as described by its `case.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
@@ -24,7 +23,7 @@ pub(crate) struct Case {
     min_version: Option<u32>,
     max_version: Option<u32>,
     needs: Option<Need>,
-    /// That of libc for the database; without it, the server's own.
+    /// The database's libc collation, or the server's own collation if absent.
     pub(crate) database_collation: Option<String>,
     #[serde(default)]
     pub(crate) stdin: bool,
@@ -41,7 +40,7 @@ pub(crate) struct Case {
     pub(crate) expect: Expect,
 }
 
-/// What a server may lack.
+/// A feature that a server may lack.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Need {
@@ -51,19 +50,19 @@ enum Need {
     CUtf8,
 }
 
-/// How the two sides are compared.
+/// The comparison of the two sides.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
     /// Columns whose values depend on the order of the rows.
     #[serde(default)]
     pub(crate) without: Vec<String>,
-    /// Queries that must also give the same on both sides.
+    /// Queries that must return the same on both sides.
     #[serde(default)]
     pub(crate) queries: Vec<String>,
 }
 
-/// What both sides must end with.
+/// The expected outcome on both sides.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Expect {
@@ -71,24 +70,24 @@ pub(crate) enum Expect {
     Loaded(Loaded),
 }
 
-/// A load that ends well.
+/// A successful load.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Loaded {
-    /// Rows in the table.
+    /// Number of rows in the table.
     pub(crate) rows: u64,
-    /// Rows in the input, where triggers drop some.
+    /// Number of rows in the input, if triggers drop some.
     pub(crate) read: Option<u64>,
-    /// How many rows must find their leaf natively.
+    /// The rows that must be routed natively.
     pub(crate) native: Option<Share>,
-    /// How many rows must find it by keys that the server evaluates.
+    /// The rows that must be routed by keys that the server evaluates.
     pub(crate) server: Option<Share>,
-    /// For each, a part of a fallback's text; `|` between alternatives.
+    /// A part of each expected fallback's text, with `|` between alternatives.
     #[serde(default)]
     pub(crate) fallbacks: Vec<String>,
 }
 
-/// Some of the rows.
+/// A number of rows, or all or none of them.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Share {
@@ -114,7 +113,7 @@ pub(crate) struct Refusal {
 }
 
 impl Share {
-    /// Whether it is more than none.
+    /// Whether it is more than zero rows.
     pub(crate) fn asks_for_some(&self) -> bool {
         !self.admits(0, u64::MAX)
     }
@@ -138,7 +137,7 @@ impl Case {
         Self { folder, ..case }
     }
 
-    /// Why this case says nothing about this server.
+    /// Returns the reason to skip this case on this server, if any.
     pub(crate) fn skipped(&self, server: Server, session: &Session) -> Option<&'static str> {
         if self.min_version.is_some_and(|min| server.major() < min) {
             return Some("the server is too old");
@@ -167,7 +166,7 @@ impl Case {
         matches!(self.needs, Some(Need::Icu))
     }
 
-    /// The schema of a side in the database at `url`.
+    /// Returns the schema of a side, for the database at `url`.
     pub(crate) fn schema(&self, side: &str, url: &str) -> String {
         let sql = fs::read_to_string(self.folder.join("schema.sql")).expect("a schema.sql");
         let place = Address::of(url);
@@ -183,7 +182,7 @@ impl Case {
         .fold(sql, |sql, (name, value)| sql.replace(name, value))
     }
 
-    /// The loaded table of a side, as in SQL.
+    /// Returns the loaded table of a side, as in SQL.
     pub(crate) fn table(&self, side: &str) -> String {
         self.table.as_ref().map_or_else(
             || format!("{}.t", super::copy_options::identifier(side)),
@@ -191,7 +190,7 @@ impl Case {
         )
     }
 
-    /// The inputs in their order; a query's result is written to `scratch` first.
+    /// Returns the inputs in order. The result of a query is written to `scratch` first.
     pub(crate) fn inputs(&self, session: &Session, scratch: &Path) -> Vec<PathBuf> {
         if !self.files.is_empty() {
             return self.files.iter().map(|file| self.folder.join(file)).collect();
@@ -208,7 +207,7 @@ impl Case {
     }
 }
 
-/// The folders' names, sorted.
+/// Returns the names of the folders, sorted.
 pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(root()).expect("tests/trees is read");
     let folders = entries.map(|entry| entry.expect("an entry")).filter(|e| e.path().is_dir());

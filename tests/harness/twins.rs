@@ -1,4 +1,4 @@
-//! Two tables of one kind, of which one is loaded by `COPY root`.
+//! Two identical tables, one of which is loaded by `COPY root`.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -7,14 +7,14 @@ use std::process::Stdio;
 
 use super::{Bench, Ended, Running};
 
-/// A table, and the same loaded by `COPY root`.
+/// A table to load, and its twin that `COPY root` has loaded.
 pub(crate) struct Twins {
     pub(crate) bench: Bench,
     pub(crate) files: Vec<PathBuf>,
 }
 
 impl Twins {
-    /// `ddl` makes the table `t`; each of `inputs` is CSV with a header.
+    /// Creates the twins with `ddl`, which creates the table `t`. Each of `inputs` is CSV with a header.
     pub(crate) fn new(bench: Bench, ddl: &str, inputs: &[String]) -> Self {
         bench.session.run(&format!(
             "CREATE SCHEMA twin; SET search_path = twin; {ddl}; RESET search_path; {ddl}"
@@ -30,12 +30,12 @@ impl Twins {
         Self { bench, files }
     }
 
-    /// A load of all files as `id`.
+    /// Starts a load of all files as `id`.
     pub(crate) fn start<S: AsRef<OsStr>>(&self, id: &str, options: &[S]) -> Running {
         self.start_into(&self.bench.url, id, options)
     }
 
-    /// The same by another way.
+    /// Starts a load of all files into another URL.
     pub(crate) fn start_into<S: AsRef<OsStr>>(
         &self,
         url: &str,
@@ -44,7 +44,7 @@ impl Twins {
     ) -> Running {
         let mut arguments: Vec<&OsStr> = self.files.iter().map(AsRef::as_ref).collect();
         arguments.extend(["-t", "public.t", "--json", "--load-id", id].map(OsStr::new));
-        // Other files name their columns themselves.
+        // Other formats name their columns themselves.
         let is_csv = self.files.iter().all(|file| file.to_string_lossy().contains(".csv"));
         arguments.extend(is_csv.then_some(OsStr::new("--header")));
         arguments.extend(options.iter().map(AsRef::as_ref));
@@ -55,14 +55,14 @@ impl Twins {
         self.start(id, options).ended()
     }
 
-    /// Every row is there once, and in its leaf.
+    /// Checks that every row is there once, in the correct leaf.
     #[track_caller]
     pub(crate) fn are_equal(&self) {
         let [here, there] = ["public", "twin"].map(|schema| self.leaves(schema));
         assert_eq!(here, there);
     }
 
-    /// The rows of each leaf, and a sum over what is in them.
+    /// Returns the number of rows of each leaf, and a checksum of their content.
     pub(crate) fn leaves(&self, schema: &str) -> String {
         let sql = format!(
             "SELECT c.relname, count(*)::text, sum(hashtextextended(t::text, 0))::text
@@ -77,7 +77,7 @@ impl Twins {
     }
 }
 
-/// `rows` rows of id, day and v, dealt out to `files` files.
+/// Returns `rows` rows of id, day and v, distributed over `files` files.
 pub(crate) fn inputs(rows: usize, files: usize, row: impl Fn(usize) -> String) -> Vec<String> {
     let mut inputs = vec!["id,day,v\n".to_owned(); files];
     for number in 0..rows {
@@ -88,14 +88,14 @@ pub(crate) fn inputs(rows: usize, files: usize, row: impl Fn(usize) -> String) -
     inputs
 }
 
-/// A plain row.
+/// Returns a plain row.
 pub(crate) fn plain(number: usize) -> String {
     let id = number.wrapping_mul(2_654_435_761) % 1_000_003;
     let (month, day) = (1 + number % 12, 1 + number / 7 % 28);
     format!("{id},2024-{month:02}-{day:02},{}", "x".repeat(60 + number % 80))
 }
 
-/// Partitions of `t` by month, each of three by hash.
+/// Creates partitions of `t` by month, each divided into three by hash.
 pub(crate) const MONTHS: &str = "
 CREATE TABLE t (id int NOT NULL, day date NOT NULL, v text) PARTITION BY RANGE (day);
 DO $$ BEGIN
@@ -110,7 +110,7 @@ DO $$ BEGIN
     END LOOP;
 END $$";
 
-/// Partitions of `t` by the hash of `key`.
+/// Returns the statements for partitions of `t` by the hash of `key`.
 pub(crate) fn hashed(key: &str, leaves: usize) -> String {
     format!(
         "CREATE TABLE t (id int NOT NULL, day date NOT NULL, v text) PARTITION BY HASH ({key});
