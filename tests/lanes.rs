@@ -20,10 +20,10 @@ use crate::expressions::list;
 use crate::harness::{Server, on_each_server};
 use crate::markdown::code;
 
-/// Set, it has the document written in place of compared.
+/// The environment variable that makes the test write the document instead of comparing it.
 const WRITE: &str = "PGSLUICE_WRITE_LANES";
 
-/// A line of the document: what takes the same lanes for the same reasons.
+/// A line of the document: keys that take the same lanes for the same reasons.
 struct Line {
     names: Vec<String>,
     keys: Keys,
@@ -37,7 +37,7 @@ fn the_document_says_what_is_planned(server: Server) {
         return server.skip("the document is of 18");
     }
 
-    // Its own collation is the builtin provider's, and the other's a language's.
+    // The collation of one database is the builtin provider's, that of the other belongs to a language.
     let mut bytewise = Database::new(server, None);
     let mut language = Database::new(server, Some("C.UTF-8"));
     let mut types = subjects::types(&mut bytewise);
@@ -69,7 +69,7 @@ fn the_document_says_what_is_planned_of_icu(server: Server) {
     compare(&[("icu", table("type and collation", &lines(collations, &proofs), plain))]);
 }
 
-/// Each subject with its proof; what is native must have one.
+/// Returns each subject with its proof. A native subject must have one.
 fn lines(subjects: Vec<Subject>, proofs: &Proofs) -> Vec<Line> {
     let line = |Subject { name, keys }| {
         let found = proofs.of(&keys);
@@ -80,7 +80,7 @@ fn lines(subjects: Vec<Subject>, proofs: &Proofs) -> Vec<Line> {
     subjects.into_iter().map(line).collect()
 }
 
-/// Expressions share a line if they are of one kind and nothing else tells them apart.
+/// Joins expressions into one line if they are of one kind and have the same lanes and proofs.
 fn gathered(lines: Vec<Line>) -> Vec<Line> {
     let mut gathered: Vec<Line> = Vec::new();
     for mut line in lines {
@@ -102,7 +102,8 @@ impl Line {
             == (lanes(&other.keys), &other.proofs, other.kind())
     }
 
-    /// What is native: a function by its name, a cast by what is cast, the rest together.
+    /// Returns the kind of a native subject: the function's name, or the value that is cast. Returns "" for
+    /// all others.
     fn kind(&self) -> &str {
         let name = &self.names[0];
         let is_native = lanes(&self.keys).contains(&Some(Lane::Native));
@@ -114,7 +115,8 @@ impl Line {
     }
 }
 
-/// The values of an expression are compared with the server's if it is among the `tried`.
+/// Checks that an expression is native if and only if it is among the `tried`, whose values are compared with
+/// the server's.
 fn must_be_tried(expressions: &[Subject], tried: &[String]) {
     for Subject { name, keys } in expressions {
         let native = lanes(keys).contains(&Some(Lane::Native));
@@ -126,7 +128,7 @@ fn must_be_tried(expressions: &[Subject], tried: &[String]) {
     }
 }
 
-/// Compares the tables with those of the same names in the document.
+/// Compares the tables with the tables of the same names in the document.
 fn compare(tables: &[(&str, String)]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/routing.md");
     let text = fs::read_to_string(&file).expect("docs/manual/routing.md is read");

@@ -1,5 +1,5 @@
-//! Names that come late: each input leads to columns by its own names. A column that only later rows name is loaded, or
-//! an error names it; it is never left out in silence.
+//! Names that first appear late in an input: each input maps fields to columns by its own names. A column
+//! that only later rows name is loaded, or an error names it; it is never left out silently.
 
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, write};
 
@@ -27,7 +27,7 @@ fn bench(server: Server) -> Bench {
     bench
 }
 
-/// Writes files of a format from CSV, and returns their names.
+/// Writes files of a format from CSV. Returns their names.
 fn files(bench: &Bench, format: &str, texts: &[&str]) -> Vec<String> {
     let write = |(number, text): (usize, &&str)| {
         let path = write(text, &bench.path(&number.to_string()), format);
@@ -47,7 +47,7 @@ fn printed(ended: &Ended) -> serde_json::Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// The table in order.
+/// Returns the table in order.
 fn stored(bench: &Bench) -> String {
     bench.value(
         "SELECT string_agg(concat_ws(' ', id, coalesce(a, '-'), status), ', ' ORDER BY id) FROM t",
@@ -112,7 +112,7 @@ fn names_differ_in_case_from_file_to_file(server: Server) {
         assert_eq!(stored(&bench), "1 - new, 2 y new", "{format}");
         bench.session.run("TRUNCATE t");
     }
-    // In one object the column's own name counts.
+    // In one object, the column's exact name wins.
     bench.file("both.ndjson", "{\"ID\":1,\"id\":2}\n{\"id\":3,\"Id\":4}\n");
     let both = ["both.ndjson".to_owned()];
     run(&bench, "load", &both, &[]).fails(1, &["keys \"ID\" and \"id\" match the same column"]);
@@ -121,7 +121,7 @@ fn names_differ_in_case_from_file_to_file(server: Server) {
     assert_eq!(stored(&bench), "2 - new, 3 - new");
 }
 
-/// Objects without a key, far more than are looked at, and one with it.
+/// Returns objects without a key, far more than the program examines at first, and one object with it.
 fn late(key: &str) -> String {
     let many: String = (0..40_000).map(|id| format!("{{\"id\":{id}}}\n")).collect();
     format!("{many}{{\"id\":40000,\"{key}\":\"late\"}}\n")

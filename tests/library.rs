@@ -1,4 +1,4 @@
-//! The Rust library, as a program uses it: a job, a loader, a handle, and an error that can be read.
+//! The Rust library as a program uses it: a job, a loader, a handle, and an error with accessors.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,7 +35,7 @@ impl Case {
         Self { scratch, folder: tempfile::tempdir().expect("a folder") }
     }
 
-    /// A job that loads these rows.
+    /// Returns a job that loads these rows.
     fn job(&self, rows: &str) -> Job {
         let file = self.folder.path().join("rows.csv");
         std::fs::write(&file, rows).expect("the rows are written");
@@ -75,7 +75,7 @@ fn an_error_is_read(case: &Case) {
     assert_eq!((error.kind(), error.message()), (Kind::Usage, "no input file given"));
 }
 
-/// Neither the rows nor the failure of one load count for the next.
+/// Neither the rows nor the failure of one load affect the next one.
 fn a_handle_is_used_again(case: &Case) {
     let control = Arc::default();
     let bad = case.run(case.job("id,name\nx,a\n"), &control).expect_err("an error");
@@ -88,7 +88,7 @@ fn a_handle_is_used_again(case: &Case) {
     assert_eq!(case.rows(), 4);
 }
 
-/// A wish to stop that came before a load ends that one, and no other.
+/// A stop that was requested before a load ends that load, and no other.
 fn a_stop_comes_before_the_load(case: &Case) {
     let control = Arc::<Control>::default();
     control.stop.interrupt();
@@ -98,7 +98,7 @@ fn a_stop_comes_before_the_load(case: &Case) {
     assert_eq!(case.rows(), 1);
 }
 
-/// A table and a stream of batches in memory go in as files do.
+/// A table and a stream of batches in memory are loaded like files.
 fn batches_are_loaded(case: &Case) {
     let batch = |ids: [i32; 2]| {
         let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
@@ -123,7 +123,7 @@ fn batches_are_loaded(case: &Case) {
     assert_eq!((place.to_string(), place.offset), ("stream:4".to_owned(), 3), "{error}");
 }
 
-/// Tabs, backslashes and line ends are part of a value. No row of a call is stored if one is refused.
+/// Tabs, backslashes and line ends are part of a value. If one row of a call is refused, none of its rows is stored.
 fn a_writer_takes_rows(case: &Case) {
     let control = Arc::default();
     let mut writer = writer(case, &control);
@@ -145,7 +145,7 @@ fn a_writer_takes_rows(case: &Case) {
     assert_eq!(writer.write(&none, None, 0, &control).expect("a receipt").counts.inserted, 0);
 }
 
-/// Batches go in by the names of their columns.
+/// Batches are stored by the names of their columns.
 fn a_writer_takes_batches(case: &Case) {
     let control = Arc::default();
     let mut writer = writer(case, &control);

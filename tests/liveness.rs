@@ -1,4 +1,5 @@
-//! What ends the sessions of a load: not the time-outs of a role, but the end of the client, however it goes.
+//! The end of a load's sessions: the time-outs of a role do not end them, but the end of the client does,
+//! however it happens.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -16,7 +17,7 @@ on_each_server!([
     a_server_that_is_busy_is_waited_for,
 ]);
 
-/// Each is shorter than the input takes to come.
+/// Each time-out is shorter than the input takes to arrive.
 fn time_outs_of_a_role(server: Server) {
     let bench = &Bench::with_table(server);
     let role = format!("hasty_{}", bench.value("SELECT current_database()"));
@@ -50,7 +51,7 @@ fn time_outs_of_a_role(server: Server) {
         assert_eq!(load.ended().summary()["rows_loaded"], 60_000, "{options:?}");
         assert_eq!(bench.count("t"), 60_000, "{options:?}");
     }
-    // A load that waits for a lock, is killed, and is resumed.
+    // A load waits for a lock, is killed, and is resumed.
     bench.file("rows.csv", rows(60_000, 100));
     let all = ["rows.csv", "-t", "t", "--load-id", "l", "--json", "-q", "--few-rows=0"];
     bench.session.run("TRUNCATE t");
@@ -69,7 +70,7 @@ fn time_outs_of_a_role(server: Server) {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-/// A session that waits for a lock does not look at its connection of itself.
+/// By itself, a session that waits for a lock does not check its connection.
 fn a_killed_load_waits_for_nothing(server: Server) {
     if server.lacks(14, "client_connection_check_interval") {
         return;
@@ -87,13 +88,13 @@ fn a_killed_load_waits_for_nothing(server: Server) {
     assert_eq!(bench.load(options).summary()["rows_loaded"], 3000);
 }
 
-/// Whether the system asks soon after a silent connection, at its end with the port `own`.
+/// Whether the system will soon probe a silent connection, given the port `own` at its end.
 fn is_asked_after(own: u16, other: u16) -> bool {
     let [own, other] = [own, other].map(|port| format!(":{port:04X}"));
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     table.lines().any(|line| {
         let parts: Vec<&str> = line.split_whitespace().collect();
-        // A timer of the kind 2 is that, with what is left of it in hundredths of seconds.
+        // A timer of kind 2 is the probe timer, with the remaining time in hundredths of a second.
         let left = parts[5].strip_prefix("02:").map(|left| u64::from_str_radix(left, 16).unwrap());
         parts[1].ends_with(&own) && parts[2].ends_with(&other) && left.is_some_and(|it| it <= 1_000)
     })
@@ -115,7 +116,7 @@ fn both_sides_ask_whether_the_other_lives(server: Server) {
     assert_eq!(load.ended().status.code(), Some(0));
 }
 
-/// The network takes all that is sent, and brings nothing.
+/// The network accepts all data, and delivers nothing.
 fn what_is_swallowed_is_sent_again(server: Server) {
     let bench = &Bench::with_table(server);
     bench.file("rows.csv", rows(60_000, 100));
@@ -132,7 +133,7 @@ fn what_is_swallowed_is_sent_again(server: Server) {
     assert_eq!(bench.count("t"), 60_000);
 }
 
-/// A server that takes no more rows for longer than it may be silent is not gone.
+/// A server that accepts no rows for longer than the limit for silence is not gone.
 fn a_server_that_is_busy_is_waited_for(server: Server) {
     let bench = Bench::with_table(server);
     bench.session.run(
@@ -140,7 +141,7 @@ fn a_server_that_is_busy_is_waited_for(server: Server) {
          BEGIN IF NEW.v = 'wait' THEN PERFORM pg_sleep(35); END IF; RETURN NEW; END $$;
          CREATE TRIGGER f BEFORE INSERT ON t0 FOR EACH ROW EXECUTE FUNCTION f()",
     );
-    // More than what the system takes for a server that reads nothing.
+    // More than the system buffers for a server that reads nothing.
     let long = format!("5,{}\n", "x".repeat(300));
     bench.file("rows.csv", ["5,wait\n", &long.repeat(100_000)].concat());
     bench.load(["rows.csv", "-t", "t", "-j1", "--json", "-q"]).summary();

@@ -1,5 +1,5 @@
-//! Locks that others hold, and replicas that are behind: who it is is said, the load waits as long as it
-//! was told to, and goes on.
+//! Locks that others hold, and replicas that lag: the message names the holder, the load waits as long as it
+//! was told, and then continues.
 
 use std::process::Stdio;
 use std::thread;
@@ -27,7 +27,7 @@ fn table(server: Server) -> Bench {
 const LOCK: &str =
     "SET application_name = 'the nightly report'; BEGIN; LOCK TABLE t3 IN SHARE MODE";
 
-/// Small loads as large ones.
+/// Options of large and of small loads.
 const SIZES: [&str; 2] = ["--few-rows=0", "--few-rows=300"];
 
 fn who_holds_a_lock_is_said(bench: &Bench) {
@@ -102,9 +102,9 @@ fn a_lock_timeout_of_new_partitions(bench: &Bench) {
     ended.fails(1, &["lock timeout (SQLSTATE 55P03)", "process ", "HINT"]);
 }
 
-/// Rows of the other leaves are in, and the rest comes when the lock is free.
+/// Rows of the other leaves are committed, and the rest follows when the lock is free.
 fn what_is_in_is_resumed(bench: &Bench) {
-    // The first transaction has no row of the leaf that is locked.
+    // The first transaction has no row of the locked leaf.
     let others = (0..100_000).flat_map(|row| format!("{},{:50}\n", row % 90, "first").into_bytes());
     bench.file("many.csv", others.chain(rows(100_000, 10)).collect::<Vec<_>>());
     let other = bench.other();
@@ -152,7 +152,7 @@ fn a_user_who_does_not_see_replicas(bench: &Bench) {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-/// What the server has no room for is not asked for.
+/// The load opens no more connections than the server has room for.
 fn fewer_connections_than_jobs(bench: &Bench) {
     let role = format!("few_{}", bench.value("SELECT current_database()"));
     bench.session.run(&format!(

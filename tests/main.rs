@@ -1,8 +1,8 @@
-//! The one integration binary: one program to link, each module one subject.
+//! The integration tests, as one binary that is linked once. Each module has one subject.
 //!
-//! Servers come from the environment, as `scripts/with_servers.sh` sets it: `PGSLUICE_TEST_MAJORS`
-//! names the major versions to try, `PGSLUICE_TEST_URL_15` and so on are throw-away clusters,
-//! `PGSLUICE_TEST_BIN_15` and so on their programs.
+//! `scripts/with_servers.sh` describes the servers in the environment: `PGSLUICE_TEST_MAJORS` lists the major
+//! versions to test, `PGSLUICE_TEST_URL_15` and so on are the URLs of disposable clusters, and
+//! `PGSLUICE_TEST_BIN_15` and so on the directories of their programs.
 
 #![allow(clippy::unwrap_used)] // a test that fails panics
 

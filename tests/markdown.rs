@@ -1,6 +1,6 @@
-//! Names and words in a table of Markdown, as GitHub and the site's generator both read them.
+//! Names and words in a Markdown table, as both GitHub and the site's generator read them.
 
-/// A name as code. In code the two read `\|` in different ways, so a bar is written in HTML.
+/// Returns a name as code. The two treat `\|` in code differently, so a bar is written as HTML.
 pub(crate) fn code(name: &str) -> String {
     if name.contains('|') {
         format!("<code>{}</code>", name.replace('<', "&lt;").replace('|', "&#124;"))
@@ -9,7 +9,7 @@ pub(crate) fn code(name: &str) -> String {
     }
 }
 
-/// Words that hold no markup.
+/// Returns words with all markup escaped.
 pub(crate) fn text(words: &str) -> String {
     words.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;")
 }

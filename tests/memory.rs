@@ -1,4 +1,4 @@
-//! The memory that a command takes: `--memory` and a little more, however short the file is whose rows are long.
+//! The memory of a command: `--memory` and a little more, even for a short file with long rows.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::harness::{Bench, Running, Server, on_each_server, program};
 
 on_each_server!([long_values_that_rows_share_take_little_memory,]);
 
-/// Rows, and the bytes of the value that they share.
+/// Number of rows, and length in bytes of the value that they share.
 const ROWS: usize = 300;
 const LONG: usize = 1 << 20;
 
-/// The memory that is allowed, in MiB, and what it takes beside that at most.
+/// The allowed memory in MiB, and the limit of what a command takes in addition.
 const MEMORY: u64 = 32;
 const BESIDE: u64 = 64;
 
@@ -51,7 +51,7 @@ fn write_arrow(batch: &RecordBatch, path: &Path) {
     writer.finish().unwrap();
 }
 
-/// With `is_plain` the file does not say that the strings were in a dictionary.
+/// With `is_plain`, the file does not record that the strings were in a dictionary.
 fn write_parquet(batch: &RecordBatch, is_plain: bool, path: &Path) {
     let file = File::create(path).unwrap();
     let options = ArrowWriterOptions::new().with_skip_arrow_metadata(is_plain);
@@ -60,7 +60,7 @@ fn write_parquet(batch: &RecordBatch, is_plain: bool, path: &Path) {
     writer.close().unwrap();
 }
 
-/// Runs a command to its end, and returns the most memory that it has had, in MiB.
+/// Runs a command until it ends. Returns its peak memory in MiB.
 fn peak(bench: &Bench, command: &str, arguments: &[&str]) -> u64 {
     let mut line = program();
     line.args([command, "-d", &bench.url, "-t", "t"]).args(arguments);

@@ -1,5 +1,5 @@
-//! The mistakes of a beginner: each costs one message and leaves no row in the table, and the command in the
-//! message works when it is run. Only a bad row late in a long file may leave rows, and its command loads the rest.
+//! Mistakes of beginners: each costs one message and leaves no row in the table, and the command in the
+//! message works. Only a bad row late in a long file may leave rows, and then the command loads the rest.
 
 mod files;
 mod hints;
@@ -29,10 +29,10 @@ on_each_server!([
 ]);
 
 const ROWS: usize = 1000;
-/// Whoever reads a file of 12 MB with this has to wait for COMMITs, however slow the server is.
+/// With this limit, a load of a 12 MB file has to wait for commits, even if the server is slow.
 const SHORT: &str = "--memory 1MB";
 
-/// A table `orders` of days, and a server that is named by variables, as a command that is copied needs it.
+/// A table `orders` by day, and environment variables that name the server, so that commands can be copied.
 struct Desk {
     bench: Bench,
     address: Address,
@@ -76,10 +76,10 @@ impl Desk {
         ended
     }
 
-    /// Copies the command of each hint, with `plan` in place of `load`: it must not end in the same error.
+    /// Runs the command of each hint, with `plan` in place of `load`. It must not end in the same error.
     fn try_hints(&self, failed: &Ended) {
         let error = failed.stderr.lines().find_map(|line| line.strip_prefix("pgsluice: error: "));
-        // Without the place of the row.
+        // The message without the row's position.
         let Some((_, reason)) = error.and_then(|error| error.split_once(": ")) else { return };
         let hints = failed.stderr.lines().filter_map(|line| line.strip_prefix("HINT:  "));
         let commands = hints.filter_map(|hint| Some(hint.split_once(": ")?.1));
@@ -93,7 +93,7 @@ impl Desk {
         }
     }
 
-    /// Runs a whole command as a shell does.
+    /// Runs a complete command in a shell.
     fn shell(&self, line: &str) -> Ended {
         let mut command = Command::new("sh");
         let path = std::path::Path::new(program().get_program()).parent().unwrap().to_owned();
@@ -103,7 +103,7 @@ impl Desk {
         Running::start(self.at_home(&mut command)).ended()
     }
 
-    /// Makes the mistake, which leaves nothing; then does what the hint says.
+    /// Makes the mistake, checks that it leaves nothing, and then follows the hint.
     fn mend(&self, line: &str, said: &str) -> Ended {
         let failed = self.run(line);
         failed.fails(1, &["pgsluice: error: ", said]);
@@ -111,7 +111,7 @@ impl Desk {
         self.shell(&command_of(&failed))
     }
 
-    /// The same, and it loads all rows.
+    /// Makes the mistake and follows the hint, which must load all rows.
     fn mends(&self, line: &str, said: &str) {
         let ended = self.mend(line, said);
         assert_eq!(ended.status.code(), Some(0), "{line}: {ended:?}");
@@ -119,7 +119,7 @@ impl Desk {
     }
 }
 
-/// The command in the last hint of a message.
+/// Returns the command in the last hint of a message.
 fn command_of(failed: &Ended) -> String {
     let mut hints = failed.stderr.lines().filter(|line| line.starts_with("HINT:  "));
     let hint = hints.next_back().unwrap_or_else(|| panic!("no hint: {failed:?}"));
@@ -138,7 +138,7 @@ fn rows() -> String {
 fn a_header_is_not_mentioned(server: Server) {
     let desk = Desk::with(server, "orders.csv", format!("id,day,name\n{}", rows()));
     desk.mends("load orders.csv -t orders", "Line 1 looks like a header: pgsluice load");
-    // Its names say which columns these are.
+    // The names in the header identify the columns.
     let other = Desk::with(server, "orders.csv", {
         let rows = rows();
         let turned = rows.lines().map(|row| row.split(',').rev().collect::<Vec<_>>().join(","));
@@ -205,7 +205,7 @@ fn a_partition_is_missing(server: Server) {
     let desk = Desk::with(server, "orders.csv", rows().replace("501,2026-01", "501,2026-02"));
     desk.mends("load orders.csv -t orders", "no partition of relation \"orders\" found for row");
     assert_eq!(desk.bench.count("orders_2026_02"), 1);
-    // No partition can be made for a key that is missing.
+    // No partition can be created for a key that is missing.
     let desk = Desk::with(server, "orders.csv", rows().replacen("2026-01-02", "", 1));
     let ended = desk.mend("load orders.csv -t orders", "Only a DEFAULT partition accepts NULL.");
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
@@ -242,7 +242,7 @@ fn who_may_not_read_the_table_is_warned_as_well(server: Server) {
     let (database, name) = (&desk.address.database, &role.name);
     desk.bench.session.run(&format!("GRANT CREATE ON DATABASE {database} TO {name}"));
     desk.bench.session.run(&format!("GRANT INSERT ON orders TO {name}"));
-    // The first and the third are not small loads.
+    // The first and the third load are not small.
     for (option, warns) in [(" --few-rows=0", false), ("", true), (" --few-rows=0", true)] {
         let ended = desk.run(&format!("load orders.csv -t orders -d {}{option}", role.url));
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
@@ -265,7 +265,7 @@ fn the_same_file_again(server: Server) {
     assert_eq!(warnings.filter(|line| line.contains("by load first, which ended 2")).count(), 1);
     let stream = desk.run("load - --format csv -t orders --once");
     stream.fails(2, &["a stream cannot be recognized before it is read", "HINT:  "]);
-    // Truncated and loaded again every night is as it should be.
+    // It is normal to truncate and load the table every night.
     desk.bench.session.run("TRUNCATE orders");
     let nightly = desk.run("load orders.csv -t orders");
     assert!(!nightly.stderr.contains("warning"), "{nightly:?}");
@@ -287,7 +287,7 @@ fn a_row_in_the_middle_is_bad(server: Server) {
     }
     let desk = Desk::with(server, "orders.csv", text.concat());
     let failed = desk.run(&format!("load orders.csv -t orders {SHORT}"));
-    // Whichever of them the server has refused first: both may be on their way at once.
+    // Either row may be refused first, because both can be in transit at once.
     let said = ["orders.csv:3", "0001: column id: ", "--reject-file bad.csv --max-rejects 100"];
     failed.fails(1, &said);
     assert!(failed.committed() > 0, "{failed:?}");

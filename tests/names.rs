@@ -1,5 +1,5 @@
-//! Names and values that would be SQL if anybody forgot to quote them, in every place where a table has
-//! a name, through every command. Sessions read string literals in both ways that the server knows.
+//! Names and values that would be SQL if they were not quoted, wherever a table has a name, in every command.
+//! Sessions use both of the server's rules for string literals.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -26,12 +26,12 @@ on_each_server!(
     ]
 );
 
-/// What ends a name or a literal that is not quoted, in each way, and what follows then; and what stands for
-/// a schema in statements of our own.
+/// Text that would end an unquoted name or literal in each way, followed by SQL, and a placeholder for a
+/// schema in pgsluice's own statements.
 const ENDS: &str = r#"{ledger}a"b'c\'d; DROP TABLE x; --"#;
 
-/// Here `?` stands for [`ENDS`] as a part of an identifier, `!` for it as a part of a literal, `^` for it
-/// in upper case.
+/// `?` stands for [`ENDS`] as a part of an identifier, `!` for it as a part of a literal, and `^` for it in
+/// upper case.
 const TABLE: &str = r#"
 CREATE TABLE public.x (is_there bool);
 CREATE SCHEMA "s?";
@@ -103,14 +103,14 @@ fn check(name: &str, server: Server) {
     }
 }
 
-/// With [`ENDS`] in the places of `?` and `!`.
+/// Returns the text with [`ENDS`] in place of `?` and `!`.
 fn spelled(text: &str) -> String {
     let literal = ENDS.replace('\'', "''");
     let text = text.replace('?', &ENDS.replace('"', "\"\""));
     text.replace('!', &literal).replace('^', &literal.to_uppercase())
 }
 
-/// A CSV field.
+/// Returns a CSV field.
 fn field(text: &str) -> String {
     format!("\"{}\"", text.replace('!', ENDS).replace('"', "\"\""))
 }
@@ -133,12 +133,12 @@ impl Case {
         case
     }
 
-    /// With the database in the place of `~`, because roles are shared by all.
+    /// Returns the text with the database in place of `~`, because roles are shared by all databases.
     fn spelled(&self, text: &str) -> String {
         spelled(text).replace('~', &self.database)
     }
 
-    /// Rows for each leaf, `times` as many of each, none of which another one has.
+    /// Returns distinct rows for each leaf, `times` as many.
     fn rows(&self, times: usize) -> String {
         let row = |number: usize| {
             let (key, id, label, text) = match number % 6 {
@@ -164,7 +164,7 @@ impl Case {
         Running::start(&mut program).ended()
     }
 
-    /// Loads that many rows and compares the leaves with those of COPY.
+    /// Loads these rows and compares the leaves with those of COPY.
     fn loads(&self, times: usize, options: &[&str]) {
         let rows = self.rows(times);
         let columns = spelled(r#"tableoid::regclass::text, "k?", "i?", "e?", "d?""#);
@@ -208,7 +208,7 @@ fn load_as_text(case: &Case) {
     case.loads(1000, &["--wire=text", "--few-rows=0", "--columns", &columns]);
 }
 
-/// Who has such a name, and may only insert.
+/// A role with such a name, which may only insert.
 fn load_as_somebody(case: &Case) {
     let role: String =
         case.spelled("~").bytes().chain(ENDS.bytes()).map(|byte| format!("%{byte:02x}")).collect();
@@ -251,7 +251,7 @@ fn plan(case: &Case) {
 fn plan_of_partitions(case: &Case) {
     case.bench.file("rows.csv", format!("{},7,b,x\n", field("!4")));
     let plan = case.succeeds("plan", &["rows.csv", "--full"]);
-    // What it says can be run.
+    // The printed statements can be run.
     let start = plan.stdout.find("CREATE TABLE").unwrap_or_else(|| panic!("{plan:?}"));
     let statements: Vec<&str> = plan.stdout[start..].lines().map(str::trim).collect();
     case.bench.session.run("RESET search_path; SET standard_conforming_strings = off");
@@ -275,7 +275,7 @@ fn verify_of_other_rows(case: &Case) {
     assert_eq!(case.run("verify", &["rows.csv"]).status.code(), Some(1));
 }
 
-/// What is wrong is said of the right thing.
+/// Errors name the correct object.
 fn refusals(case: &Case) {
     for (text, constraint) in [("no!", "do?"), ("not!", "c?")] {
         case.bench
@@ -288,7 +288,7 @@ fn refusals(case: &Case) {
     case.bench.load(load).fails(1, &["does not exist"]);
 }
 
-/// A load whose id is such a name is found, taken up and forgotten.
+/// A load with such an id can be found, resumed and forgotten.
 fn ledger(case: &Case) {
     load(case);
     let ledger = |arguments: &[&str]| {

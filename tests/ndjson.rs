@@ -1,4 +1,5 @@
-//! NDJSON: an object in each line goes to the columns of its keys, as the server's `json_populate_record` reads it.
+//! NDJSON: the object in each line is assigned to columns by its keys, with the values that the server's
+//! `json_populate_record` returns.
 
 use std::fs;
 use std::io::Write;
@@ -41,7 +42,7 @@ fn load(bench: &Bench, text: &str, options: &[&str]) -> Ended {
     bench.load([&["rows.ndjson", "-t", "t", "--json"], options].concat())
 }
 
-/// What the server makes of the same lines.
+/// Returns the rows that the server reads from the same lines.
 fn populate(bench: &Bench, text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| format!("('{}'::json)", line.replace('\'', "''"))).collect();
@@ -107,7 +108,7 @@ fn keys_find_their_columns(server: Server) {
         "{summary}"
     );
     assert_eq!(bench.count("t WHERE id = 1 AND v = 'x' OR id = 2 AND v IS NULL"), 2);
-    // A key that comes first far behind the beginning is that of a column, or refused.
+    // A key that first appears far from the beginning belongs to a column, or is refused.
     let many: String = (0..40_000).map(|id| format!("{{\"id\":{id}}}\n")).collect();
     let late = format!("{many}{{\"id\":1,\"v\":\"late\"}}\n");
     assert_eq!(load(&bench, &late, &[]).summary()["rows_loaded"], 40_001);
@@ -116,7 +117,7 @@ fn keys_find_their_columns(server: Server) {
     load(&bench, &unknown, &[]).fails(1, &["rows.ndjson:40001: ", "key \"w\" matches no column"]);
 }
 
-/// A table with rows that may change.
+/// Opens a database with a table of rows to update.
 fn changing(server: Server) -> Bench {
     let bench = Bench::new(server);
     bench.session.run(
@@ -127,7 +128,7 @@ fn changing(server: Server) -> Bench {
     bench
 }
 
-/// The table after a load into two rows, or how the load failed.
+/// Loads into a table with two rows. Returns its content, or how the load failed.
 fn changed(bench: &Bench, text: &str, options: &[&str]) -> Result<String, Ended> {
     bench.session.run("TRUNCATE c; INSERT INTO c VALUES (1, 'Alice', 1, 1), (2, 'Bob', 2, 2)");
     bench.file("rows.ndjson", text);
@@ -182,7 +183,7 @@ fn an_update_refuses_keys_that_only_some_objects_have(server: Server) {
         changed(&bench, text, &[update, "--update=total,name"]).unwrap(),
         "1 - 5 1, 2 B 0 2"
     );
-    // Rows that are there keep what is not set; new ones may lack it.
+    // Existing rows keep the columns that are not set, and new rows may lack them.
     assert_eq!(
         changed(&bench, text, &[update, "--update=total"]).unwrap(),
         "1 Alice 5 1, 2 Bob 0 2"
@@ -307,7 +308,7 @@ fn lines_are_in_other_encodings(server: Server) {
 
 fn a_first_object_may_be_long(server: Server) {
     let bench = bench(server);
-    // The names of columns are looked for in 256 KiB first, and then in four times as much.
+    // The names of columns are searched in 256 KiB first, and then in four times as much.
     for bytes in [262_000, 262_200, 5_000_000, 17_000_000] {
         let text = format!("{{\"id\":1,\"v\":\"{}\"}}\n{{\"id\":2}}\n", "a".repeat(bytes));
         bench.file("rows.ndjson", &text);

@@ -1,9 +1,8 @@
-//! The oracle test: the same input by `COPY root` and by `pgsluice load` must put the same rows
-//! into the same leaves, and what the one refuses the other must refuse.
+//! The oracle test: for the same input, `COPY root` and `pgsluice load` must put the same rows into the same
+//! leaves, and refuse the same inputs.
 //!
-//! Each case under `tests/trees/` is a test on each server; pgsluice loads it with one job and
-//! with three in little memory. What it has put into the table is then loaded once more, from files of
-//! every other format.
+//! Each case under `tests/trees/` is a test on each server. pgsluice loads it with one job, and with three in
+//! little memory. The rows in the table are then loaded again from files of every other format.
 
 mod columns;
 mod formats;
@@ -13,7 +12,7 @@ use self::trial::Trial;
 use crate::harness::trees::{self, Case, Expect};
 use crate::harness::{Server, on_each_server};
 
-/// Names the folders of `tests/trees/`, in order, and makes a test of each on each server.
+/// Makes a test on each server for each of the folders of `tests/trees/`, given in order.
 macro_rules! cases {
     ($($name:ident,)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];

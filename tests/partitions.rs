@@ -1,5 +1,5 @@
-//! Missing partitions: `plan --full` lists them, `load --create-partitions` makes them, and the
-//! server agrees that they are what its own partitions are.
+//! Missing partitions: `plan --full` lists them, `load --create-partitions` creates them, and they equal
+//! partitions that the server would have.
 
 mod failed;
 
@@ -56,7 +56,7 @@ impl Case {
         self.run("load", &[&["-q", "--create-partitions"], more].concat())
     }
 
-    /// Leaves and intermediate tables below `t` with their bounds, by name.
+    /// Returns the leaves and intermediate tables below `t` with their bounds, by name.
     fn tree(&self) -> Vec<String> {
         let sql = "SELECT c.oid::regclass || ' ' || pg_get_expr(c.relpartbound, c.oid)
                    FROM pg_partition_tree('t') p JOIN pg_class c ON c.oid = p.relid
@@ -64,7 +64,7 @@ impl Case {
         self.session.rows(sql).into_iter().map(|mut row| row.remove(0).unwrap()).collect()
     }
 
-    /// Loads with new partitions: the bounds of what was made.
+    /// Loads with new partitions. Returns their bounds.
     fn made(&self, more: &[&str]) -> Vec<String> {
         let before = self.tree();
         let load = self.load(more);
@@ -117,7 +117,7 @@ fn months_with_hashes_below(server: Server) {
     assert_eq!(tree.len(), 13);
 }
 
-/// The DDL that the plan prints is what psql would take.
+/// psql can run the DDL that the plan prints.
 fn the_plan_can_be_run(server: Server) {
     let case = Case::new(server, MONTHS, "2024-02-01,2\n2031-05-05,3\n");
     let plan = case.plan(&[]);
@@ -141,7 +141,7 @@ fn numbers_and_steps(server: Server) {
             "t__999 FOR VALUES FROM ('-999') TO ('1')",
         ]
     );
-    // Another step begins at its own multiples, and ends where a partition is in the way.
+    // Another step starts at its own multiples, and ends where an existing partition begins.
     assert_eq!(
         Case::new(server, tree, "0\n2500\n6000\n").made(&["--step", "5000"]),
         [
@@ -152,7 +152,7 @@ fn numbers_and_steps(server: Server) {
     );
 }
 
-/// Beyond the last value of a type there is no bound.
+/// There is no bound beyond the last value of a type.
 fn ends_of_types(server: Server) {
     for (ty, least, most) in [
         ("smallint", i64::from(i16::MIN), i64::from(i16::MAX)),
@@ -185,7 +185,7 @@ fn times(server: Server) {
     let tree = "CREATE TABLE t (at timestamptz) PARTITION BY RANGE (at);
                 CREATE TABLE t_20240325 PARTITION OF t
                     FOR VALUES FROM ('2024-03-25 00:00') TO ('2024-04-01 00:00')";
-    // A week is 167 hours long where the clocks change, as the server's calendar has it.
+    // A week has 167 hours when the clocks change, according to the server's calendar.
     let case = Case::new(server, "SET timezone = 'Europe/Berlin'", "2024-03-24 12:00:00+00\n");
     case.scratch.set("timezone", "Europe/Berlin");
     case.session.run(tree);
@@ -234,7 +234,7 @@ fn lists(server: Server) {
     );
 }
 
-/// Spellings of one value want one partition, and what has no steps is not counted.
+/// All spellings of one value need a single partition, and types without steps are not counted.
 fn containers(server: Server) {
     let tree = "CREATE TABLE t (k jsonb, a int[]) PARTITION BY LIST (k);
                 CREATE TABLE t_1 PARTITION OF t FOR VALUES IN ('1') PARTITION BY LIST (a);

@@ -1,5 +1,4 @@
-//! A password is nowhere but on its way to the server: in no message, no summary, no log, and in the
-//! arguments of no process.
+//! Passwords go only to the server: no message, summary or log has one, and neither do the arguments of any process.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -17,10 +16,10 @@ on_each_server!([
     all_goes_well,
 ]);
 
-/// Stands for a password wherever one may be given.
+/// A marker that is used in place of each password.
 const MARK: &str = "gEh3im-7f3a";
 
-/// Runs what it can be told to do with the server `conninfo` says.
+/// Runs the program in every way that takes a connection string.
 fn everything(conninfo: &str, environment: &[(&str, &str)]) -> Vec<Ended> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rows.csv"), "1,a\n").unwrap();
@@ -37,7 +36,7 @@ fn everything(conninfo: &str, environment: &[(&str, &str)]) -> Vec<Ended> {
         let mut program = program();
         program.args(*command).args(["-t", "t"]).envs(environment.iter().copied());
         program.current_dir(folder.path()).stdin(Stdio::null());
-        // What a panic would show as well.
+        // A panic would print a backtrace too.
         program.env("RUST_BACKTRACE", "full");
         if !conninfo.is_empty() {
             program.args(["-d", conninfo]);
@@ -51,7 +50,7 @@ fn everything(conninfo: &str, environment: &[(&str, &str)]) -> Vec<Ended> {
 fn is_silent(ended: &Ended) {
     for text in [&ended.stdout, &ended.stderr] {
         assert!(!text.contains(MARK), "{ended:?}");
-        // Nor a part of it.
+        // No part of it either.
         assert!(!text.contains("7f3a"), "{ended:?}");
     }
 }
@@ -174,7 +173,7 @@ fn all_goes_well(server: Server) {
     }
 }
 
-/// While the server is made, started and stopped nobody sees its password in `ps`, and its log has none.
+/// While the server is created, started and stopped, `ps` never shows its password, and its log does not contain it.
 fn the_embedded_server_is_started(server: Server) {
     let place = Place::of(server);
     let mut start = place.command("start");
@@ -197,7 +196,7 @@ fn the_embedded_server_is_started(server: Server) {
     assert_eq!(holders, ["server/password"], "files that hold it");
 }
 
-/// The arguments of all processes.
+/// Returns the arguments of all processes.
 fn arguments() -> impl Iterator<Item = String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes.filter_map(|process| {
@@ -206,7 +205,7 @@ fn arguments() -> impl Iterator<Item = String> {
     })
 }
 
-/// The files below `place` that hold `text`.
+/// Returns the files below `place` that contain `text`.
 fn holders(place: &Place, text: &str) -> Vec<String> {
     let mut grep = Command::new("grep");
     grep.args(["--recursive", "--files-with-matches", "--fixed-strings", text, "."]);

@@ -1,4 +1,4 @@
-//! Every SQLSTATE of every server has been thought about.
+//! The policy covers every SQLSTATE of every server.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ fn every_sqlstate_is_decided(server: Server) {
     let undecided: Vec<&String> = codes.iter().filter(|code| decided(code).is_none()).collect();
     assert!(undecided.is_empty(), "{undecided:?}");
     let with = |policy: Policy| codes.iter().filter(|code| decided(code) == Some(policy)).count();
-    // No code is tried again that is not among these few.
+    // Only these few codes are retried.
     assert!((5..=7).contains(&with(Policy::Retry)), "{}", with(Policy::Retry));
     assert!((12..=15).contains(&with(Policy::Wait)), "{}", with(Policy::Wait));
 }
 
-/// The codes of the server's own list, which it comes with.
+/// Returns the codes in the server's own list.
 fn codes(server: Server) -> Vec<String> {
     let bin = server.bin();
     let config = Command::new(bin.join("pg_config")).arg("--sharedir").output();

@@ -1,5 +1,5 @@
-//! Poolers: one that hands sessions out by the transaction is refused by name before it does harm; one that
-//! does by the session is as good as the server itself. The pooler is pgbouncer.
+//! Poolers: pgsluice refuses transaction mode with a clear message before it does harm, and works in session
+//! mode as with the server itself. The pooler is pgbouncer.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ on_each_server!([
 const REFUSED: &str =
     "error: the connection goes through a pooler in transaction mode (SQLSTATE 0A000)";
 
-/// Every kind of load; what a load needs besides.
+/// Loads of every kind, with their options.
 const LOADS: [&[&str]; 7] = [
     &["few.csv"],
     &["rows.csv"],
@@ -47,14 +47,14 @@ fn with_files(bench: &Bench) {
     bench.file("bad.csv", [rows(ROWS as usize, 10), b"x,y\n".to_vec()].concat());
 }
 
-/// Another command than a load.
+/// Runs a command other than `load`.
 fn run(bench: &Bench, url: &str, arguments: &[&str]) -> Ended {
     let mut command = program();
     command.args(arguments).args(["-d", url]).current_dir(bench.folder.path());
     Running::start(command.stdin(Stdio::null())).ended()
 }
 
-/// What sessions of the server behind the pool have kept.
+/// Returns the state that sessions behind the pool have kept.
 fn left_behind(bench: &Bench, pool: &Pool, size: usize) -> Vec<String> {
     let sessions: Vec<Session> = (0..size).map(|_| Session::open(&pool.url())).collect();
     sessions.iter().for_each(|session| session.run("BEGIN"));
@@ -86,7 +86,7 @@ fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
             ended.fails(1, &parts);
             assert_eq!(bench.count("t"), 0, "{options:?}");
         }
-        // They too set what they rely on, and `verify` has a temporary table.
+        // These commands also set what they rely on, and `verify` has a temporary table.
         for command in [
             &["plan", "rows.csv", "-t", "t"][..],
             &["verify", "rows.csv", "-t", "t"],
@@ -100,12 +100,12 @@ fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
     }
 }
 
-/// The server crashes when all rows are sent. The pool hands out sessions by `mode` until rows are in, if they
-/// come in at all, and by the transaction then.
+/// Crashes the server when all rows are sent. The pool mode is `mode` until rows are committed, if that
+/// happens at all, and then transaction mode.
 fn crash_behind(server: Server, mode: &str, options: &[&str]) {
     let place = Place::of(server);
     let mut bench = Bench::of(&place.start());
-    // Nobody else writes what was not waited for.
+    // Nothing else makes the server write what no session waited for.
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
     bench.session.run("SELECT pg_reload_conf()");
     bench.make_table();
@@ -159,7 +159,7 @@ fn a_session_that_changes_hands_is_refused_at_its_next_transaction(server: Serve
     let of_load = bench.value(of_load);
     pool.set_mode("transaction");
     load.feed(&rows(120_000, 100));
-    // Others take all that the pool has to give, and so what the load had, and keep it.
+    // Other clients take all sessions of the pool, including those that the load had, and keep them.
     let mut others = Vec::new();
     wait_until("the session is taken", || {
         let other = Session::open(&pool.url());
@@ -234,7 +234,7 @@ fn what_a_load_waits_for_is_cancelled_through_a_pool(server: Server) {
     wait_until("the lock is waited for", || bench.count(WAITS) > 0);
     load.signal("-INT");
     load.ended().fails(130, &["interrupted"]);
-    // A pool may drop the request with the connection that brought it. Since 14 the server looks for its client.
+    // A pool may drop the request with the connection that sent it. Since 14, the server checks for its client.
     if server.major >= 14 {
         wait_until("the statement is cancelled", || bench.count(WAITS) == 0);
     }

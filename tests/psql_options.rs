@@ -1,5 +1,5 @@
-//! psql's options `-h`, `-p`, `-U`, `-W` and `-w` mean here what they mean there, and a password is asked for
-//! on a terminal.
+//! psql's options `-h`, `-p`, `-U`, `-W` and `-w` have the same meaning as in psql, and the program asks for
+//! a password on a terminal.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ on_each_server!([
     a_password_is_not_asked_for_elsewhere,
 ]);
 
-/// Runs the program on a terminal, where `typed` is written when it asks; what is seen there.
+/// Runs the program on a terminal, where `typed` is entered when it asks. Returns the terminal's output.
 fn on_a_terminal(bench: &Bench, typed: &str, arguments: &[&str]) -> Ended {
     let script = "
 import os, pty, sys
@@ -48,7 +48,7 @@ fn host_port_and_user_are_psqls(server: Server) {
     let ended = Running::start(load.current_dir(bench.folder.path())).ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert_eq!(bench.count("t"), 1);
-    // As for psql, the connection string counts more.
+    // As in psql, the connection string takes precedence.
     let mut load = program();
     load.args(["load", "rows.csv", "-h", "nowhere.invalid", "-p", "1", "-U", "nobody", "-t", "t"]);
     load.args(["-d", &bench.url]);

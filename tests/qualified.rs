@@ -1,6 +1,6 @@
-//! What the server has deparsed, with its names qualified, is the same to the server as before, and is so
-//! under a search_path in which everything of pg_catalog is hidden: keys, partition constraints, checks,
-//! indexes and types of all trees and expressions that are tried anywhere.
+//! Deparsed expressions whose names pgsluice qualifies: the server reads them as before, even with a
+//! search_path that hides everything of pg_catalog. This covers keys, partition constraints, checks, indexes
+//! and types of all trees and expressions in the tests.
 
 use pgsluice::pg::qualified::{qualified, qualified_type};
 use proptest::strategy::{Strategy, ValueTree};
@@ -15,15 +15,15 @@ use crate::random::values::TYPES;
 
 on_each_server!(each crate::qualified::check, [expressions, cases, random_trees,]);
 
-/// Random trees that are looked at.
+/// Number of random trees to check.
 const RANDOM_TREES: usize = 60;
 
-/// As the loader reads the catalogue.
+/// The settings under which the loader reads the catalogue.
 const EXACT: &str =
     "SET search_path = pg_catalog, pg_temp; SET datestyle = 'ISO'; SET timezone = 'UTC';
                      SET intervalstyle = 'postgres'; SET standard_conforming_strings = on";
 
-/// All that is deparsed, by table: of each table with very many leaves some.
+/// All deparsed texts, by table; only some for tables with very many leaves.
 const TEXTS: &str = "
 WITH own AS (
     SELECT *, row_number() OVER (PARTITION BY COALESCE(pg_partition_root(oid), oid) ORDER BY oid) AS place
@@ -67,7 +67,7 @@ fn make_expressions(session: &Session, major: u32) {
     }
 }
 
-/// What a server cannot do is skipped, or needs a database of its own.
+/// Creates the cases. Skips those that the server does not support or that need their own database.
 fn make_cases(scratch: &Scratch, server: Server) {
     let names = names();
     let make = |(number, name): (usize, &String)| {
@@ -91,8 +91,8 @@ fn make_random_trees(session: &Session) {
     }
 }
 
-/// Makes a view of each table with all texts as they are, and another with them qualified, where no name
-/// is to be found that is not: the server must understand the same by both.
+/// Creates a view of each table with the original texts, and another with the qualified texts, created where
+/// unqualified names cannot be found. The server must parse both to the same expressions.
 fn compare(scratch: &Scratch) {
     let session = scratch.session();
     session.run(include_str!("shadows/everything.sql"));
@@ -129,7 +129,7 @@ fn compare(scratch: &Scratch) {
     assert_eq!(called, [[Some("f".to_owned())]]);
 }
 
-/// The text qualified; None where SQL has no way to qualify what it looks up.
+/// Returns the qualified text. Returns `None` if SQL has no way to qualify a name in it.
 fn said(what: &str, text: &str) -> Option<String> {
     let said = match what {
         "type" => qualified_type(text).map(|ty| format!("NULL::{ty}")),

@@ -1,8 +1,8 @@
-//! Random trees and inputs: what the folders of `tests/trees/` do not think of.
+//! Random trees and inputs, which cover cases that the folders of `tests/trees/` omit.
 //!
-//! Each row must end where `COPY root` puts it, by no worse lane than its keys allow. A hundred cases
-//! on each server, always the same ones; `PROPTEST_CASES` asks for another number (`make test-matrix`
-//! for 1,000) and `PROPTEST_RNG_SEED` for others. What failed once is in `random.regressions`, tried first.
+//! Each row must be in the leaf where `COPY root` puts it, by no worse lane than its keys allow. A hundred
+//! fixed cases run on each server; `PROPTEST_CASES` changes the number (`make test-matrix` runs 1,000) and
+//! `PROPTEST_RNG_SEED` the seed. Earlier failures are in `random.regressions` and are tried first.
 
 mod input;
 mod lanes;
@@ -55,7 +55,7 @@ fn random_trees(server: Server) {
     }
 }
 
-/// A tree, rows for it, and how they are loaded.
+/// A tree, its rows, and the options to load them.
 #[derive(Clone)]
 struct Case {
     tree: Tree,
@@ -78,7 +78,7 @@ fn cases(text_header: bool) -> impl Strategy<Value = Case> {
     let field = (0..=CHOICES, any::<Index>());
     let row = (vec(field, 4), select(NOTES));
     let memory = select(&[None, Some("1MiB"), Some("64MiB")][..]);
-    // Shrinking goes from left to right, and fewer rows tell most.
+    // Shrinking goes from left to right, and fewer rows help the most.
     (vec(row, 1..60), dialects(text_header), 1u32..=4, memory, trees()).prop_map(
         |(rows, dialect, jobs, memory, tree)| {
             let note =
@@ -95,7 +95,7 @@ fn cases(text_header: bool) -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// The input of some of the rows, and the offset of each.
+    /// Returns the input of some of the rows, and the offset of each.
     fn input(&self, rows: &[usize]) -> (String, Vec<usize>) {
         let mut text = self.dialect.head();
         let mut offsets = Vec::new();
@@ -106,7 +106,7 @@ impl Case {
         (text, offsets)
     }
 
-    /// Each row must find its leaf by the lane that its keys allow, or a better one.
+    /// Checks that each row finds its leaf by the lane that its keys allow, or by a better one.
     fn check_lanes(&self, rows: &[usize], lanes: &Lanes) -> Result<(), String> {
         let mut worst = [0; 3];
         for &row in rows {
@@ -124,7 +124,7 @@ impl Case {
     }
 }
 
-/// A database in which one case after another is tried.
+/// A database in which many cases are tried in sequence.
 struct Bench {
     scratch: Scratch,
     session: Session,
@@ -161,7 +161,7 @@ impl Bench {
         if refused.is_empty() { Ok(()) } else { self.must_refuse(case, &refused) }
     }
 
-    /// Loads by `COPY root` what it takes, and says which rows it takes and which not.
+    /// Loads with `COPY root`. Returns the accepted and the refused rows.
     fn copy_root(&self, case: &Case) -> Result<(Vec<usize>, Vec<usize>), String> {
         let sql = case.dialect.options().copy_from("root_side.t");
         let copy = |rows: &[usize]| self.session.copy_in(&sql, case.input(rows).0.into_bytes());
@@ -184,7 +184,7 @@ impl Bench {
         Ok((taken, refused))
     }
 
-    /// With the refused rows in the input, the load must end at one of them.
+    /// Checks that a load with the refused rows fails at one of them.
     fn must_refuse(&self, case: &Case, refused: &[usize]) -> Result<(), String> {
         let all: Vec<usize> = (0..case.rows.len()).collect();
         let (_, offsets) = case.input(&all);
@@ -216,5 +216,5 @@ impl Bench {
     }
 }
 
-/// The SQLSTATE of a row that no partition takes.
+/// The SQLSTATE for a row without a partition.
 const NO_PARTITION: &str = "23514";

@@ -1,5 +1,4 @@
-//! Rows that go astray within pgsluice, or are counted wrong: the load says so and fails, and names the
-//! tables. `PGSLUICE_FAULT` breaks it on purpose.
+//! Rows that pgsluice loses or miscounts: the load fails and names the tables. `PGSLUICE_FAULT` injects the fault.
 
 use std::process::Stdio;
 
@@ -24,30 +23,30 @@ on_each_server!([
     without_track_counts_it_is_said_that_nothing_is_counted,
 ]);
 
-/// Rows of the input, of several payloads whatever the options.
+/// Number of rows of the input, enough for several payloads with any options.
 const ROWS: usize = 20_000;
 
 const SAID: &str =
     "error: the row counts of the load do not add up (SQLSTATE XX000)\nDETAIL:  Table public.t";
 
-/// Of a load that is resumed, before it sends any row.
+/// The error of a load that is resumed, before it sends any row.
 const NOT_FOUND: &str = "error: the rows found in the input do not match the ledger";
 
 const MISROUTED: &str = "row::misrouted";
 
 const HINT: &str = "\nHINT:  This is a bug in pgsluice: please report it.";
 
-/// A trigger that drops each second row.
+/// A trigger that drops every second row.
 const DROPS_HALF: &str = "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN IF NEW.id % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
          CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()";
 
-/// Ways in which rows go: with each, every flaw is noticed.
+/// Options that send rows in different ways. Every fault must be noticed with each.
 const OPTIONS: [&[&str]; 6] = [
     &["-j1"],
     &["-j2", "--no-ledger"],
     &["-j2", "--wire", "text"],
-    // All through the root, and all in the slow lane.
+    // All rows through the root, and all in the slow lane.
     &["-j1", "--no-native"],
     &["-j1", "--few-rows", "100000"],
     &["-j2", "--reject-file", "bad", "--max-rejects", "10"],
@@ -69,13 +68,13 @@ fn load(bench: &Bench, flaw: &str, options: &[&str]) -> Ended {
 fn rows_that_go_astray_fail_the_load(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
-    // What is misrouted adds up here: the server notices.
+    // The counts of misrouted rows add up here; the server notices them.
     let names = NAMES.into_iter().filter(|name| *name != MISROUTED);
     for (name, options) in names.flat_map(|name| OPTIONS.map(|it| (name, it))) {
         bench.session.run("TRUNCATE t");
         let ended = load(bench, &format!("{name}:2"), options);
         let said = match name {
-            // Nobody knows where its rows would have gone.
+            // It is not known where its rows would have gone.
             "split::lost" => "do not add up (SQLSTATE XX000)\nDETAIL:  20000 rows read, ",
             _ => SAID,
         };
@@ -90,7 +89,7 @@ fn rows_that_are_misrouted_fail_the_load(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     for wire in ["binary", "text"] {
-        // Through the root the server finds its leaf.
+        // A row that goes through the root is routed by the server.
         for row in ["1", "5000"] {
             bench.session.run("TRUNCATE t");
             let options = ["-j1", "--wire", wire, "--no-self-test"];
@@ -101,7 +100,7 @@ fn rows_that_are_misrouted_fail_the_load(server: Server) {
             assert_eq!(bench.value(counts), "0");
             assert_eq!(ended.committed(), bench.count("t"), "{ended:?}");
         }
-        // By its leaf's name it refuses it.
+        // A leaf that is named directly refuses it.
         let options = ["-j1", "--wire", wire, "--few-rows", "0", "--no-self-test"];
         let ended = load(bench, MISROUTED, &options);
         ended.fails(1, &["violates partition constraint (SQLSTATE 23514)"]);
@@ -136,7 +135,7 @@ fn the_tables_are_named(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     let ended = load(bench, "payload::misplaced", &["-j1", "--few-rows=0"]);
-    // No row is missing in all: what one table has too few another has too many.
+    // The total is correct: the rows that one table lacks are surplus in another.
     let lines: Vec<&str> =
         ended.stderr.lines().filter(|line| line.contains("Table public.t")).collect();
     let [one, other] = lines[..] else { panic!("{ended:?}") };
@@ -178,7 +177,7 @@ fn a_load_that_does_not_add_up_is_not_finished(server: Server) {
         let state = format!("SELECT state FROM pgsluice.load WHERE id = '{flaw}'");
         assert_eq!(bench.value(&state), "running");
     }
-    // What was counted wrong is in; what was lost was claimed, and the ledger does not know its rows.
+    // Miscounted rows are committed. Lost rows were claimed, and the ledger does not have them.
     let again = load(bench, "payload::lost:2000000", &["--load-id", "payload::lost"]);
     again.fails(1, &[NOT_FOUND, " found, ", " in the ledger."]);
 }
@@ -222,7 +221,7 @@ fn rows_that_a_trigger_drops_add_up(server: Server) {
     }
 }
 
-/// Makes a table of 40 leaves whose default runs `body`, which falsifies the server's counts.
+/// Creates a table of 40 leaves with a default that runs `body`, which falsifies the server's counts.
 fn with_default(server: Server, body: &str) -> Bench {
     let bench = Bench::new(server);
     bench.session.run(&format!(
@@ -239,8 +238,8 @@ fn with_default(server: Server, body: &str) -> Bench {
     bench
 }
 
-/// Ways in which rows of several leaves go through the root. An atomic load has no first transaction that takes them
-/// there, so a leaf's rows have to count as few.
+/// Options that send rows of several leaves through the root. An atomic load has no first transaction that
+/// does so, so the rows of a leaf have to count as few.
 const JOINED: [&[&str]; 5] = [
     &["-j1"],
     &["-j2", "--no-ledger"],
@@ -303,7 +302,7 @@ fn triggers_that_leaves_alone_have_enabled_are_seen(server: Server) {
     assert!(!summary["fallbacks"].to_string().contains("leaf by leaf"), "{summary}");
 }
 
-/// Loads the rows through the root, and returns the summary.
+/// Loads the rows through the root. Returns the summary.
 fn joined(bench: &Bench, options: &[&str]) -> serde_json::Value {
     let mut load = program();
     load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--json", "-q", "-j1"]);
@@ -314,7 +313,7 @@ fn joined(bench: &Bench, options: &[&str]) -> serde_json::Value {
 fn refers(server: Server, body: &str) -> Bench {
     let bench = with_default(server, body);
     bench.session.run("ALTER TABLE t ADD PRIMARY KEY (id), ADD parent int REFERENCES t (id)");
-    // A row refers to the next one, which is mostly of another leaf.
+    // A row refers to the next one, which is usually in another leaf.
     let rows = (0..ROWS).map(|id| format!("{id},{}\n", (id + 1) % ROWS));
     bench.file("rows.csv", rows.collect::<String>());
     bench

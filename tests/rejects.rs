@@ -1,5 +1,5 @@
-//! Rows that the server refuses: each is in the reject file or in the table, never in both, with its
-//! place and the server's reason; and the file is an input.
+//! Rows that the server refuses: each is in the reject file or in the table, never in both, with its position
+//! and the server's reason. The reject file can be loaded.
 
 mod lookalikes;
 mod stored;
@@ -23,10 +23,10 @@ on_each_server!([
     a_load_that_is_killed_goes_on_in_the_same_files,
 ]);
 
-/// Rows of the input, of which every hundredth is bad.
+/// Number of rows of the input. Every hundredth is bad.
 const ROWS: usize = 5_000;
 
-/// A kind of refusal: the server's code, and how a good row becomes one.
+/// A kind of refusal: the server's code, and a function that makes a row bad.
 type Kind = (&'static str, fn(&mut Row));
 
 const KINDS: [Kind; 10] = [
@@ -42,7 +42,7 @@ const KINDS: [Kind; 10] = [
     ("23514", |row| row.id += 1_000_000),
 ];
 
-/// With each of these the outcome is the same.
+/// Options that do not change the outcome.
 const OPTIONS: [&[&str]; 5] = [
     &["-j", "1"],
     &["-j", "3", "--few-rows", "0"],
@@ -78,11 +78,11 @@ impl Row {
     }
 }
 
-/// Rows with a header, and what should become of them.
+/// Rows with a header, and the expected outcome.
 struct Input {
     text: String,
     good: String,
-    /// Those that are refused: the code, and the good row in its place.
+    /// The refused rows, with the code and the valid row in its place.
     bad: BTreeMap<String, (&'static str, String)>,
 }
 
@@ -103,7 +103,7 @@ impl Input {
             }
             text += &(row.text() + "\n");
         }
-        // These stand in the table already.
+        // These rows are already in the table.
         for number in [3, ROWS - 3] {
             let row = Row::new(number).text();
             good = good.replace(&format!("\n{row}\n"), "\n");
@@ -133,7 +133,7 @@ fn make_table(bench: &Bench, foreign_key: &str) {
     empty(bench);
 }
 
-/// Leaves in the table only what some bad rows collide with.
+/// Removes all rows except those with which bad rows collide.
 fn empty(bench: &Bench) {
     bench.session.run(&format!(
         "TRUNCATE t;
@@ -142,7 +142,7 @@ fn empty(bench: &Bench) {
     ));
 }
 
-/// [`empty`], and without the files of the load before.
+/// Empties the table, and removes the files of the previous load.
 fn begin_anew(bench: &Bench) {
     empty(bench);
     for name in ["bad.csv", "bad.csv.log"] {
@@ -159,13 +159,13 @@ fn kill<'a>(bench: &Bench, load: impl Iterator<Item = &'a &'a str>, point: &str)
     assert_eq!(killed.status.signal(), Some(9), "{point}: {killed:?}");
 }
 
-/// Holds what a load that rejects has left against what it should have.
+/// Compares the results of a load that rejects rows with the expected ones.
 fn compare(bench: &Bench, input: &Input, header: &str, ended: &Ended) {
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     is_whole(bench, input, header);
 }
 
-/// Every row is there once, with its reason if it is bad.
+/// Checks that every row is there once, and with its reason if it is bad.
 fn is_whole(bench: &Bench, input: &Input, header: &str) {
     let differences = "SELECT * FROM (TABLE u EXCEPT TABLE t) AS missing UNION ALL \
                        SELECT * FROM (SELECT * FROM t WHERE v <> 'before' EXCEPT TABLE u) AS more";
@@ -208,7 +208,7 @@ fn every_row_is_in_the_table_or_in_the_file(server: Server) {
             fs::remove_file(bench.path("bad.csv.log")).unwrap();
             fs::rename(bench.path("bad.csv"), bench.path("good.csv")).unwrap();
         }
-        // The file is an input: repaired, it completes the table.
+        // The reject file can be loaded: after repair, it completes the table.
         let repaired = fs::read_to_string(bench.path("good.csv")).unwrap();
         let repair = |row| input.bad.get(row).map_or(row, |(_, intact)| &**intact);
         let repaired: Vec<&str> = repaired.lines().map(repair).collect();
@@ -294,7 +294,7 @@ fn at_the_limit_the_load_ends(server: Server) {
     for most in ["0".to_owned(), (bad - 1).to_string(), share(bad - 1)] {
         let ended = load(&most);
         ended.fails(1, &["rejected"]);
-        // What is committed is told from what is not, here as there.
+        // The reject file is consistent with the committed rows.
         let rejected = fs::read_to_string(bench.path("bad.csv")).unwrap_or_default();
         let rejected: Vec<&str> = rejected.lines().skip(1).collect();
         assert!(rejected.len() < bad && rejected.iter().all(|row| input.bad.contains_key(*row)));
@@ -377,7 +377,7 @@ fn a_load_that_is_killed_goes_on_in_the_same_files(server: Server) {
         is_whole(bench, &input, HEADER);
         let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
-        // All of it is in.
+        // All rows are already loaded.
         let again = bench.load(load);
         assert_eq!(again.status.code(), Some(0), "{again:?}");
         is_whole(bench, &input, HEADER);

@@ -1,5 +1,5 @@
-//! Loads that are begun again: however the runs before have ended, and however they differ from this
-//! one, every row is there once, where `COPY root` would have put it.
+//! Loads that are started again: however the previous runs ended and whatever options differ, every row is
+//! there once, where `COPY root` would have put it.
 
 mod ids;
 mod killed;

@@ -1,4 +1,4 @@
-//! What passes is waited for: the load goes on where it was, and every row is there once.
+//! Temporary failures: the load waits, continues where it stopped, and every row is there once.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ on_each_server!([
     a_pause_ends_at_a_signal,
 ]);
 
-/// Rows of the input; the table has 100 ids.
+/// Number of rows of the input; the table has 100 ids.
 const ROWS: usize = 200_000;
 
 fn is_whole(bench: &Bench) {

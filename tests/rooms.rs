@@ -1,6 +1,6 @@
-//! The rooms of the loader and of a session in the order in which they are built: each uses only those before it. So
-//! they have no circle, and a reader can begin at either end. SQL is in one room of each crate, and in a feature's own
-//! module `sql`.
+//! The rooms of the loader and of a session in their order: each uses only the rooms before it. So there are
+//! no cycles, and the code can be read from either end. SQL is in one room of each crate, and in the `sql`
+//! modules of features.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::rules::{imported, read, root, rust_files, show, tokens};
 /// A crate whose modules are rooms.
 struct House {
     folder: &'static str,
-    /// From the ground up.
+    /// The rooms, in order from the lowest.
     rooms: &'static [&'static str],
     /// The room with the SQL that several rooms share.
     sql: &'static str,
@@ -49,10 +49,10 @@ const LOADER: [&str; 22] = [
     "moving",
 ];
 
-/// Short names that the crates give out, each with its room.
+/// Short names that the crates export, each with its room.
 const SHORT: [(&str, &str); 3] = [("Error", "error"), ("Kind", "error"), ("Result", "error")];
 
-/// How a literal begins that is sent to the server.
+/// Beginnings of string literals that are sent to the server.
 const SQL: [&str; 18] = [
     "ALTER",
     "ANALYZE",
@@ -74,7 +74,7 @@ const SQL: [&str; 18] = [
     "WITH",
 ];
 
-/// The sources of a crate, each with its path among them.
+/// Returns the sources of a crate, each with its path relative to the crate.
 fn sources(house: &House) -> Vec<(PathBuf, PathBuf)> {
     let folder = root().join(house.folder);
     let files = rust_files(&folder).into_iter();
@@ -86,13 +86,13 @@ fn room_of(place: &Path) -> String {
     first.expect("a name").to_string_lossy().into_owned()
 }
 
-/// A source without its unit tests.
+/// Returns a source without its unit tests.
 fn code_of(file: &Path) -> String {
     let text = read(file);
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
 }
 
-/// The rooms that a source names.
+/// Returns the rooms that a source names.
 fn used_in(code: &str) -> BTreeSet<String> {
     let tokens = tokens(code);
     let paths = (0..tokens.len()).filter(|&at| tokens[at..].starts_with(&["crate", "::"]));
@@ -101,7 +101,7 @@ fn used_in(code: &str) -> BTreeSet<String> {
     names.map(|name| short(name).unwrap_or(name).to_owned()).collect()
 }
 
-/// The first words of the statements in a source, comments apart.
+/// Returns the first words of the statements in a source, without comments.
 fn sql_in(code: &str) -> Vec<&str> {
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let texts = lines.flat_map(|line| line.split('"').skip(1)).flat_map(|text| text.split("; "));
@@ -109,7 +109,7 @@ fn sql_in(code: &str) -> Vec<&str> {
     words.filter(|word| SQL.contains(word)).collect()
 }
 
-/// The sources that use a room above their own.
+/// Returns the sources that use a room above their own.
 fn upward(house: &House) -> Vec<String> {
     let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
     for (place, file) in sources(house) {

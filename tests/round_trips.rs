@@ -1,13 +1,13 @@
-//! How often a load waits for the server's answer: over a network, that is the time that it takes longer.
+//! The number of times that a load waits for the server's answer, which is the cost of a network.
 
 use crate::harness::{Bench, Proxy, Server, on_each_server, rows};
 
 on_each_server!([a_small_load_waits_twice_more_than_psql,]);
 
-/// How often psql waits for `\copy` behind its login: until COPY begins, and until it is done.
+/// The number of times that psql waits for `\copy` after its login: until COPY begins, and until it is done.
 const OF_COPY: u64 = 2;
 
-/// How often a load waits. It ends with this status.
+/// Returns the number of times that a load waits. It must end with this status.
 fn answers(bench: &Bench, url: &str, status: i32, arguments: &[&str]) -> u64 {
     let proxy = Proxy::before(url);
     let ended = bench.load_into(proxy.url(), [&["-t", "t", "-q"], arguments].concat());
@@ -15,7 +15,7 @@ fn answers(bench: &Bench, url: &str, status: i32, arguments: &[&str]) -> u64 {
     proxy.answers()
 }
 
-/// How often it waits until it is logged in, or refused.
+/// Returns the number of waits until the load is logged in, or refused.
 fn of_login(bench: &Bench) -> u64 {
     let (server, _) = bench.url.rsplit_once('/').unwrap();
     answers(bench, &format!("{server}/no_such_database"), 1, &["new.csv"])
@@ -28,6 +28,6 @@ fn a_small_load_waits_twice_more_than_psql(server: Server) {
     bench.file("new.csv", rows(50, 10));
     let most = of_login(bench) + OF_COPY + 2;
     assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);
-    // Whether the table still has its rows is asked in the same breath.
+    // The query whether the table still has its rows costs no additional round trip.
     assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);
 }

@@ -1,5 +1,5 @@
-//! The rules of the house, kept by tests instead of by prose: which crate may use which, what the
-//! pure core may not touch, and that every file is small and says what lives in it.
+//! The rules of the code, enforced by tests: the allowed dependencies between crates, the effects that the
+//! pure core must not have, and that every file is small and describes its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
 
-/// Each crate and the crates of the workspace that it is built on; tests may use any lower one.
+/// Each crate with the workspace crates on which it is built; tests may use any lower one.
 const LAYERS: [(&str, &[&str]); 8] = [
     ("pgsluice-core", &[]),
     ("pgsluice-arrow", &["pgsluice-core"]),
@@ -20,16 +20,16 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("pgsluice-py", &["pgsluice", "pgsluice-embedded", "pgsluice-cli"]),
 ];
 
-/// The libraries that the core may use: they compute and do nothing else.
+/// The libraries that the core may use, which only compute.
 const PURE: [&str; 3] = ["memchr", "siphasher", "wide"];
 
-/// The crates that reach for nothing outside themselves.
+/// The crates that have no effects outside themselves.
 const WITHOUT_EFFECTS: [&str; 3] = ["crates/core/src", "crates/json/src", "crates/arrow/src"];
 
-/// What is built by default beside what is always built.
+/// The default features, in addition to the code that is always built.
 const FORMATS: [&str; 2] = ["arrow", "parquet"];
 
-/// Parts of the standard library with which a program reaches outside itself.
+/// Parts of the standard library with effects outside the program.
 const EFFECTS: [&str; 7] = ["env", "fs", "net", "os", "process", "thread", "time"];
 
 const LONGEST: usize = 400;
@@ -118,7 +118,7 @@ fn files_are_small() {
     assert_eq!(found, listed, "files over {LONGEST} lines, and those listed in LONG: {long:?}");
 }
 
-/// Only `on_each_server!` knows servers, so that each test runs on all of them, and what it leaves out is counted.
+/// Only `on_each_server!` knows servers, so that each test runs on all of them and skipped tests are counted.
 #[test]
 fn only_the_harness_knows_servers() {
     let harness = root().join("tests/harness");
@@ -151,7 +151,7 @@ fn failpoints_are_listed_and_compiled_out() {
         found.extend(calls.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
     }
     found.sort();
-    // Loads, writers and relays come to some of them.
+    // Loads, writers and relays reach some of them.
     found.dedup();
     let mut listed = NAMES.map(str::to_owned);
     listed.sort();
@@ -160,7 +160,7 @@ fn failpoints_are_listed_and_compiled_out() {
         let default = package.features.get("default").into_iter().flatten();
         let is_format = |name: &&String| FORMATS.contains(&name.as_str());
         assert_eq!(default.filter(|name| !is_format(name)).count(), 0, "{}", package.name);
-        // The defaults are formats.
+        // The default features are formats.
         let is_known = |name: &&String| is_format(name) || *name == "default";
         let asks = package
             .dependencies
@@ -192,7 +192,7 @@ fn every_library_has_a_purpose() {
     assert!(missing.is_empty(), "docs/libraries.md does not say what these are for: {missing:?}");
 }
 
-/// The `std` modules of [`EFFECTS`] and the signs of an async runtime that `source` uses.
+/// Returns the `std` modules of [`EFFECTS`] that `source` uses, and signs of an async runtime.
 fn effects(source: &str) -> Vec<String> {
     let tokens = tokens(source);
     let mut found = Vec::new();
@@ -210,7 +210,7 @@ fn effects(source: &str) -> Vec<String> {
     found
 }
 
-/// The names that follow `std::` directly: one, or those of a `{...}` list at its first level.
+/// Returns the names that follow `std::` directly: one, or the first level of a `{...}` list.
 pub(crate) fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     if tokens.first() != Some(&"{") {
         return tokens.first().copied().into_iter().collect();
@@ -231,7 +231,7 @@ pub(crate) fn imported<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     names
 }
 
-/// Words, `::` and single signs of the source, without line comments and blanks.
+/// Returns the words, `::` and single symbols of the source, without line comments and blanks.
 pub(crate) fn tokens(source: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for line in source.lines() {
@@ -262,13 +262,13 @@ fn named<'a>(packages: &[&'a Package], name: &str) -> &'a Package {
     packages.iter().find(|package| package.name == name).unwrap()
 }
 
-/// The crates of this workspace that a crate depends on, in the kinds that are asked for.
+/// Returns the workspace crates on which a crate depends, for the requested kinds of dependencies.
 fn local(package: &Package, kind: impl Fn(DependencyKind) -> bool) -> BTreeSet<&str> {
     let local = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
     local.filter(|dependency| kind(dependency.kind)).map(|d| d.name.as_str()).collect()
 }
 
-/// The names in `[workspace.dependencies]`.
+/// Returns the names in `[workspace.dependencies]`.
 fn declared() -> BTreeSet<String> {
     let manifest = read(&root().join("Cargo.toml"));
     let (_, section) = manifest.split_once("[workspace.dependencies]\n").unwrap();

@@ -1,5 +1,5 @@
-//! The self-test: it is quiet where server and router agree, and refuses the load where they do
-//! not. To make them disagree, the server of one scratch database gets another hash function.
+//! The self-test: it is silent if server and router agree, and refuses the load if they do not. To make them
+//! disagree, a scratch database gets another hash function.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ CREATE TABLE t_2_d PARTITION OF t_2 DEFAULT";
 const ROWS: &str = "2024-01-01,1,x\n2024-01-31,2,y\n2024-01-05,-3,\n\
                     2024-01-06,11,\n2024-01-06,12,\n2024-01-06,13,\n2024-01-06,14,\n2024-02-01,4,a\n2024-02-29,5,\n2024-02-10,6,\"tab\t, \"\"quote\"\" \\\"\n";
 
-/// All integers get one hash, which PostgreSQL's own function never gives them.
+/// A function that gives all integers one hash, which PostgreSQL's own function never returns.
 const LIE: &str = "
 CREATE FUNCTION lie(int4, int8) RETURNS int8 IMMUTABLE STRICT LANGUAGE sql AS 'SELECT 7::int8';
 UPDATE pg_amproc SET amproc = 'lie(int4, int8)'::regprocedure
@@ -83,7 +83,7 @@ fn refuses(server: Server) {
             assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
         }
     }
-    // Without it the server's own check still keeps every row out of a wrong leaf.
+    // Without the self-test, the server's own check still keeps every row out of a wrong leaf.
     let load = case.run("load", &["-q", "--no-self-test", "--few-rows=0"]);
     assert_eq!(load.status, Some(1));
     assert!(load.stderr.contains("violates partition constraint"), "{}", load.stderr);
@@ -92,7 +92,7 @@ fn refuses(server: Server) {
     assert_eq!((load.status, case.rows()), (Some(0), "10".to_owned()), "{}", load.stderr);
 }
 
-/// A domain that is never null, with a default, is not evaluated for keys that lack it.
+/// A domain that is never null and has a default is not evaluated for keys that lack it.
 fn asks_about_keys_only(server: Server) {
     let case = Case::new(server);
     case.session.run("CREATE DOMAIN given AS int NOT NULL");
@@ -103,7 +103,7 @@ fn asks_about_keys_only(server: Server) {
     assert_eq!(case.run("plan", &["--columns", "day,id,name"]).status, Some(1));
 }
 
-/// Casts run their owner's code with the loader's rights, and COPY runs none.
+/// Casts that run their owner's code with the loader's rights, whereas COPY runs no such code.
 const CASTS: &str = "
 CREATE TYPE mood AS ENUM ('low', 'high');
 CREATE TYPE pair AS (a int, b text);

@@ -1,8 +1,8 @@
-//! Shadows: whoever may create in a schema of the loader's search_path makes operators, functions, types
-//! and relations there that hide those of pg_catalog, or fit better. None is called by pgsluice, which
-//! would call it with the rights of the loader.
+//! Shadows: a role that may create objects in a schema of the loader's search_path creates operators,
+//! functions, types and relations there that hide those of pg_catalog, or match better. pgsluice never calls
+//! them, because they would run with the rights of the loader.
 //!
-//! What COPY itself runs, it runs under that path: such functions are the user's.
+//! COPY itself uses that path for the functions that it runs: these belong to the user.
 
 mod attacks;
 mod commands;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Running, Server, program};
 
-/// The tables of `tables.sql`, in a database whose sessions will look for names elsewhere first.
+/// The tables of `tables.sql`, in a database whose sessions search other schemas first.
 struct Case {
     bench: Bench,
 }
@@ -23,17 +23,17 @@ impl Case {
         Self { bench }
     }
 
-    /// Makes the shadows, and has sessions that begin from now on find them.
+    /// Creates the shadows, and puts them into the search_path of later sessions.
     fn haunt(&self, shadows: &str, search_path: &str) {
         self.bench.session.run(shadows);
         let database = self.bench.value("SELECT current_database()");
         let path = format!("ALTER DATABASE {database} SET search_path = {search_path}");
         self.bench.session.run(&path);
-        // What the test itself asks is not to call them.
+        // The test's own queries must not call them.
         self.bench.session.run("SET search_path = pg_catalog");
     }
 
-    /// Runs a command about a table; no shadow may have been called by then.
+    /// Runs a command about a table, and checks that it called no shadow.
     #[track_caller]
     fn run(&self, command: &str, table: &str, options: &[&str], failpoint: Option<&str>) -> Ended {
         let mut program = program();
@@ -53,7 +53,7 @@ impl Case {
         ended
     }
 
-    /// Loads, and says what it has done.
+    /// Loads. Returns the summary.
     #[track_caller]
     fn loads(&self, table: &str, options: &[&str]) -> serde_json::Value {
         self.succeeds("load", table, &[options, &["--json", "-q"]].concat()).summary()

@@ -1,5 +1,5 @@
-//! Writers that share a load: each moves the positions of the participants that it has opened, in the transaction of
-//! its rows, and the last one that has opened a participant works.
+//! Writers that share a load: each advances the positions of the participants that it has opened in the
+//! transaction of its rows. If several writers have opened a participant, only the last one may write.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Case {
         Writer::open(job, target, Durability::Commit, &self.control)
     }
 
-    /// A writer that has opened these participants.
+    /// Opens a writer for these participants.
     fn writer(&self, participants: &[&str]) -> Writer {
         let mut writer = self.open(Self::job()).expect("a writer");
         self.take(&mut writer, participants);
@@ -77,7 +77,7 @@ impl Case {
         rows[0][0].clone().unwrap_or_default()
     }
 
-    /// The number of rows, and all positions.
+    /// Returns the number of rows, and all positions.
     fn state(&self) -> String {
         self.value(
             "SELECT (SELECT count(*) FROM t) || ' ' || coalesce(string_agg(participant || '=' || \
@@ -104,7 +104,7 @@ fn overtaken(result: Result<u64>, participant: &str) {
     assert_eq!(error.sqlstate(), Some("55006"), "{error}");
 }
 
-/// Few rows go as arrays, many by COPY.
+/// A few rows go as arrays, many go by COPY.
 fn positions_move_with_the_rows(server: Server) {
     let case = Case::new(server);
     let mut writer = case.writer(&["b", "a"]);
@@ -134,9 +134,9 @@ fn of_two_writers_of_a_participant_the_last_works(server: Server) {
     overtaken(case.write(&mut stale, 5..9, &[step("a", Some("5"), "9")]), "a");
     assert_eq!(case.state(), "5 a=5 b=");
     assert_eq!(case.write(&mut last, 5..8, &[step("a", Some("5"), "8")]).expect("written"), 3);
-    // The other participant is still its own.
+    // The writer still owns the other participant.
     assert_eq!(case.write(&mut stale, 20..21, &[step("b", None, "1")]).expect("written"), 1);
-    // It may come back.
+    // It may open the participant again.
     case.take(&mut stale, &["a"]);
     assert_eq!(stale.position_of("a"), Some("8"));
     overtaken(case.write(&mut last, 8..9, &[step("a", Some("8"), "9")]), "a");
@@ -152,12 +152,12 @@ fn one_overtaken_participant_keeps_all_rows_back(server: Server) {
         overtaken(case.write(&mut stale, ids, &steps), "b");
         assert_eq!(case.state(), "0 a= b= c=");
     }
-    // After its session was lost it does not open what is another's.
+    // A writer that lost its session does not open participants of others.
     case.scratch.session().run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
-    // The first write may be what finds the session lost.
+    // The loss of the session may only be noticed by the first write.
     let mut write = || case.write(&mut stale, 0..5, &[step("a", None, "5")]);
     let is_lost = |error: &Error| error.kind() == Kind::Connection;
     let written = write();
@@ -178,7 +178,7 @@ fn positions_that_do_not_fit_are_refused(server: Server) {
         assert!(error.message().starts_with(message), "{error}");
         assert_eq!(error.kind(), Kind::Usage, "{error}");
     }
-    // A position that somebody has changed by hand is no place to go on from.
+    // A position that was changed manually cannot be continued.
     case.scratch.session().run("UPDATE pgsluice.load SET position = '4' WHERE participant = 'a'");
     overtaken(case.write(&mut writer, 0..1, &[step("a", None, "2")]), "a");
     assert_eq!(case.state(), "0 a=4");
@@ -202,7 +202,7 @@ fn a_shared_load_and_one_of_its_own_are_not_mixed(server: Server) {
     assert_eq!(case.open(unnamed).err().expect("refused").kind(), Kind::Usage);
 }
 
-/// They are in if the rows are, and their columns are read by the table's types.
+/// The rejected rows are stored in the same transaction, and their columns are read with the table's types.
 fn rejected_rows_are_stored_with_the_others(server: Server) {
     let case = Case::new(server);
     let mut writer = case.writer(&["a"]);
@@ -219,12 +219,12 @@ fn rejected_rows_are_stored_with_the_others(server: Server) {
     let found = "SELECT string_agg(\"offset\" || ':' || coalesce(encode(value, 'hex'), '-'), ' ' \
                  ORDER BY \"offset\") FROM refused WHERE at IS NOT NULL";
     assert_eq!(case.value(found), "1:ff00 2:-");
-    // Rejected rows alone move the position, too.
+    // Rejected rows alone advance the position too.
     put("public.refused", 0..0, Some("6"), "8").expect("written");
     assert_eq!(case.state(), "4 a=8");
     let error = put("nowhere", 9..10, Some("8"), "9").expect_err("no such table");
     assert_eq!(error.sqlstate(), Some("42P01"), "{error}");
-    // A row that is refused keeps them out.
+    // A refused row keeps them out.
     assert_eq!(put("refused", 0..1, Some("8"), "9").expect_err("there").sqlstate(), Some("23505"));
     assert_eq!(
         (case.value("SELECT count(*) FROM refused"), case.state()),
@@ -232,7 +232,8 @@ fn rejected_rows_are_stored_with_the_others(server: Server) {
     );
 }
 
-/// Two writers insert the same keys in opposite orders, as often as makes a deadlock sure without an order.
+/// Two writers insert the same keys in opposite orders, often enough that a deadlock would be certain without
+/// a common order.
 fn keys_are_inserted_in_one_order(server: Server) {
     let case = Case::new(server);
     let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";

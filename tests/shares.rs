@@ -1,5 +1,5 @@
-//! Loads that several processes share, as the tasks of a cluster do: each participant is in once or not at all, however
-//! often it is tried, killed or tried twice at the same time.
+//! Loads that are shared by several processes, such as the tasks of a cluster: each participant is loaded
+//! once or not at all, however often it is tried, killed, or tried twice at the same time.
 
 mod finished;
 mod killed;
@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Ended, Running, Server, program};
 
-/// Leaves on two levels.
+/// A tree with leaves on two levels.
 const TABLE: &str = "
 CREATE TABLE t (id int PRIMARY KEY, v text) PARTITION BY RANGE (id);
 CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (15000);
@@ -19,7 +19,7 @@ CREATE TABLE t_1_0 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE t_1_1 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE t_2 PARTITION OF t DEFAULT";
 
-/// Participants, and the rows of each.
+/// Number of participants, and of the rows of each.
 const PARTS: usize = 4;
 const ROWS: usize = 10_000;
 
@@ -38,7 +38,7 @@ impl Shared {
         Self { bench }
     }
 
-    /// Begins to load the share of `part`, from its file.
+    /// Starts to load the share of `part` from its file.
     fn start(&self, part: usize, options: &[&str], environment: &[(&str, &str)]) -> Running {
         let mut load = program();
         load.args(["load", &format!("{part}.csv"), "-t", "t", "-d", &self.bench.url, "-q"]);
@@ -51,7 +51,7 @@ impl Shared {
         self.start(part, options, &[]).ended()
     }
 
-    /// `pgsluice ledger` with a command.
+    /// Runs `pgsluice ledger` with a command.
     fn ledger(&self, arguments: &[&str]) -> Ended {
         let mut ledger = program();
         ledger.arg("ledger").args(arguments).args(["-d", &self.bench.url, "--json"]);
@@ -68,7 +68,7 @@ impl Shared {
         self.ledger(&[&["finish", "shared"], options].concat())
     }
 
-    /// Checks that the table has each row of these participants once, in its leaf.
+    /// Checks that the table has each row of these participants once, in the correct leaf.
     #[track_caller]
     fn has(&self, parts: usize) {
         let found = self.bench.value("SELECT format('%s %s', count(*), sum(id)) FROM t");
@@ -76,7 +76,7 @@ impl Shared {
         assert_eq!(found, format!("{} {}", ids.len(), ids.sum::<usize>()));
     }
 
-    /// The rows of the ledger about loads: the participant, and the state.
+    /// Returns the ledger's records of loads: the participant, and the state.
     fn recorded(&self) -> String {
         self.bench.value(
             "SELECT string_agg(format('%s %s', participant, state), ', ' ORDER BY participant)
@@ -85,7 +85,7 @@ impl Shared {
     }
 }
 
-/// The rows of a participant.
+/// Returns the rows of a participant.
 fn rows(part: usize) -> String {
     (part * ROWS..(part + 1) * ROWS).map(|id| format!("{id},value of {id}\n")).collect()
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM, whatever the program is at: it ends within two seconds, and at a second one at
-//! once, with status 130 and without rows half in.
+//! Ctrl-C and SIGTERM at any point of the program: it ends within two seconds, and at once after a second
+//! signal, with status 130 and without partial rows.
 
 use std::any::Any;
 use std::net::TcpListener;
@@ -11,16 +11,16 @@ use crate::harness::{
     Bench, Mode, Proxy, Running, Server, Session, on_each_server, program, rows, wait_until,
 };
 
-/// The time that the first signal gives.
+/// The time to end after the first signal.
 const IN_ORDER: Duration = Duration::from_secs(2);
 
-/// The time that a second one gives.
+/// The time to end after a second signal.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// On a busy machine anybody may be late, but not every time.
+/// Number of tries: on a busy machine a single try may be late, but not all.
 const TRIES: usize = 3;
 
-/// Those of the program.
+/// The sessions of the program.
 const SESSIONS: &str = "FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'pgsluice'";
 
@@ -29,7 +29,7 @@ const SLOW: &str = "
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'";
 
-/// The program in the middle of something, and what keeps it there.
+/// A running program, and the objects that block it.
 struct Caught {
     program: Running,
     held: Box<dyn Any>,
@@ -40,16 +40,16 @@ impl Caught {
         Self { program, held: Box::new(held) }
     }
 
-    /// How long it takes to end after the last of `signals`, which come one after the other.
+    /// Sends `signals` one after the other. Returns the time until the program ended after the last one.
     fn end(self, signals: &[&str]) -> Duration {
         for signal in signals {
-            // The handler has seen the one before.
+            // The handler has seen the previous signal.
             thread::sleep(Duration::from_millis(50));
             self.program.signal(signal);
         }
         let mut program = self.program;
         let asked = Instant::now();
-        // Pipes close with the process only.
+        // Pipes stay open until the process ends.
         let stdin = program.child.stdin.take();
         let ended = program.ended();
         let took = asked.elapsed();
@@ -62,7 +62,7 @@ impl Caught {
     }
 }
 
-/// Catches the program a few times, and sees that it ends in time once.
+/// Catches the program several times, and checks that it ends in time at least once.
 fn ends(server: Server, catch: fn(&Bench) -> Caught) {
     for (signals, limit) in [
         (&["-INT"][..], IN_ORDER),
@@ -86,7 +86,7 @@ fn ends(server: Server, catch: fn(&Bench) -> Caught) {
     }
 }
 
-/// A test for each thing that the program may be at, and how it is caught there.
+/// Defines a test for each state of the program, with the code that catches the program in it.
 macro_rules! caught {
     ($($name:ident,)*) => {
         on_each_server!([$($name,)*]);
@@ -120,7 +120,7 @@ caught![
 mod catch {
     use super::*;
 
-    /// Waits until a session of pgsluice is at `what`, a condition on `pg_stat_activity`.
+    /// Waits until a session of pgsluice matches `what`, a condition on `pg_stat_activity`.
     fn at(bench: &Bench, what: &str) {
         let query = format!("SELECT count(*) {SESSIONS} AND {what}");
         wait_until(what, || bench.value(&query) != "0");
@@ -137,7 +137,7 @@ mod catch {
         Caught::new(program, held)
     }
 
-    /// A load of a pipe that has committed rows and gets no more.
+    /// Starts a load from a pipe, which has committed rows and receives no more.
     fn fed(bench: &Bench, url: &str) -> Running {
         let mut load = bench.start_into(url, ["-", "-t", "t", "--format", "csv"], Stdio::piped());
         load.feed(&rows(120_000, 100));
@@ -196,7 +196,7 @@ mod catch {
         Caught::new(fed(bench, &bench.url), ())
     }
 
-    /// The sessions of the load do not run until this is dropped.
+    /// Keeps the sessions of the load stopped until it is dropped.
     struct Stopped(Vec<String>);
 
     impl Drop for Stopped {
@@ -285,7 +285,7 @@ mod catch {
         Caught::new(load, (proxy, Ended(bench.other())))
     }
 
-    /// Ends what the load's sessions are at, for nobody else does.
+    /// Ends the statements of the load's sessions, because nothing else does.
     struct Ended(Session);
 
     impl Drop for Ended {

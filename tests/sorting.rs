@@ -1,5 +1,4 @@
-//! The order in which the rows of a leaf are stored: that of the index over which they scatter most, or that of the
-//! input.
+//! The order of a leaf's rows: by the index over which the input is the most scattered, or the order of the input.
 
 use std::fmt::Write as _;
 
@@ -7,15 +6,15 @@ use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([rows_are_sorted_for_the_index_that_they_scatter_over,]);
 
-/// With their text, more than goes through the root without a plan.
+/// Number of rows. With their text, they are too large for a small load without a plan.
 const ROWS: u32 = 50_000;
 
-/// A number without an order.
+/// Returns a pseudo-random number.
 fn scattered(number: u32) -> u32 {
     number.wrapping_mul(0x9E37_79B9) >> 1
 }
 
-/// Returns how many rows of the leaf are stored behind a row with a greater value.
+/// Returns how many rows of the leaf are stored directly after a row with a greater value.
 fn descents(bench: &Bench, column: &str) -> usize {
     let pairs = format!(
         "(SELECT {column} < lag({column}) OVER (ORDER BY ctid) AS descends FROM t_1) AS pairs \
@@ -31,7 +30,7 @@ fn rows_are_sorted_for_the_index_that_they_scatter_over(server: Server) {
         writeln!(rows, "{id},{},{}", scattered(id), "x".repeat(300)).unwrap();
     }
     bench.file("rows.csv", &rows);
-    // The payloads of a leaf are few. Without an order, every second row descends.
+    // A leaf has few payloads. Without sorting, every second row would descend.
     let (sorted, unsorted) = (100, ROWS as usize / 4);
     for (indexes, in_order) in [
         ("CREATE INDEX ON t (id); CREATE INDEX ON t (key)", "key"),

@@ -1,9 +1,9 @@
-//! The proof that nothing is reinterpreted: tens of thousands of awkward spellings of each key type
-//! go to a live server, and whatever the client reads itself must be what the server's own input
-//! function makes of it, under every DateStyle and several time zones.
+//! The proof that nothing is reinterpreted: tens of thousands of awkward spellings of each key type go to a
+//! live server. A spelling that the client reads itself must have the value that the server's own input
+//! function returns, under every DateStyle and several time zones.
 //!
-//! Apart from the vectors in crates/core because it needs a server, and looks for what nobody
-//! thought of. The spellings are the same in each run; `awkward` makes them.
+//! It is separate from the vectors in crates/core because it needs a server and searches for unforeseen
+//! cases. The spellings are the same in each run; `awkward` generates them.
 
 pub(crate) mod addresses;
 pub(crate) mod awkward;
@@ -23,7 +23,7 @@ const DATE_STYLES: [&str; 4] = ["ISO, MDY", "German", "SQL, DMY", "Postgres, YMD
 const INTERVAL_STYLES: [&str; 4] = ["postgres", "postgres_verbose", "sql_standard", "iso_8601"];
 const ABBREVIATIONS: [&str; 3] = ["Default", "Australia", "India"];
 
-/// Time zones, with the seconds east of UTC of the fixed ones.
+/// Time zones. Fixed ones have their offset in seconds east of UTC.
 const ZONES: [(&str, Option<i32>); 5] = [
     ("UTC", Some(0)),
     ("<+0530>-05:30", Some(19_800)),
@@ -32,9 +32,9 @@ const ZONES: [(&str, Option<i32>); 5] = [
     ("America/St_Johns", None),
 ];
 
-/// A type by its input and send functions, and its key types with the server's type modifiers.
+/// A type with its input and send functions, and its key types with the server's type modifiers.
 struct Family {
-    /// What makes a value of `spelling`, and of `modifier` if there are several types.
+    /// The expression for a value of `spelling`, and of `modifier` if there are several types.
     input: String,
     send: &'static str,
     spell: Spell,
@@ -57,14 +57,14 @@ async fn sweep(server: Server) {
         create_reader(&client, &family).await;
         let native = sweep_family(&client, server, &family, &mut random).await;
         eprintln!("{}: {native} of {SPELLINGS} spellings read natively", family.input);
-        // Otherwise this test proves little.
+        // With fewer, this test would prove little.
         assert!(native > SPELLINGS / 20, "{}: only {native} read natively", family.input);
     }
     drop(client);
     connection.await.expect("connection task").expect("connection");
 }
 
-/// How many of the spellings, spread over all settings, were read natively.
+/// Returns how many of the spellings, distributed over all settings, were read natively.
 async fn sweep_family(
     client: &Client,
     server: Server,
@@ -86,7 +86,7 @@ async fn sweep_family(
     native
 }
 
-/// Before 15 the scale of a numeric was from 0 to its precision.
+/// Whether the server has this type. Before 15, the scale of a numeric was between 0 and its precision.
 fn exists(key_type: &KeyType, server: Server) -> bool {
     match key_type {
         KeyType::Numeric { scale: Some(Scale { precision, scale }) } => {
@@ -96,7 +96,8 @@ fn exists(key_type: &KeyType, server: Server) -> bool {
     }
 }
 
-/// Before 14 a numeric had no infinities: the server refuses such a row wherever it is sent.
+/// Whether the server refuses the spelling. Before 14, a numeric had no infinities, so such a row is refused
+/// by every table.
 fn is_refused(key_type: &KeyType, server: Server, spelling: &str) -> bool {
     let of = match key_type {
         KeyType::Array(of) | KeyType::Range(of) => of,
@@ -138,7 +139,7 @@ async fn set_session(client: &Client, n: usize) -> Option<i32> {
     ZONES[n % ZONES.len()].1
 }
 
-/// The settings of a session that decide how values are read, in all their combinations.
+/// Returns the session settings that decide how values are read, in all combinations.
 pub(crate) fn settings(n: usize) -> String {
     let (zone, _) = ZONES[n % ZONES.len()];
     format!(
@@ -159,7 +160,7 @@ fn in_zone(key_type: KeyType, zone: Option<i32>) -> KeyType {
     }
 }
 
-/// A function that gives the binary form of a spelling, or null if the server refuses it.
+/// Creates a function that returns the binary form of a spelling, or null if the server refuses it.
 async fn create_reader(client: &Client, family: &Family) {
     let Family { input, send, .. } = family;
     let create = format!(
@@ -189,8 +190,8 @@ fn families() -> Vec<Family> {
     families
 }
 
-/// Each type by its input and send functions. An input function with a modifier takes two arguments
-/// more.
+/// Returns the types with their input and send functions. An input function with a modifier takes two
+/// additional arguments.
 fn scalars() -> Vec<Family> {
     let lengths = [None, Some(1), Some(4), Some(12)];
     let family = |input, send, spell: Spell, types: Vec<_>| {
@@ -234,7 +235,7 @@ fn scalars() -> Vec<Family> {
     ]
 }
 
-/// Each type by a cast, because a function of polymorphic types cannot be called by itself.
+/// Returns the types with a cast, because a function of polymorphic types cannot be called directly.
 fn containers() -> Vec<Family> {
     let family = |name, send, spell: Spell, key_type| Family {
         input: format!("spelling::{name}"),
@@ -277,7 +278,7 @@ fn numerics() -> Vec<(KeyType, i32)> {
     vec![plain, scaled(10, 2), scaled(4, 0), scaled(3, -2), scaled(3, 5), scaled(38, 20)]
 }
 
-/// The upper half of an interval's modifier says that it has all fields.
+/// Returns interval types. The upper half of an interval's modifier means that it has all fields.
 fn intervals() -> Vec<(KeyType, i32)> {
     let all_fields = |(key_type, modifier)| match modifier {
         -1 => (key_type, -1),
@@ -287,7 +288,7 @@ fn intervals() -> Vec<(KeyType, i32)> {
     types.into_iter().map(all_fields).collect()
 }
 
-/// A length's modifier counts the four bytes of a header.
+/// Returns the modifier for a length, which includes the four bytes of a header.
 fn length_modifier(max: Option<u32>) -> i32 {
     max.map_or(-1, |max| max as i32 + 4)
 }

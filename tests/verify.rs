@@ -1,5 +1,5 @@
-//! `pgsluice verify`: equal after a load, and where not when a row is missing, changed, foreign
-//! or in a wrong leaf. Every difference is made by hand, behind the loader's back.
+//! `pgsluice verify`: equal after a load, and the leaf of each row that is missing, changed, foreign or
+//! misplaced. The test makes each difference manually, without the loader.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ CREATE TABLE t_1_1 PARTITION OF t_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
 CREATE TABLE t_d PARTITION OF t DEFAULT";
 
-/// Spelled in ways that the server knows and the table does not show; one row is there twice.
+/// Rows in spellings that the server reads but does not write; one row is there twice.
 const ROWS: &str = "day,id,name\n2024-01-01,1,x\n20240131,2,y\n2024-02-01, 3,\n\
                     \"February 2, 2024\",4,\"\"\n2024-02-02,5,twice\n2024-02-02,5,twice\n,6,\n";
 
@@ -59,7 +59,7 @@ struct Leaf {
 }
 
 impl Case {
-    /// A table that was loaded.
+    /// Opens a database with a table that was loaded.
     fn new(server: Server) -> Self {
         let scratch = server.scratch();
         let session = scratch.session();
@@ -79,7 +79,7 @@ impl Case {
         run(&[&arguments[..], more].concat(), None)
     }
 
-    /// The result as an object, and the leaves that differ: surplus, missing, misplaced.
+    /// Returns the result, and the leaves that differ: surplus, missing, misplaced.
     fn audit(&self, more: &[&str]) -> (Audit, Vec<(String, [u64; 3])>) {
         let outcome = self.run("verify", &[&["--json"], more].concat());
         let audit: Audit = serde_json::from_str(&outcome.stdout)
@@ -107,7 +107,7 @@ fn equal_after_a_load(server: Server) {
     let text = case.run("verify", &[]);
     assert!(text.stdout.ends_with("equal: the table holds exactly these rows, each in its leaf\n"));
     assert_eq!(text.status, Some(0));
-    // Nothing is left behind.
+    // Nothing is left in the database.
     let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgsluice%'";
     assert_eq!(case.session.rows(left)[0][0].as_deref(), Some("0"));
 }
@@ -139,7 +139,7 @@ fn finds_each_difference(server: Server) {
     );
 }
 
-/// A row slips into the wrong leaf by ATTACH, which believes a constraint that lies.
+/// ATTACH accepts a row in the wrong leaf, because it trusts a false constraint.
 fn finds_a_misplaced_row(server: Server) {
     different(
         server,
@@ -155,8 +155,8 @@ fn finds_a_misplaced_row(server: Server) {
     );
 }
 
-/// What lies behind a leaf's own policy or privilege is read through the root, and its place is
-/// said not to be checked.
+/// A leaf with a policy or without a privilege is read through the root, and reported as not checked against
+/// its bounds.
 fn leaf_not_readable(server: Server) {
     let case = Case::new(server);
     let role = format!("sluice_auditor_{}", server.major());
@@ -175,7 +175,7 @@ fn leaf_not_readable(server: Server) {
     assert_eq!(differing, [("public.t_2".to_owned(), [0, 1, 0])]);
 }
 
-/// Rows of a table that merely inherits are not those of the load.
+/// The rows of an inheritance child do not belong to the load.
 fn plain_table(server: Server) {
     let case = Case::new(server);
     case.session.run(

@@ -1,4 +1,5 @@
-//! `--wait`: servers that are not there yet, or have no room yet, and those that waiting does not help.
+//! `--wait`: servers that do not accept connections yet or have no room yet, and errors for which waiting
+//! does not help.
 
 use std::process::Stdio;
 use std::thread;

@@ -175,7 +175,7 @@ fn a_reader_that_has_gone_is_no_error(server: Server) {
         (format!("tree {of_table}"), 0),
         (format!("load rows.csv --json {of_table}"), 0),
         (format!("verify rows.csv --json {of_table}"), 0),
-        // What it was asked is answered all the same.
+        // The exit status still tells the result.
         (format!("verify rows.csv --columns v,id {of_table}"), 1),
         ("--help".to_owned(), 0),
     ] {

@@ -1,10 +1,10 @@
-//! The tables of docs/manual/routing.md as Markdown.
+//! The Markdown tables of docs/manual/routing.md.
 
 use super::Line;
 use super::planned::Lane;
 use super::subjects::Keys;
 
-/// The document with what stands between a table's marks replaced.
+/// Returns the document with the text between a table's marks replaced.
 pub(super) fn splice(document: &str, name: &str, table: &str) -> String {
     let begin = format!("<!-- lanes:{name} -->\n");
     let (before, rest) = document.split_once(&begin).expect("the table's first mark");
@@ -12,7 +12,7 @@ pub(super) fn splice(document: &str, name: &str, table: &str) -> String {
     format!("{before}{begin}{table}<!-- /lanes -->{after}")
 }
 
-/// A table of keys that are `what`, their names written so.
+/// Returns a table of keys with the heading `what`, whose names are formatted by `name`.
 pub(super) fn table(what: &str, lines: &[Line], name: fn(&str) -> String) -> String {
     let head = format!("| {what} | hash | list | range | proof |\n|---|---|---|---|---|\n");
     lines.iter().fold(head, |table, line| table + &row(line, name))
@@ -30,7 +30,7 @@ fn row(line: &Line, name: fn(&str) -> String) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The lane of each key.
+/// Returns the lane of each key.
 pub(super) fn lanes(keys: &Keys) -> [Option<Lane>; 3] {
     keys.each_ref().map(|key| key.as_ref().map(|key| key.lane))
 }

@@ -1,4 +1,4 @@
-//! The keys of a table as pgsluice plans them, each with what the server calls its type.
+//! The keys of a table as pgsluice plans them, each with the server's name of its type.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(super) struct Database {
     scratch: Scratch,
 }
 
-/// How the leaf of a row is found.
+/// The way to find the leaf of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lane {
     Native,
@@ -46,26 +46,26 @@ pub(super) struct Planned {
     pub(super) of: Of,
 }
 
-/// What a key column is.
+/// The definition of a key column.
 #[derive(Clone, Debug)]
 pub(super) enum Of {
     Column(Column),
     Expression {
-        /// The outermost kind of node, if it is native.
+        /// The kind of the outermost node, if it is native.
         node: Option<String>,
     },
 }
 
-/// A column as the server has it.
+/// A column as the server describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    /// With the operator class, if it is not the type's own.
+    /// The type, with the operator class if it is not the type's own.
     pub(super) ty: String,
-    /// `pg_type.typname`, of a domain that of its base type.
+    /// `pg_type.typname`, for a domain that of its base type.
     pub(super) name: String,
-    /// Where one decides.
+    /// The collation, if one applies.
     pub(super) collation: Option<String>,
-    /// If it is native.
+    /// The key type, if it is native.
     pub(super) key_type: Option<KeyType>,
 }
 
@@ -78,7 +78,7 @@ impl Planned {
     }
 }
 
-/// What the server calls a key column: of a type that somebody has made, only its kind.
+/// The query for the name of a key column. A user-defined type is represented by its kind.
 const NAMES: &str = "
 SELECT p.partrelid, k.place::int,
        CASE t.typtype WHEN 'd' THEN 'domain over ' ELSE '' END
@@ -119,7 +119,7 @@ LEFT JOIN pg_collation c ON c.oid = k.coll
 WHERE p.partrelid = ANY ($1)";
 
 impl Database {
-    /// A new one, in a collation of libc if one is given.
+    /// Creates a database, with a collation of libc if one is given.
     pub(super) fn new(server: Server, collation: Option<&str>) -> Self {
         let scratch = server.scratch_with(collation);
         let session = scratch.session();
@@ -137,8 +137,8 @@ impl Database {
         self.scratch.url()
     }
 
-    /// The keys of a table and its partitions, as they are planned under these settings for an
-    /// input with these columns.
+    /// Returns the keys of a table and its partitions, as planned under these settings for an input with
+    /// these columns.
     pub(super) fn planned(
         &mut self,
         table: &str,
@@ -195,7 +195,7 @@ fn of(column: &KeyColumn, names: Option<&(String, String, Option<String>)>) -> O
     }
 }
 
-/// The name of the node, which is nobody's business but the core's, by its debug form.
+/// Returns the name of the outermost node, which is private to the core, from its debug form.
 fn outermost(column: &KeyColumn) -> Option<String> {
     let KeyColumn::Expression { expr, .. } = column else { return None };
     let debug = format!("{expr:?}");

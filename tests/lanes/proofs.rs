@@ -1,5 +1,5 @@
-//! What proves a lane, found among the other tests: vectors, random spellings, values of
-//! expressions, random trees, and the oracle's trees.
+//! Proofs of a lane among the other tests: vectors, random spellings, values of expressions, random trees,
+//! and the oracle's trees.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::harness::{Server, identifier};
 use crate::random::values::{TYPES, all};
 use crate::spelling;
 
-/// The other tests, as far as keys are concerned.
+/// The other tests that concern keys.
 pub(super) struct Proofs {
     trees: Vec<Tree>,
     random: Vec<Planned>,
 }
 
-/// A tree of the oracle, with the keys by which its rows do find their leaf.
+/// A tree of the oracle, with the keys that route its rows.
 struct Tree {
     name: String,
     keys: Vec<Planned>,
@@ -40,14 +40,14 @@ impl Proofs {
         Self { trees, random: random.collect() }
     }
 
-    /// The trees that only some servers can have.
+    /// Returns the trees that need a server with ICU.
     pub(super) fn of_icu(server: Server, database: &mut Database) -> Self {
         let cases = cases().filter(|(_, case)| case.needs_icu());
         let trees = cases.filter_map(|(name, case)| Tree::plant(name, &case, server, database));
         Self { trees: trees.collect(), random: Vec::new() }
     }
 
-    /// The names of what proves the lanes of these keys.
+    /// Returns the names of the proofs of these keys' lanes.
     pub(super) fn of(&self, keys: &Keys) -> Vec<String> {
         let mut proofs: Vec<String> = keys.iter().flatten().find_map(vectors).into_iter().collect();
         if keys.iter().flatten().any(is_spelled) {
@@ -63,7 +63,7 @@ impl Proofs {
         proofs
     }
 
-    /// For each key the tree that is the most about it, and whether there are more.
+    /// Returns the most specific tree for each key, and whether there are more.
     fn trees(&self, keys: &Keys) -> Vec<String> {
         let (mut all, mut first) = (BTreeSet::new(), BTreeSet::new());
         for key in keys.iter().flatten() {
@@ -83,7 +83,7 @@ impl Proofs {
 }
 
 impl Tree {
-    /// None if it proves nothing about keys on this server.
+    /// Returns `None` if the tree proves nothing about keys on this server.
     fn plant(name: String, case: &Case, server: Server, database: &mut Database) -> Option<Self> {
         let Expect::Loaded(loaded) = &case.expect else { return None };
         if case.skipped(server, &database.session).is_some() {
@@ -113,8 +113,8 @@ fn cases() -> impl Iterator<Item = (String, Case)> {
     })
 }
 
-/// Whether one is a proof of the other: the same strategy and lane, and as far as the lane depends
-/// on more, that too.
+/// Whether a proof of one key is a proof of the other: both have the same strategy and lane, and agree in
+/// everything else on which the lane depends.
 fn alike(one: &Planned, other: &Planned) -> bool {
     let same = match (&one.of, &other.of) {
         (Of::Column(one), Of::Column(other)) => {
@@ -126,7 +126,7 @@ fn alike(one: &Planned, other: &Planned) -> bool {
     same && (one.strategy, one.lane) == (other.strategy, other.lane)
 }
 
-/// The vectors of a native type: values, hashes and order, bit for bit.
+/// Returns the vectors of a native type: values, hashes and order, bit for bit.
 fn vectors(key: &Planned) -> Option<String> {
     let column = key.column()?;
     column.key_type.as_ref()?;
@@ -139,7 +139,7 @@ fn is_spelled(key: &Planned) -> bool {
     key.column().and_then(|column| column.key_type.as_ref()).is_some_and(spelling::tries)
 }
 
-/// All of these are in the list of tests/expressions.
+/// Whether the key is a native expression. All of these are in the list of tests/expressions.
 fn is_native_expression(key: &Planned) -> bool {
     matches!(&key.of, Of::Expression { node: Some(_) })
 }

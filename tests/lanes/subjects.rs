@@ -1,5 +1,5 @@
-//! The keys that the document is about: every type of the server by every operator class that it
-//! has for it, collations, and expressions. Each is planned as a key of a hash, a list and ranges.
+//! The keys in the document: every type of the server with each of its operator classes, collations, and
+//! expressions. Each is planned as a key of a hash, a list and ranges.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,10 @@ use crate::harness::{Cell, Session, explain};
 
 const STRATEGIES: [Strategy; 3] = [Strategy::Hash, Strategy::List, Strategy::Range];
 
-/// One key by each strategy, in the order of [`STRATEGIES`]; None where the server has no operator
-/// class for it.
+/// A key for each strategy, in the order of [`STRATEGIES`]; `None` if the server has no operator class for it.
 pub(super) type Keys = [Option<Planned>; 3];
 
-/// Keys as the document names them.
+/// Keys with their name in the document.
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) keys: Keys,
@@ -33,10 +32,10 @@ const COLLATED: [&str; 6] = [
 
 const OF_ICU: [&str; 2] = ["text COLLATE \"en-x-icu\"", "text COLLATE blind"];
 
-/// Types whose order is that of the database.
+/// Types whose order depends on the database.
 const OF_THE_DATABASE: [&str; 2] = ["text", "jsonb"];
 
-/// Immutable expressions that nobody but the server evaluates.
+/// Immutable expressions that only the server evaluates.
 const SERVED: [&str; 14] = [
     "i # 7",
     "n + m",
@@ -54,7 +53,7 @@ const SERVED: [&str; 14] = [
     "tz AT TIME ZONE 'Europe/Berlin'",
 ];
 
-/// Types that somebody has made, and an operator class.
+/// User-defined types, and an operator class.
 const OWN: &str = "
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE TYPE pair AS (a int, b int);
@@ -76,8 +75,7 @@ const LANGUAGE: &str = "CREATE COLLATION language (provider = libc, locale = 'C.
 const BLIND: &str =
     "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)";
 
-/// Types of one's own and such as are made of others, each with an operator class if it is not the
-/// default.
+/// User-defined types and types composed of others, each with an operator class if it is not the default.
 const MADE: [(&str, &str); 13] = [
     ("mood", ""),
     ("mood[]", ""),
@@ -94,7 +92,7 @@ const MADE: [(&str, &str); 13] = [
     ("money[]", ""),
 ];
 
-/// The types of the server's own that a column can have, and the operator classes besides theirs.
+/// The query for the server's own types that a column can have, and additional operator classes.
 const TYPES: &str = "
 SELECT format('pg_catalog.%I', t.typname)
            || CASE WHEN t.typcollation <> 0 THEN ' COLLATE \"C\"' ELSE '' END, ''
@@ -114,7 +112,7 @@ pub(super) fn has_icu(session: &Session) -> bool {
     !session.rows("SELECT FROM pg_collation WHERE collname = 'en-x-icu'").is_empty()
 }
 
-/// Every type.
+/// Returns every type.
 pub(super) fn types(database: &mut Database) -> Vec<Subject> {
     database.session.run(OWN);
     let text = |cell: &Cell| cell.clone().unwrap_or_default();
@@ -125,20 +123,20 @@ pub(super) fn types(database: &mut Database) -> Vec<Subject> {
     named(columns(database, "types", &types, &classes), |column| column.ty.clone())
 }
 
-/// Text in collations that have a name.
+/// Returns text in named collations.
 pub(super) fn collations(database: &mut Database) -> Vec<Subject> {
     database.session.run(LANGUAGE);
     let types = COLLATED.map(String::from);
     named(columns(database, "collations", &types, &[]), collated)
 }
 
-/// What follows the collation of the database.
+/// Returns the types that depend on the collation of the database.
 pub(super) fn of_the_database(database: &mut Database) -> Vec<Subject> {
     let types = OF_THE_DATABASE.map(String::from);
     named(columns(database, "collated", &types, &[]), collated)
 }
 
-/// Text in collations that not every server has.
+/// Returns text in collations that only some servers have.
 pub(super) fn of_icu(database: &mut Database) -> Vec<Subject> {
     database.session.run(BLIND);
     let types = OF_ICU.map(String::from);
@@ -150,7 +148,7 @@ fn collated(column: &Column) -> String {
     format!("{} in {collation}", column.ty)
 }
 
-/// Those that are evaluated natively, as they are compared with the server's values, and others.
+/// Returns the natively evaluated expressions, whose values tests/expressions compares with the server's, and others.
 pub(super) fn expressions(database: &mut Database, major: u32) -> Vec<Subject> {
     let texts: Vec<String> =
         list::expressions(major).into_iter().chain(SERVED.map(String::from)).collect();
@@ -161,7 +159,7 @@ pub(super) fn expressions(database: &mut Database, major: u32) -> Vec<Subject> {
     texts.into_iter().zip(planned).map(|(name, keys)| Subject { name, keys }).collect()
 }
 
-/// The keys of columns of these types, by these operator classes.
+/// Returns the keys of columns of these types with these operator classes.
 pub(super) fn columns(
     database: &mut Database,
     schema: &str,
@@ -175,7 +173,7 @@ pub(super) fn columns(
     plan(database, schema, &columns, &keys)
 }
 
-/// The plan of one table that has a partition for each of the keys by each of the strategies.
+/// Plans one table that has a partition for each key and each strategy.
 fn plan(database: &mut Database, schema: &str, columns: &[String], keys: &[String]) -> Vec<Keys> {
     let session = &database.session;
     let columns = columns.join(", ");
@@ -203,7 +201,7 @@ fn plan(database: &mut Database, schema: &str, columns: &[String], keys: &[Strin
     (0..keys.len()).map(of).collect()
 }
 
-/// Those for which the server has any operator class, by what it calls the column.
+/// Returns the keys for which the server has any operator class, with their names.
 fn named(all: Vec<Keys>, name: fn(&Column) -> String) -> Vec<Subject> {
     let subject = |keys: Keys| {
         let name = keys.iter().flatten().find_map(|key| key.column().map(name))?;

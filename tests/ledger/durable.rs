@@ -1,4 +1,4 @@
-//! What is said to be committed outlives a crash of the server, whatever `synchronous_commit` the role has.
+//! Rows that are reported as committed survive a crash of the server, whatever `synchronous_commit` the role has.
 
 use std::process::Stdio;
 
@@ -11,7 +11,7 @@ fn whatever_the_role_has_set(server: Server) {
     bench.make_table();
     let database = bench.value("SELECT quote_ident(current_database())");
     bench.session.run(&format!("ALTER DATABASE {database} SET synchronous_commit = off"));
-    // Nobody else writes what was not waited for.
+    // Nothing else makes the server write what no session waited for.
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
     bench.session.run("ALTER SYSTEM SET wal_writer_flush_after = '1GB'");
     bench.session.run("SELECT pg_reload_conf()");
@@ -52,7 +52,7 @@ fn whatever_the_role_has_set(server: Server) {
             assert!(shown.contains(", finished\n"), "{shown}");
         }
     }
-    // An attempt is known before its first row.
+    // An attempt is durable before its first row.
     let mut load = program();
     load.args(["load", "rows.csv", "-t", "t", "-d", &bench.url, "--load-id", "l"]);
     load.env("PGSLUICE_FAILPOINT", "load::begun:1").current_dir(bench.folder.path());
@@ -60,7 +60,7 @@ fn whatever_the_role_has_set(server: Server) {
     crash(&mut bench);
     let listed = ledger(&bench.url, &["list"]).stdout;
     assert!(listed.contains("\nl "), "{listed}");
-    // So is its end.
+    // The end of an attempt is durable too.
     let forgotten = ledger(&bench.url, &["forget", "l"]);
     assert_eq!(forgotten.status.code(), Some(0), "{forgotten:?}");
     crash(&mut bench);

@@ -1,4 +1,4 @@
-//! What is left of a load in the ledger, and how it is forgotten.
+//! The records that a load leaves in the ledger, and how to remove them.
 
 use std::process::Stdio;
 
@@ -65,7 +65,7 @@ fn a_load_that_failed_without_a_row_is_none(bench: &Bench) {
         ended.fails(1, &["No row of this load is in the table."]);
         assert_eq!(left(bench), (0, 0), "{way:?}");
     }
-    // With a row in the table it stays, to be resumed.
+    // With a row in the table, the record stays, so that the load can be resumed.
     let mixed = [&rows(60_000, 100)[..], b"x,y\n"].concat();
     bench.file("mixed.csv", mixed);
     let ended = bench.load(["mixed.csv", "-t", "t", "--memory=1MiB", "--load-id", "l"]);
@@ -73,7 +73,7 @@ fn a_load_that_failed_without_a_row_is_none(bench: &Bench) {
     assert_eq!(bench.count("pgsluice.load"), 1);
     let receipts = bench.count("pgsluice.receipt");
     assert!(receipts > 0);
-    // A second failure that adds no row takes nothing away.
+    // A second failure that adds no row removes nothing.
     bench.load(["mixed.csv", "-t", "t", "--load-id", "l"]).fails(1, &["--load-id l"]);
     assert!(bench.count("pgsluice.load") == 1 && bench.count("pgsluice.receipt") > 0);
 }
@@ -130,7 +130,7 @@ fn loads_are_chosen(bench: &Bench) {
     );
     assert_eq!(listed(&[]), ["c", "b", "a"]);
     assert!(forget(&["--older-than", "30d"]).stderr.contains("load a is forgotten"));
-    // One that runs stays.
+    // The record of a running load stays.
     let mut running =
         bench.start(["-", "-t", "t", "--format=csv", "--load-id", "r"], Stdio::piped());
     running.feed(&rows(120_000, 100));

@@ -1,4 +1,4 @@
-//! Publications that include the ledger, and tables whose changed rows no subscriber could find.
+//! Publications that include the ledger, and tables whose changed rows no subscriber could identify.
 
 use std::process::Stdio;
 
@@ -11,7 +11,7 @@ on_each_server!([
     rows_that_no_subscriber_could_find_are_not_changed,
 ]);
 
-/// Loads `source` as `id`, a stream if it is `-`.
+/// Loads `source` as `id`; the source `-` is a stream.
 fn load(bench: &Bench, source: &str, id: &str, options: &[&str]) -> Ended {
     let given = [source, "-t", "t", "--format=csv", "--json", "--load-id", id];
     let mut load = bench.start([&given[..], options].concat(), Stdio::piped());
@@ -29,7 +29,7 @@ fn a_ledger_that_is_published_takes_every_load(server: Server) {
         ("few.csv", &[], 10),
         ("rows.csv", &[], 2000),
         ("rows.csv", &["--atomic"], 2000),
-        // Several connections have a block to write at the same moment.
+        // Several connections write a block at the same moment.
         ("-", &["-j4", "--memory=1MiB"], 60_000),
         ("bad.csv", &["--reject-file=bad", "--max-rejects=9"], 2000),
     ];
@@ -53,7 +53,7 @@ fn a_ledger_that_is_published_takes_every_load(server: Server) {
     let keyless = "pg_class c WHERE relnamespace = 'pgsluice'::regnamespace AND relkind = 'r' \
                    AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)";
     assert_eq!((bench.count(keyless), bench.count("pgsluice.load")), (0, 0));
-    // Without a ledger there is nothing to warn of.
+    // Without a ledger there is no warning.
     let ended = bench.load(["rows.csv", "-t", "t", "--no-ledger", "--json"]);
     assert_eq!(ended.summary()["warnings"].to_string(), "[]");
 }
@@ -103,7 +103,7 @@ fn rows_that_no_subscriber_could_find_are_not_changed(server: Server) {
         assert_eq!(bench.count("t"), 0);
     }
     assert_eq!(load(&["--on-conflict=skip"]).summary()["rows_loaded"], 100);
-    // The hint, for each leaf.
+    // Follow the hint, for each leaf.
     for leaf in 0..10 {
         bench.session.run(&format!("ALTER TABLE public.t{leaf} REPLICA IDENTITY FULL"));
     }

@@ -1,5 +1,5 @@
-//! What any role can hold: advisory locks whose numbers are public, prepared transactions, and tables with
-//! names like ours. It is named, and left alone.
+//! Objects that any role can hold: advisory locks whose numbers are public, prepared transactions, and tables
+//! with names like pgsluice's. Messages name them, and they are not touched.
 
 use pgsluice::core::hash::bytes_extended;
 
@@ -12,7 +12,7 @@ fn bench(server: Server) -> Bench {
     bench
 }
 
-/// The locks of the load `l`: by which its attempts take turns, and by which it lives.
+/// Returns the locks of the load `l`: the one that serializes its attempts, and the one that it holds while it runs.
 fn locks() -> [i64; 2] {
     let lock = |seed: &[u8; 8]| bytes_extended(b"l", u64::from_be_bytes(*seed)).cast_signed();
     [lock(b"pgsluice"), lock(b"sluicing")]
@@ -45,7 +45,7 @@ fn locks_are_named(bench: &Bench) {
             let pid = pid[0][0].clone().unwrap();
             let shared = how.ends_with("shared");
             let refused = bench.load(LOAD);
-            // Who shares the lock of a load that lives is in nobody's way.
+            // A shared holder of the lock of a running load does not disturb it.
             if shared && lock == locks()[1] {
                 assert_eq!(refused.status.code(), Some(0), "{refused:?}");
                 assert!(!ledger(&bench.url, &["list"]).stdout.contains("running"));
@@ -73,7 +73,7 @@ fn a_lock_in_the_middle_is_named(bench: &Bench) {
     bench.session.run("BEGIN; LOCK TABLE t3 IN SHARE MODE");
     let load = bench.start(LOAD.iter().chain(&["--few-rows=0"]), std::process::Stdio::null());
     wait_until("a wait for a lock", || waits(bench, "relation"));
-    // A transaction of the load takes its lock when it has its tables.
+    // A transaction of the load takes its lock after it has locked its tables.
     let session = role.session();
     session.run(&format!("SELECT pg_advisory_lock({})", locks()[0]));
     bench.session.run("COMMIT");
@@ -98,7 +98,7 @@ fn prepared_transactions_are_left_alone(bench: &Bench) {
     let prepared = "SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()";
     assert_eq!((bench.value(prepared), bench.count("u")), ("1".to_owned(), 0));
     role.session().run(&format!("ROLLBACK PREPARED '{name}'"));
-    // This one does.
+    // This prepared transaction holds one.
     role.session().run(&format!(
         "BEGIN; INSERT INTO u VALUES (1); SELECT pg_advisory_xact_lock_shared({lock}); \
          PREPARE TRANSACTION '{name}'"
@@ -115,7 +115,7 @@ fn prepared_transactions_are_left_alone(bench: &Bench) {
     assert_eq!(bench.count("t"), 3000);
 }
 
-/// A table that looks as if an exchange had left it, but belongs to somebody else.
+/// A table that looks like a leftover of an exchange but belongs to another role is left alone.
 fn tables_are_left_alone(bench: &Bench) {
     let role = Role::new(bench);
     bench.session.run(&format!("GRANT CREATE ON SCHEMA public TO {}", role.name));
@@ -132,7 +132,7 @@ fn tables_are_left_alone(bench: &Bench) {
     assert_eq!(loaded.status.code(), Some(0), "{loaded:?}");
     ledger(&bench.url, &["forget", "--all"]);
     assert_eq!(bench.count(&name), 0);
-    // One of this role's own is not.
+    // A table of this role is not.
     bench.session.run(&format!("ALTER TABLE {name} OWNER TO CURRENT_USER"));
     ledger(&bench.url, &["forget", "--all"]);
     assert_eq!(bench.value(&format!("SELECT to_regclass('{name}') IS NULL")), "t");

@@ -1,9 +1,9 @@
-//! A ledger that others may have prepared: nothing of theirs runs with the rights of who loads or lists.
+//! A ledger that others may have prepared: their code never runs with the rights of the user that loads or lists.
 
 use super::ledger;
 use crate::harness::{Bench, Role, Server, on_each_server, rows};
 
-/// What is called leaves a trace that no rollback takes back.
+/// Functions that leave a trace, which a rollback does not remove.
 const TRACE: &str = "
 CREATE SEQUENCE public.traces;
 CREATE FUNCTION public.trace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -16,7 +16,7 @@ CREATE FUNCTION public.traced(value text) RETURNS text IMMUTABLE LANGUAGE plpgsq
 END $$;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO PUBLIC";
 
-/// What a role does to a ledger of its own, and what is said of it.
+/// Returns the statement by which a role tampers with its own ledger, and the expected message.
 fn fault(name: &str) -> (&'static str, &'static str) {
     match name {
         "triggers" => (
@@ -93,12 +93,12 @@ fn nothing_ran(bench: &Bench) {
     assert_eq!(bench.value("SELECT is_called FROM traces"), "f");
 }
 
-/// Every way to use the ledger refuses it, and says `said`.
+/// Checks that every command that uses the ledger refuses it with the message `said`.
 #[track_caller]
 fn all_refuse(bench: &Bench, said: &str) {
     let said =
         ["the ledger in schema pgsluice cannot be trusted: ", said, "(SQLSTATE 42501)", "--ledger"];
-    // A small load uses the table `load` alone, and so looks at no other.
+    // A small load uses only the table `load`, and so it checks no other table.
     let is_of_others = ["receipt", "tree", "witness"].iter().any(|name| said[1].contains(name));
     if is_of_others {
         assert_eq!(bench.load(["few.csv", "-t", "t"]).status.code(), Some(0));
@@ -116,14 +116,14 @@ fn all_refuse(bench: &Bench, said: &str) {
 
 fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
     let bench = table(server);
-    // The tables are this role's by now, but somebody else has made them as they are.
+    // This role owns the tables now, but another role created them with the defect.
     bench.load(["many.csv", "-t", "t"]);
     bench.session.run("TRUNCATE t");
     let (change, said) = fault(name);
     bench.session.run(change);
     bench.session.run("ALTER SEQUENCE traces RESTART");
     all_refuse(&bench, said);
-    // With another ledger, or none, it loads.
+    // With another ledger, or without one, it loads.
     assert_eq!(bench.load(["many.csv", "-t", "t", "--ledger", "mine"]).status.code(), Some(0));
     assert_eq!(bench.load(["few.csv", "-t", "t", "--no-ledger"]).status.code(), Some(0));
     assert_eq!(bench.count("t"), 2010);
@@ -198,13 +198,13 @@ mod owners {
 mod attacks {
     use super::*;
 
-    /// Whoever may create schemas waits for others with a ledger of his own.
+    /// A role that may create schemas prepares a ledger for other users.
     fn a_ledger_that_was_laid_out(server: Server) {
         let bench = table(server);
         let evil = Role::new(&bench);
         let session = evil.session();
         session.run("CREATE SCHEMA pgsluice");
-        // As pgsluice makes it, by that role, who needs no right on the table for it.
+        // The role creates the schema as pgsluice does. It needs no right on the table for that.
         session.run("CREATE SCHEMA own; CREATE TABLE own.t (id int, v text)");
         bench.file("one.csv", "1,a\n");
         assert_eq!(bench.load_into(&evil.url, ["one.csv", "-t", "own.t"]).status.code(), Some(0));
@@ -225,7 +225,8 @@ mod attacks {
 mod shared {
     use super::*;
 
-    /// A ledger of the database's owner serves all whom he lets, and one may not list what he may not read.
+    /// A ledger of the database's owner serves all users that the owner admits. A user cannot list loads of
+    /// tables that it may not read.
     fn a_team_shares_one(server: Server) {
         let bench = table(server);
         let role = Role::new(&bench);
@@ -245,26 +246,26 @@ mod shared {
         assert_eq!(bench.load_into(url, ["many.csv", "-t", "t"]).status.code(), Some(0));
         assert_eq!(ledger(url, &["list"]).stdout.lines().count(), 3);
         assert_eq!(ledger(&bench.url, &["list"]).stdout.lines().count(), 3);
-        // To look at it SELECT is enough.
+        // SELECT is enough to list it.
         bench.session.run(&format!(
             "REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgsluice FROM {name}"
         ));
         assert_eq!(ledger(url, &["list"]).stdout.lines().count(), 3);
-        // One of its own is nobody else's.
+        // A user's own ledger is private.
         let own = bench
             .load_into(url, ["many.csv", "-t", "t", "--ledger", "\"My own\"", "--load-id", "l"]);
         assert_eq!(own.status.code(), Some(0), "{own:?}");
         assert_eq!(bench.count("\"My own\".load"), 1);
         let refused = bench.load(["many.csv", "-t", "t", "--ledger", "\"My own\""]);
         refused.fails(1, &[&format!("schema \"My own\" belongs to role {name}")]);
-        // The same id there is another load.
+        // The same id in this ledger is another load.
         let same = bench.load(["many.csv", "-t", "t", "--load-id", "l", "--json"]).summary();
         assert_eq!((&same["rows_loaded"], bench.count("t")), (&2000.into(), 8000));
         let shown = ledger(url, &["show", "l", "--ledger", "\"My own\""]);
         assert!(shown.stdout.contains(&format!(" as {name}, process ")), "{shown:?}");
     }
 
-    /// What is granted on every new table does not make a new ledger one that is refused.
+    /// Default privileges on new tables do not make a new ledger refused.
     fn default_privileges(server: Server) {
         let bench = table(server);
         let role = Role::new(&bench);

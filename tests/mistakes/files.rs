@@ -1,5 +1,4 @@
-//! Files of other programs, from public reports: the command of each hint is run and must load its rows, or there is
-//! none.
+//! Files of other programs, from public reports: the command of each hint must load their rows, or there is no hint.
 
 use super::hints::desk;
 use super::{Desk, command_of};
@@ -28,7 +27,7 @@ fn backslashes_are_characters(server: Server) {
         let is_value = format!("b = '{value}' AND c = 'x'");
         desk.follow("load a.tsv -t t", said, &is_value, 1);
     }
-    // Escapes as COPY writes them stay what they are.
+    // COPY's own escapes are not changed.
     desk.bench.file("a.tsv", "1\ta\\\\b\\n\tx\nz\tplain\ty\n");
     desk.is_not_told("load a.tsv -t t", &["--format csv"]);
     let plain = Desk::new(server);
@@ -61,7 +60,7 @@ fn fields_are_quoted_in_another_way(server: Server) {
     desk.follow("load a.csv --header -t t", "Each line is in quotes: sed", "b = 'Rue 5, Paris'", 1);
     desk.bench.file("a.csv", "id,b,c\n\"1,\"\"Rue 5, Paris\"\",x\"\n\"2\",\"Sol\",\"y\"\n");
     desk.is_not_told("load a.csv --header -t t", &["Each line"]);
-    // A field in quotes would keep them.
+    // A field in quotes would keep the quotes.
     desk.bench.file("a.csv", "1,\"a\",5\" pipe\n2,b,c\n");
     desk.is_not_told("load a.csv -t t", &["ordinary characters"]);
 }
@@ -108,12 +107,12 @@ fn numbers_are_written_for_people(server: Server) {
     desk.follow("load a.csv -t t", "the sign of the currency", "c IN (1, 1234.5)", 2);
     desk.bench.file("a.csv", "1;x;1.240.294,00\n2;y;10 237,5\n");
     desk.follow("load a.csv --delimiter ; -t t", "y/,/./", "c IN (1240294, 10237.5)", 2);
-    // Points of dates stay.
+    // Dots in dates are kept.
     let dates = Desk::new(server);
     dates.bench.session.run("CREATE TABLE t (id int, b date, c numeric)");
     dates.bench.file("a.csv", "1;2025-12-31;1.234,5\n2;2026.01.02;7,25\n");
     dates.follow("load a.csv --delimiter ; -t t", "y/,/./", "c IN (1234.5, 7.25)", 2);
-    // Text would change as well.
+    // The option would change text too.
     desk.bench.file("a.csv", "1,\"1,234\",\"1,234.50\"\n");
     desk.is_not_told("load a.csv -t t", &["sed"]);
     desk.bench.file("a.csv", "1;x, y;12,50\n");
@@ -158,7 +157,7 @@ fn a_column_is_too_small(server: Server) {
         desk.bench.session.run(said);
         desk.shell_loads("pgsluice load a.csv -t t", "true", 1);
     }
-    // A count of milliseconds needs a column of its own first.
+    // A count of milliseconds first needs a separate column.
     let desk = desk(server, "id int, b timestamptz");
     desk.bench.file("a.csv", "1,1692352800000\n");
     let said = "ALTER TABLE public.t ALTER COLUMN b TYPE timestamptz USING to_timestamp(b / 1e3)";
@@ -198,7 +197,7 @@ fn the_file_is_another(server: Server) {
         desk.bench.file("a.csv", content);
         desk.run("load a.csv --header -t t").fails(1, &[said, "say so with --format"]);
     }
-    // These are rows.
+    // These lines are rows.
     let page = Desk::new(server);
     page.bench.session.run("CREATE TABLE t (b text)");
     page.bench.file("a.html", "<html>\n</html>\n");
@@ -211,7 +210,7 @@ fn all_rows_have_the_mistake(server: Server) {
         desk.bench.file("a.csv", content);
         desk.is_not_told("load a.csv -t t", &["--reject-file"]);
     }
-    // One of them can be left out.
+    // One of the two columns can be left out.
     desk.bench.file("a.csv", "1,5 of May,\n2,2026-05-06,\n");
     let failed = desk.is_not_told("load a.csv -t t", &["All rows at"]);
     assert!(failed.stderr.contains("--reject-file bad.csv"), "{failed:?}");

@@ -1,4 +1,4 @@
-//! Hints about rows: each command is run and must load its rows. A hint that would change other rows must be absent.
+//! Hints about rows: the command of each hint must load its rows. A hint that would change other rows must be absent.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -27,7 +27,7 @@ on_each_server!([
     the_client_encoding_is_another,
 ]);
 
-/// A table `t` of these columns in two partitions.
+/// Opens a desk with a table `t` of these columns, in two partitions.
 pub(super) fn desk(server: Server, columns: &str) -> Desk {
     let desk = Desk::new(server);
     desk.bench.session.run(&format!(
@@ -39,7 +39,7 @@ pub(super) fn desk(server: Server, columns: &str) -> Desk {
 }
 
 impl Desk {
-    /// Runs a load that fails, then the command in its hint; `rows` rows must match `where_` then.
+    /// Runs a load that fails, then the command in its hint. Then `rows` rows must match `where_`.
     pub(super) fn follow(&self, line: &str, said: &str, where_: &str, rows: u64) {
         let failed = self.run(line);
         failed.fails(1, &["HINT:  ", said]);
@@ -53,7 +53,7 @@ impl Desk {
         self.bench.session.run("TRUNCATE t");
     }
 
-    /// Runs a load that fails without any of these words.
+    /// Runs a load that fails with a message that has none of these words.
     pub(super) fn is_not_told(&self, line: &str, unsaid: &[&str]) -> Ended {
         let failed = self.run(line);
         failed.fails(1, &[]);
@@ -80,7 +80,7 @@ fn null_is_spelled_in_another_way(server: Server) {
         desk.bench.file(name, content);
         desk.follow(&format!("load {name} -t t"), said, "b IS NULL AND c = 'x'", 1);
     }
-    // What is NULL now would be a value, or NA is the name of a country.
+    // Present NULLs would become values, or NA is the name of a country.
     for content in ["1,NULL,x\n2,,y\n", "1,NA,x\n2,3,NA\n"] {
         desk.bench.file("a.csv", content);
         desk.is_not_told("load a.csv -t t", &["--null"]);
@@ -119,7 +119,7 @@ fn a_key_is_there_already(server: Server) {
         let rows = format!("(id, b) IN (VALUES {stored})");
         desk.shell_loads(command, &rows, 2);
     }
-    // Without a key there is nothing to go by, and a constraint of one leaf is none of the table.
+    // Without a key there is nothing to compare by, and a constraint of one leaf does not apply to the table.
     let plain = Desk::new(server);
     plain.bench.session.run("CREATE TABLE t (id int, b text); CREATE UNIQUE INDEX ON t ((id + 1))");
     plain.bench.file("a.csv", "1,new\n1,newer\n");
@@ -302,7 +302,7 @@ fn a_trigger_names_a_table_that_is_not_there(server: Server) {
 
 fn the_input_is_an_address(server: Server) {
     let desk = desk(server, "id int");
-    // In the place of a program that fetches it.
+    // Stands for a program that fetches the file.
     desk.bench.file(
         "curl",
         "#!/bin/sh\n[ \"$1 $2\" = '-fsSL https://example.org/day.csv' ] && echo id && echo 1\n",

@@ -17,7 +17,7 @@ on_each_server!([
     another_table_has_the_name_for_a_while,
 ]);
 
-/// VACUUM, and autovacuum as well, holds SHARE UPDATE EXCLUSIVE. The swap waits for it and lets writers pass.
+/// VACUUM and autovacuum hold SHARE UPDATE EXCLUSIVE. The swap waits for them and lets writers pass.
 fn a_vacuum_that_takes_its_time(server: Server) {
     let case = Case::with_events(server, 2000);
     let hold = case.bench.hold("moving::followed");
@@ -58,7 +58,7 @@ fn a_key_column_that_is_renamed(server: Server) {
     case.bench.session.run(write);
 }
 
-/// It cannot drop the triggers of a table that it no longer owns, until it owns it again.
+/// The move cannot drop the triggers of a table that its role no longer owns, until the role owns it again.
 fn a_role_that_loses_its_rights(server: Server) {
     let case = Case::with_events(server, 2000);
     let mover = Role::new(&case.bench);
@@ -77,7 +77,7 @@ fn a_role_that_loses_its_rights(server: Server) {
     case.bench.session.run("ALTER TABLE events OWNER TO CURRENT_USER");
     hold.let_go();
     running.ended().fails(1, &["(SQLSTATE 42501)", "pgsluice partition abort public.events"]);
-    // Others write, and their changes are logged.
+    // Other sessions write, and their changes are logged.
     case.bench.session.run(
         "INSERT INTO events VALUES (0, '2026-02-01', 'later'); DELETE FROM events WHERE id = 0",
     );
@@ -88,7 +88,7 @@ fn a_role_that_loses_its_rights(server: Server) {
     case.is_untouched("a role without rights");
 }
 
-/// A limit of the server that is lifted later: the next run goes on.
+/// A limit of the server that is raised later: the next run continues.
 fn a_server_without_space(server: Server) {
     let case = Case::with_events(server, 100_000);
     let database = case.bench.value("SELECT quote_ident(current_database())");
@@ -107,7 +107,7 @@ fn a_server_without_space(server: Server) {
     assert_eq!(case.bench.value("SELECT 'events'::regclass::oid"), tree);
 }
 
-/// Policies that hide rows from the role do not hide them from the move: it is refused.
+/// The move is refused if policies hide rows from the role.
 fn row_security_of_the_table(server: Server) {
     let case = Case::with_events(server, 500);
     let owner = Role::new(&case.bench);
@@ -128,12 +128,12 @@ fn row_security_of_the_table(server: Server) {
         ended.fails(1, &["row-level security"]);
         case.is_untouched("hidden rows");
     }
-    // A superuser sees all of them.
+    // A superuser sees all rows.
     case.moves("events", &MONTHS[..3]);
     case.is_moved("row security");
 }
 
-/// Its entries are in the table that pgsluice has turned away from, and are followed like all others.
+/// Entries of the session are in the log table that pgsluice no longer uses, and are followed like all others.
 fn a_session_that_writes_before_and_after_a_turn(server: Server) {
     let case = Case::with_events(server, 2000);
     let stopped = case.run(&[&arguments()[..], &["--until=copy"]].concat());
@@ -159,7 +159,7 @@ fn a_session_that_writes_before_and_after_a_turn(server: Server) {
     case.nothing_beside("a long transaction");
 }
 
-/// No row is ever taken from it.
+/// No row is ever read from that other table.
 fn another_table_has_the_name_for_a_while(server: Server) {
     for point in ["moving::logged", "moving::copied", "moving::built", "moving::followed"] {
         let case = Case::with_events(server, 2000);

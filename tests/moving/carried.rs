@@ -14,7 +14,7 @@ on_each_server!([
     indexes_and_keys_of_all_kinds,
 ]);
 
-/// A table with one of each thing.
+/// A table with one of each kind of object.
 const RICH: &str = "
 CREATE TABLE customers (id int PRIMARY KEY);
 INSERT INTO customers SELECT generate_series(1, 10);
@@ -81,7 +81,7 @@ fn all_that_users_see(server: Server) {
     assert_eq!(case.bench.session.rows("SELECT * FROM days ORDER BY 1"), days);
     assert_eq!(case.bench.value("SELECT max::text FROM of_view"), "2026-03-25");
     assert_eq!(role.session().rows("SELECT count(*) FROM events"), few);
-    // Nobody reads a leaf past the policy.
+    // No role can bypass the policy by reading a leaf.
     let leaf = role.session().try_run("SELECT FROM events_2026_01");
     assert!(leaf.is_err(), "a leaf has privileges of its own");
     case.bench.session.run("DROP VIEW of_view, days; DROP TABLE events, events_old");
@@ -94,7 +94,7 @@ fn rows_that_come_later(server: Server) {
     let session = &case.bench.session;
     session.run("CREATE TEMP TABLE later (LIKE events)");
     session.run("WITH new AS (INSERT INTO events (placed, total) VALUES ('2026-06-30', 2) RETURNING *) INSERT INTO later (id, placed, customer, total, note, serial, twice) SELECT id, placed, customer, total, note, serial, twice FROM new");
-    // The identity column leaves out a number for each session that may have waited for one.
+    // The identity column skips a number for each session that may have waited for one.
     let id = case.bench.value("SELECT 2001 + current_setting('max_connections')::int");
     assert_eq!(case.bench.value(next), format!("{id} 2001 touched 4.00"));
     assert_eq!(case.bench.count("events_2026_06"), 1);

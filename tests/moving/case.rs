@@ -1,4 +1,4 @@
-//! A table to move, and its description from the catalog.
+//! A table to move, and its description from the catalogue.
 
 use std::process::Stdio;
 
@@ -101,7 +101,7 @@ impl Case {
         assert_eq!(self.moves_left(), 0, "{what}");
     }
 
-    /// Checks that nothing is left of a log.
+    /// Checks that no part of a log is left.
     #[track_caller]
     pub(super) fn nothing_beside(&self, what: &str) {
         let left = "SELECT count(*) FROM (SELECT relname FROM pg_class WHERE relname ~ '_log(_seq|_void|_second)?$'
@@ -134,7 +134,7 @@ impl Case {
     }
 }
 
-/// Describes a table by the system's views and functions.
+/// The query that describes a table with the system's views and functions.
 const SEEN: &str = "
 SELECT 'column', a.attname, format_type(atttypid, atttypmod),
        concat_ws(' ', attnotnull, attidentity, attgenerated, attstorage, attcollation::regcollation, attoptions,

@@ -6,7 +6,8 @@ use crate::harness::{Server, on_each_server};
 
 on_each_server!([each_bit_of_a_value_counts, each_row_counts,]);
 
-/// Types, a value of each, and another one. Most pairs are equal for the type, or its hash function.
+/// Types, each with a value and a different one. For most pairs, the type or its hash function treats the two
+/// as equal.
 const CHANGES: [(&str, &str, &str); 28] = [
     ("bigint", "1", "4294967296"),
     ("bigint", "1", "NULL"),
@@ -38,7 +39,7 @@ const CHANGES: [(&str, &str, &str); 28] = [
     ("pair", "'(1,1.0)'", "'(1,1.00)'"),
 ];
 
-/// Moves until the swap is due, and checks that the swap is refused, with this detail, after `change` was made.
+/// Moves until the swap is due, makes `change`, and checks that the swap is refused with this detail.
 #[track_caller]
 fn refused(case: &Case, change: &str, detail: &str) {
     let ended = case.run(&[&arguments()[..], &["--until=follow"]].concat());

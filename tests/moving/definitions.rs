@@ -1,4 +1,4 @@
-//! Drained partitions whose definition differs or changes, and what is refused.
+//! Drained partitions whose definition differs or changes, and requests that are refused.
 
 use super::drained::{BY_MONTH, is_drained, partitions, with_key, with_orders};
 use crate::harness::{Server, on_each_server, wait_until};
@@ -87,7 +87,7 @@ fn what_is_refused(server: Server) {
     case.nothing_beside("refused");
 }
 
-/// MERGE PARTITION was reverted from PostgreSQL because it lost some of these.
+/// PostgreSQL reverted MERGE PARTITION because it lost some of these properties.
 fn new_partitions_are_like_the_old_one(server: Server) {
     let case = with_orders(server, 2000);
     case.bench.session.run(
@@ -112,7 +112,7 @@ fn new_partitions_are_like_the_old_one(server: Server) {
             "{partition}"
         );
     }
-    // A value that the server would compute otherwise now is not changed silently.
+    // A value that the server would now compute differently does not change silently.
     let case = with_orders(server, 500);
     case.bench.session.run(
         "CREATE FUNCTION twice(bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 2 * $1';
@@ -146,7 +146,7 @@ fn a_partition_that_is_attached_meanwhile(server: Server) {
     is_drained(&case, "an attached partition");
 }
 
-/// The new partitions would not have them.
+/// The new partitions would not have these changes.
 fn definitions_that_change_meanwhile(server: Server) {
     for (change, part) in [
         ("ALTER TABLE orders_default ALTER v SET NOT NULL", "its column v would differ"),
@@ -173,7 +173,7 @@ fn definitions_that_change_meanwhile(server: Server) {
     }
 }
 
-/// A transaction that has locked the partition and then uses the partitioned table.
+/// A transaction locks the partition and then uses the partitioned table.
 fn a_writer_of_both_tables_is_not_ended(server: Server) {
     for mode in [&["--offline"][..], &["--max-lock=10s"]] {
         let case = with_orders(server, 500);

@@ -1,4 +1,4 @@
-//! DEFAULT partitions whose rows go to new partitions, while others read and write.
+//! DEFAULT partitions whose rows go to new partitions while other sessions read and write.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
@@ -16,7 +16,7 @@ on_each_server!([
     an_abort_leaves_nothing,
 ]);
 
-/// A table by months, some of whose rows are in its DEFAULT partition: of January, March to May, and without a date.
+/// A table by months with rows in its DEFAULT partition: of January, of March to May, and without a date.
 const ORDERS: &str = "
 CREATE TABLE orders (id bigint NOT NULL, placed date, v text, g bigint GENERATED ALWAYS AS (id * 2) STORED,
                      CHECK (id >= 0)) PARTITION BY RANGE (placed);
@@ -91,13 +91,14 @@ fn ranges_between_others(server: Server) {
         );
         let left = if arguments.is_empty() { "0" } else { "60" };
         assert_eq!(case.bench.value("SELECT count(*) FROM orders_default"), left);
-        // All indexes of the table are there, and none is double.
+        // All indexes of the table exist once.
         let indexes = "SELECT count(*) FROM pg_index WHERE indrelid = 'orders_y2026m05'::regclass";
         assert_eq!(case.bench.value(indexes), if arguments.is_empty() { "3" } else { "2" });
     }
 }
 
-/// The type of a key, its values, the bounds of a partition that exists and its name, the step, and the partitions.
+/// The type of a key, its values, the bounds and the name of an existing partition, the step, and the
+/// resulting partitions.
 const KEYS: &[(&str, &str, [&str; 2], [&str; 3])] = &[
     ("int", "i * 7 % 100", ["20", "30"], ["20", "25", "0 20 30 50 75 default"]),
     ("numeric(5,2)", "i % 10 / 4.0", ["5", "6"], ["5", "1", "0_00 1_00 2_00 5 default"]),
@@ -193,7 +194,7 @@ fn no_count_is_ever_wrong(server: Server) {
             }
             counted
         });
-        // Rows go from one partition to another, also into the DEFAULT partition and out of it.
+        // Rows move between partitions, also into the DEFAULT partition and out of it.
         let writer = scope.spawn(|| {
             let session = case.bench.other();
             let mut written = 0;

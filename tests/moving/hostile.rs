@@ -1,4 +1,4 @@
-//! Online moves under conditions that an adversarial test has found: other sessions, names, and things that were dropped.
+//! Online moves under conditions that an adversarial test has found: other sessions, names, and dropped objects.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -21,7 +21,7 @@ on_each_server!([
     rows_that_change_by_hundreds,
 ]);
 
-/// No number of an identity column is given out by the old sequence and by the new one.
+/// The old and the new sequence never return the same number for an identity column.
 fn numbers_are_taken_once(server: Server) {
     let case = Case::new(server);
     case.bench.session.run(
@@ -90,7 +90,7 @@ fn a_table_that_was_created_again(server: Server) {
     case.is_untouched("a table that was created again");
 }
 
-/// A transaction that changes a row and then inserts one that refers to it waits, and does not fail.
+/// A transaction that changes a row and then inserts a row that refers to it waits, and does not fail.
 fn a_writer_to_both_tables_of_a_foreign_key(server: Server) {
     for point in ["moving::followed", "moving::committed"] {
         let case = Case::with_events(server, 500);
@@ -128,7 +128,7 @@ fn settings_that_change_meanwhile(server: Server) {
     }
 }
 
-/// Transactions of more rows than are followed under the lock do not keep the swap away for ever.
+/// Transactions with more rows than the move follows under the lock do not delay the swap for ever.
 fn rows_that_change_by_hundreds(server: Server) {
     let case = Case::with_events(server, 5000);
     case.bench.session.run(GATE);
@@ -138,7 +138,7 @@ fn rows_that_change_by_hundreds(server: Server) {
             let session = case.bench.other();
             let change = "BEGIN; UPDATE events SET v = 'changed' WHERE id <= 2000; SELECT pg_sleep(0.05); COMMIT";
             while !over.load(SeqCst) {
-                // From the swap on, the trigger refuses it.
+                // After the swap, the trigger refuses it.
                 if session.try_run(change).is_err() {
                     return;
                 }
@@ -151,7 +151,7 @@ fn rows_that_change_by_hundreds(server: Server) {
     case.same_rows("events_old", "events", "many changes");
 }
 
-/// The table is partitioned: there is nothing to go on with, and nothing to drop.
+/// The table is partitioned, so there is nothing to continue and nothing to drop.
 fn an_interrupt_after_the_swap(server: Server) {
     let case = Case::with_events(server, 500);
     case.bench.session.run(
@@ -169,7 +169,7 @@ fn an_interrupt_after_the_swap(server: Server) {
     case.is_moved("an interrupt after the swap");
 }
 
-/// It is not dropped by a command that goes on.
+/// The state of another version is not dropped when a command continues.
 fn a_state_of_another_version(server: Server) {
     let case = Case::with_events(server, 500);
     assert!(case.run(&[&arguments()[..], &["--until=copy"]].concat()).status.success());

@@ -1,4 +1,4 @@
-//! Moves that end in the middle: the table is what it was, or it is partitioned; what is left beside it can be dropped.
+//! Moves that end in the middle: the table is unchanged, or it is partitioned, and leftovers can be dropped.
 
 use super::case::{Case, MONTHS};
 use crate::harness::{Mode, Proxy, Server, on_each_server, wait_until};
@@ -43,7 +43,7 @@ fn a_kill_at_each_point(server: Server) {
         }
         assert_eq!(case.kind("events"), "r", "{point}");
         case.same_rows("before", "events", point);
-        // Writers go on, and the next move has their rows.
+        // Writers continue, and the next move has their rows.
         case.bench.session.run(
             "INSERT INTO events VALUES (0, '2026-02-01', 'later'); INSERT INTO before VALUES (0, '2026-02-01', 'later')",
         );
@@ -69,7 +69,7 @@ fn what_is_left_is_aborted(server: Server) {
         (&"index".into(), &false.into()),
         "{moves}"
     );
-    // Not a table that only looks like it.
+    // A table that only looks like the old one is left alone.
     assert!(case.run(&["abort", "before"]).stderr.contains("is not being partitioned"));
     let aborted = case.run(&["abort", "events"]);
     assert!(aborted.status.success(), "{aborted:?}");
@@ -123,7 +123,7 @@ fn a_connection_that_is_cut(server: Server) {
     case.is_untouched("a connection that was cut");
 }
 
-/// A check that fails for a row of the table, which became true later.
+/// The expression of the index fails for a row of the table, because its function was replaced.
 fn an_index_that_cannot_be_built(server: Server) {
     let case = Case::with_events(server, 500);
     case.bench.session.run(

@@ -1,4 +1,4 @@
-//! Other sessions during a move: readers go on, writers wait, and what they write is in the partitioned table.
+//! Other sessions during a move: readers continue, writers wait, and the partitioned table has what they write.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ on_each_server!([
     statistics_lock_one_leaf_at_a_time,
 ]);
 
-/// Returns how many sessions wait for a lock on a table.
+/// Returns the number of sessions that wait for a lock on a table.
 fn waiting(case: &Case, table: &str) -> u64 {
     case.bench.count(&format!("pg_locks WHERE NOT granted AND relation = '{table}'::regclass"))
 }
@@ -29,7 +29,7 @@ fn writers_wait_and_lose_nothing(server: Server) {
     let running =
         case.start(&[&["events", "--json", "-q"], &MONTHS[..]].concat(), &hold.environment());
     hold.wait();
-    // Each has planned its statement for the table as it was.
+    // Each session has planned its statement for the plain table.
     let writers = [
         "INSERT INTO events VALUES (-1, '2026-02-01', 'a')",
         "EXECUTE add(-2)",
@@ -61,7 +61,7 @@ fn writers_wait_and_lose_nothing(server: Server) {
         "SELECT string_agg(id || v, ' ' ORDER BY id) FROM events WHERE id < 0 OR v = 'updated'";
     assert_eq!(case.bench.value(changed), "-4b -3by a function -2prepared -1a 1updated");
     assert_eq!(case.bench.count("events WHERE id = 3"), 0);
-    // The table as it was has none of it.
+    // The old table has none of these rows.
     case.same_rows("before", "events_old", "the old table");
 }
 
@@ -92,13 +92,13 @@ fn a_reader_delays_the_swap(server: Server) {
     let running = case.start(&arguments, &[]);
     let swaps = "pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'";
     wait_until("the swap", || case.bench.count(swaps) > 0);
-    // Others read between its attempts.
+    // Other sessions read between the move's attempts.
     for _ in 0..20 {
         case.bench.session.run(
             "SET statement_timeout = '2s'; SELECT count(*) FROM events; RESET statement_timeout",
         );
     }
-    // The notice comes before the next attempt.
+    // The notice precedes the next attempt.
     wait_until("the end of an attempt", || case.bench.count(swaps) == 0);
     wait_until("the next attempt", || case.bench.count(swaps) > 0);
     reader.run("COMMIT");
@@ -111,7 +111,7 @@ fn a_reader_delays_the_swap(server: Server) {
     case.is_moved("a reader that delays the swap");
 }
 
-/// Changes that the lock of the move allows are carried over, or refused.
+/// Changes that the lock of the move allows are carried over, or the move is refused.
 fn changes_while_the_swap_waits(server: Server) {
     for (change, is_moved) in [
         ("REVOKE ALL ON events FROM PUBLIC; GRANT DELETE ON events TO PUBLIC", true),
@@ -156,7 +156,7 @@ fn other_work_is_not_swapped_away(server: Server) {
     case.is_moved("a transaction that ends as the move begins");
 }
 
-/// While ANALYZE waits for a leaf, it holds no lock on another one, which autovacuum may want.
+/// While ANALYZE waits for a leaf, the move holds no lock on another leaf, which autovacuum may want.
 fn statistics_lock_one_leaf_at_a_time(server: Server) {
     let case = Case::with_events(server, 2000);
     case.bench.session.run("ALTER TABLE events DROP CONSTRAINT events_pkey; DROP INDEX events_v");

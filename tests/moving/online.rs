@@ -1,5 +1,5 @@
-//! Random online moves: several sessions write to the table in many ways until the swap. Then the old table has the rows of
-//! the partitioned table.
+//! Random online moves: several sessions write to the table in many ways until the swap. Then the old table
+//! must have the rows of the partitioned table.
 //!
 //! Each server runs a few. `PROPTEST_CASES` changes their number, and `PGSLUICE_SEED` the seed.
 
@@ -14,7 +14,8 @@ on_each_server!([random_writers,]);
 
 const CASES: usize = 5;
 
-/// The type of the partition key, a value of it that `{n}` decides, whether it accepts NULL, and the arguments.
+/// The type of the partition key, an expression with `{n}` for its values, whether it accepts NULL, and the
+/// arguments.
 const KEYS: &[(&str, &str, &[&str])] = &[
     ("int NOT NULL", "{n} % 100", &["--by=HASH (id)", "--leaves=5"]),
     (
@@ -39,10 +40,10 @@ const KEYS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// How rows are found: a key of the table.
+/// Keys that identify the rows of the table.
 const IDS: &[&str] = &["PRIMARY KEY", "NOT NULL UNIQUE"];
 
-/// A foreign key of another table. The key that it refers to stays what it is.
+/// A foreign key of another table. The key that it refers to does not change.
 const REFERRING: &str = "
 ALTER TABLE lines ADD FOREIGN KEY (event) REFERENCES events (id) ON DELETE CASCADE ON UPDATE CASCADE";
 
@@ -52,7 +53,7 @@ SELECT concat((SELECT count(*) FROM pg_constraint WHERE confrelid = 'events'::re
                                                     AND conparentid = 0 AND convalidated), ' ',
               (SELECT count(*) FROM lines WHERE NOT EXISTS (SELECT FROM events WHERE id = event)))";
 
-/// Points at which the move is held up, so that more is written there, or killed and run again.
+/// Points at which the move pauses, so that more is written there, or is killed and run again.
 const POINTS: &[&str] = &[
     "moving::logged",
     "payload::sent",
@@ -62,7 +63,8 @@ const POINTS: &[&str] = &[
     "moving::followed",
 ];
 
-/// How often a text of 32 characters is repeated in each row: with wide rows, more than one transaction copies the table.
+/// The number of repetitions of a text of 32 characters in each row. With wide rows, several transactions
+/// copy the table.
 const WIDTHS: &[usize] = &[1, 24];
 
 fn random_writers(server: Server) {
@@ -78,7 +80,7 @@ fn judge((case, server): (&Case, Server), chance: &mut Chance, which: &str) {
     let (ty, key, by) = chance.one_of(KEYS);
     let (id, rows) = (chance.one_of(IDS), 500 + chance.below(20_000));
     let width = chance.one_of(WIDTHS);
-    // A unique key contains the column of the partition key, which is NULL in some rows.
+    // The unique key then contains the column of the partition key, which is NULL in some rows.
     let is_widened = by.contains(&"--widen-keys");
     let unique = match (is_widened, chance.is_one_in(2)) {
         (true, true) => ", UNIQUE (u)",

@@ -1,4 +1,4 @@
-//! Plans: they change nothing, and say what the move needs.
+//! Plans: they change nothing, and list the requirements of the move.
 
 use super::case::Case;
 use crate::harness::{Address, Bench, Place, Server, on_each_server};

@@ -1,4 +1,4 @@
-//! Tables that a publication has: a subscriber gets each change once, before, during and after the move.
+//! Tables in a publication: a subscriber gets each change once, before, during and after the move.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;

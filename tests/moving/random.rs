@@ -1,5 +1,5 @@
-//! Random tables: columns of any type with awkward values, random keys, indexes and shapes. After the move the rows and
-//! all that users see are the same.
+//! Random tables: columns of any type with awkward values, random keys, indexes and shapes. The move does not
+//! change the rows or anything else that users see.
 //!
 //! Each server runs a few fixed cases. `PROPTEST_CASES` changes their number, and `PGSLUICE_SEED` the seed.
 
@@ -10,7 +10,7 @@ on_each_server!([random_tables,]);
 
 const CASES: usize = 8;
 
-/// Types of the key, an expression with values of it, and the arguments that divide by it.
+/// Types of the key, an expression for its values, and the arguments to partition by it.
 const KEYS: &[(&str, &str, &[&str])] = &[
     ("date", "date '2024-01-01' + (h % 500)", &["--by=RANGE (k)", "--step=month"]),
     (

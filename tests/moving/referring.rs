@@ -104,7 +104,7 @@ fn they_refer_to_a_drained_table(server: Server) {
     }
 }
 
-/// With many leaves, foreign keys are added after the swap, which would otherwise take long.
+/// With many leaves, foreign keys are added after the swap, because they would make it slow.
 fn many_leaves(server: Server) {
     let case = with_id(server);
     case.bench.session.run(&others(server));
@@ -117,7 +117,7 @@ fn many_leaves(server: Server) {
     violates(&case, "INSERT INTO notes VALUES (NULL, 501)");
 }
 
-/// The hint of the error has the statement that is left to do.
+/// The hint of the error has the statement that completes the foreign key.
 fn rows_that_violate_them(server: Server) {
     for leaves in ["--leaves=4", "--leaves=201"] {
         let case = with_id(server);
@@ -145,13 +145,13 @@ fn rows_that_violate_them(server: Server) {
         let valid =
             "pg_constraint WHERE conrelid = 'lines'::regclass AND convalidated AND conparentid = 0";
         assert_eq!(case.bench.count(valid), 1);
-        // The foreign keys of the table itself are complete.
+        // The table's own foreign keys are complete.
         let own = "pg_constraint WHERE conrelid = 'events'::regclass AND conname = 'own' AND convalidated AND conparentid = 0";
         assert_eq!(case.bench.count(own), 1);
     }
 }
 
-/// New rows are checked from the swap on. The statement of the manual does the rest.
+/// New rows are checked from the swap on. The statement in the manual checks the existing rows.
 fn a_kill_before_they_are_complete(server: Server) {
     let case = with_id(server);
     case.bench.session.run(&others(server));
@@ -205,7 +205,7 @@ fn those_that_are_refused(server: Server) {
         case.run(&arguments).fails(2, &[why, next]);
         case.bench.session.run(next);
     }
-    // The hint enables the triggers that are disabled, and no other ones.
+    // The hint enables the disabled triggers, and no other ones.
     case.bench.session.run("CREATE TABLE lines (event bigint REFERENCES events)");
     for table in ["lines", "events"] {
         case.bench.session.run(&format!("ALTER TABLE {table} DISABLE TRIGGER ALL"));
@@ -257,7 +257,7 @@ fn a_writer_to_both_tables(server: Server) {
     assert_eq!(case.bench.count("notes WHERE b = 1000"), 1);
 }
 
-/// The server lets foreign keys act in the order in which they were created.
+/// The server runs the actions of foreign keys in the order in which they were created.
 fn they_act_in_their_order(server: Server) {
     if server.lacks(15, "a foreign key that acts on a row that moves as it did before") {
         return;
@@ -273,8 +273,8 @@ fn they_act_in_their_order(server: Server) {
     assert_eq!(case.bench.count("items"), 9);
 }
 
-/// Both tables of a foreign key become partitioned, one after the other. The server marks the parts of a key that refer to
-/// single partitions as not valid.
+/// Both tables of a foreign key become partitioned, one after the other. The server marks the parts of a
+/// foreign key that refer to single partitions as not valid.
 fn a_table_that_refers_to_a_partitioned_one(server: Server) {
     let case = with_id(server);
     case.bench.session.run(

@@ -12,7 +12,7 @@ on_each_server!([
     arguments_that_make_no_sense,
 ]);
 
-/// Obstacles whose next step is not SQL, each with a part of the message.
+/// Obstacles whose next step is not an SQL statement, each with a part of the message.
 const OTHERS: &[(&str, &str)] = &[
     (
         "CREATE MATERIALIZED VIEW m AS SELECT id FROM events",
@@ -39,7 +39,7 @@ const OTHERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Obstacles, each with the statement that removes it, as the message has it.
+/// Obstacles, each with the statement in the message that removes it.
 const STEPS: &[(&str, &str)] = &[
     (
         "ALTER TABLE events ADD CONSTRAINT above FOREIGN KEY (id, placed) REFERENCES events",
@@ -83,7 +83,7 @@ fn refuses(case: &Case, part: &str) {
     let ended = case.run(&[&["events"], &MONTHS[..]].concat());
     ended.fails(2, &["cannot partition table public.events (SQLSTATE 0A000)", part]);
     assert_eq!(case.kind("events"), "r");
-    // The plan names it as well, and is no failure.
+    // The plan names the obstacle too, but does not fail.
     let plan = case.run(&[&["events"], &MONTHS[..], &["--plan"]].concat());
     assert!(plan.status.success(), "{plan:?}");
     assert!(plan.stdout.contains("\nrefused  "), "{plan:?}");

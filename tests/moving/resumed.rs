@@ -1,4 +1,4 @@
-//! Online moves that were killed while they copied: the next one goes on with the rows that are in the tree.
+//! Online moves that were killed during the copy: the next run continues with the rows that are in the tree.
 
 use super::case::{Case, MONTHS};
 use super::voided::arguments;
@@ -39,7 +39,7 @@ fn a_copy_is_continued(server: Server) {
         status.stdout.contains("to go on: pgsluice partition swap public.events"),
         "{status:?}"
     );
-    // What is changed between the runs is followed, wherever the row is in the table.
+    // Changes between the runs are followed, wherever the row is in the table.
     case.bench.session.run(
         "UPDATE events SET v = 'changed', placed = placed + 31 WHERE id % 10 = 1 AND placed < '2026-02-01';
          DELETE FROM events WHERE id % 10 = 2; INSERT INTO events VALUES (0, '2026-02-01', 'later');
@@ -49,12 +49,12 @@ fn a_copy_is_continued(server: Server) {
     assert!(ended.status.success(), "{ended:?}");
     case.is_moved("a copy that was continued");
     case.nothing_beside("a copy that was continued");
-    // The rows were not copied by two loads.
+    // A single load copied the rows.
     assert_eq!(case.bench.count("pgsluice.load"), 1);
     assert_eq!(case.bench.count("pgsluice.receipt"), 0);
 }
 
-/// Their places say which rows are in the tree.
+/// The positions of rows tell which of them are in the tree, so a rewritten table is copied again.
 fn rows_that_moved_are_copied_again(server: Server) {
     let case = with_wide_rows(server);
     killed_in_the_copy(&case);
@@ -82,14 +82,14 @@ fn the_table_is_vacuumed_while_it_is_copied(server: Server) {
     hold.wait();
     let oldest = "SELECT concat(string_agg(query, ' | ')) FROM pg_stat_activity WHERE application_name = 'pgsluice'
                   AND backend_xmin IS NOT NULL AND state = 'idle in transaction'";
-    // A session may be between two statements; one that kept a snapshot would keep it until the copy goes on.
+    // A session may be between two statements. One that kept its snapshot would keep it until the copy continues.
     wait_until("the end of all snapshots", || case.bench.value(oldest).is_empty());
     hold.let_go();
     assert!(running.ended().status.success());
     case.is_moved("a table without a snapshot");
 }
 
-/// As in a restored dump, or after the ledger was dropped.
+/// Triggers without a record exist in a restored dump, or after the ledger was dropped.
 fn triggers_without_a_record(server: Server) {
     for is_moved in [false, true] {
         let case = Case::with_events(server, 1000);
@@ -119,7 +119,7 @@ fn triggers_without_a_record(server: Server) {
     }
 }
 
-/// Also while an old snapshot keeps VACUUM from removing them.
+/// This holds even while an old snapshot keeps VACUUM from removing the entries.
 fn entries_that_were_followed_take_no_space(server: Server) {
     let case = Case::with_events(server, 1000);
     let stopped = case.run(&[&arguments()[..], &["--until=copy"]].concat());

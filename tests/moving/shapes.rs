@@ -1,4 +1,4 @@
-//! Keys, bounds and names of the partitions that a table gets.
+//! Keys, bounds and names of the partitions of a moved table.
 
 use super::case::Case;
 use crate::harness::{Server, on_each_server};
@@ -13,7 +13,7 @@ on_each_server!([
     casts_of_others_are_not_run,
 ]);
 
-/// The type of the key, values, arguments, and the names of the leaves.
+/// The type of the key, its values, the arguments, and the names of the leaves.
 const SHAPES: &[(&str, &str, &[&str], &str)] = &[
     (
         "date",
@@ -89,7 +89,7 @@ const SHAPES: &[(&str, &str, &[&str], &str)] = &[
     ),
 ];
 
-/// Creates `events` with a key of this type and these values, many times.
+/// Creates `events` with a key of this type, and many rows with these values.
 fn with_keys(case: &Case, ty: &str, values: &str) {
     let listed: Vec<String> = values.split(", ").map(|value| format!("({value}::{ty})")).collect();
     case.bench.session.run(&format!(
@@ -145,7 +145,7 @@ fn keys_at_the_ends_of_their_types(server: Server) {
         with_keys(&case, ty, values);
         let ended =
             case.run(&["events", "--by=RANGE (k)", "--step", step, "--offline", "--json", "-q"]);
-        // A date that has no next day has no upper bound either: the server refuses it, and nothing is left.
+        // A date without a next day has no upper bound either. The server refuses it, and nothing is left.
         match ended.status.success() {
             true => case.is_moved(&format!("{ty} {values}")),
             false => {
@@ -207,7 +207,7 @@ fn names_that_are_taken(server: Server) {
     assert_eq!(leaves(&case), "events_2026_01_1 events_2026_02");
 }
 
-/// A cast runs its owner's code with the rights of the role that reads the values.
+/// A cast would run its owner's code with the rights of the role that reads the values.
 fn casts_of_others_are_not_run(server: Server) {
     let case = Case::new(server);
     case.bench.session.run(

@@ -63,7 +63,7 @@ fn changes_that_are_not_logged(server: Server) {
             assert_eq!(case.kind("events"), "r", "{change}");
             case.nothing_beside(change);
             assert_eq!(case.moves_left(), 0, "{change}");
-            // The next move begins anew.
+            // The next move starts from the beginning.
             case.bench
                 .session
                 .run("DROP TABLE before; CREATE TABLE before AS SELECT * FROM events");
@@ -179,13 +179,13 @@ fn a_kill_at_each_point(server: Server) {
         case.is_moved(point);
         case.nothing_beside(point);
         assert_eq!(case.seen(), seen, "{point}");
-        // As soon as rows are copied, the next process goes on.
+        // Once rows are copied, the next process continues.
         let goes_on = !["moving::created", "moving::logged"].contains(&point);
         assert_eq!(case.bench.value("SELECT 'events'::regclass::oid") == tree, goes_on, "{point}");
     }
 }
 
-/// Rows that were copied are not copied again, unless something else is asked for.
+/// Copied rows are not copied again, unless the arguments change.
 fn an_interrupt_keeps_the_copy(server: Server) {
     for (more, goes_on) in [(None, true), (Some("--ahead=1"), false), (Some("--offline"), false)] {
         let case = Case::with_events(server, 2000);
@@ -208,7 +208,7 @@ fn an_interrupt_keeps_the_copy(server: Server) {
     }
 }
 
-/// A move that stops behind a phase is swapped in by another command.
+/// Another command swaps a move that stopped after a phase.
 fn a_swap_later(server: Server) {
     let case = Case::with_events(server, 2000);
     let seen = case.seen();
@@ -248,7 +248,7 @@ fn a_swap_later(server: Server) {
     assert_eq!((case.seen(), case.moves_left()), (seen, 0));
 }
 
-/// The state that another process goes on with contains SQL. Whoever can write to the ledger cannot put it there.
+/// The saved state of a move contains SQL. A role that can write to the ledger cannot inject SQL there.
 fn the_state_is_the_owners(server: Server) {
     let case = Case::with_events(server, 500);
     let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", "moving::followed")]).ended();
@@ -269,7 +269,7 @@ fn the_state_is_the_owners(server: Server) {
     let tree = case.bench.value("SELECT 'events_new'::regclass::oid");
     let ended = case.run(&[&["events"], &MONTHS[..3]].concat());
     assert!(!ended.stderr.contains("going on"), "{ended:?}");
-    // Nor can they have functions of others dropped.
+    // They cannot make the move drop other roles' functions either.
     assert_eq!(case.bench.value("SELECT count(*) FROM pg_proc WHERE proname = 'evil'"), "1");
     assert_ne!(case.bench.value("SELECT 'events'::regclass::oid"), tree, "{ended:?}");
 }
@@ -289,7 +289,7 @@ fn an_abort_leaves_nothing(server: Server) {
     }
 }
 
-/// The move waits for a long reader, and lets writers go on between its attempts.
+/// The move waits for a long reader, and lets writers continue between its attempts.
 fn a_reader_delays_neither_writers_nor_the_swap_for_long(server: Server) {
     let case = Case::with_events(server, 2000);
     let reader = case.bench.other();
@@ -309,7 +309,7 @@ fn a_reader_delays_neither_writers_nor_the_swap_for_long(server: Server) {
     case.is_moved("a reader");
 }
 
-/// They are enforced from the swap on, and belong to the partitioned table in the end.
+/// The foreign keys are enforced from the swap on, and belong to the partitioned table in the end.
 fn foreign_keys_of_the_table(server: Server) {
     let case = Case::with_events(server, 2000);
     case.bench.session.run(
@@ -318,7 +318,7 @@ fn foreign_keys_of_the_table(server: Server) {
          COMMENT ON CONSTRAINT of_kind ON events IS 'the kind'",
     );
     let seen = case.seen();
-    // A row that only the tree refers to can be deleted.
+    // A row to which only the tree refers can be deleted.
     let change = "DELETE FROM kind WHERE id < 5; DELETE FROM before WHERE id < 5; INSERT INTO kind VALUES (-1);
                   INSERT INTO events VALUES (-1, '2026-02-01', 'new'); INSERT INTO before VALUES (-1, '2026-02-01', 'new')";
     let ended = moved_during(&case, "moving::followed", change);
@@ -332,7 +332,7 @@ fn foreign_keys_of_the_table(server: Server) {
     assert_eq!(case.bench.value(invalid), "0");
 }
 
-/// Beyond its cap the log takes no more, which outlasts a rollback, and the move is over.
+/// When the log has reached its cap it accepts no more entries, even after a rollback, and the move fails.
 fn the_log_is_capped(server: Server) {
     let case = Case::with_events(server, 2000);
     let change = "SELECT setval('events_log_seq', 39999990);

@@ -1,11 +1,11 @@
-//! Sessions that write to a table while it is moved, and stop at the moment of the swap.
+//! Sessions that write to a table during its move, and stop at the moment of the swap.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::harness::{Chance, Session, explain};
 
-/// Makes every write to the partitioned table fail, so that the old table is the judge of it. The trigger belongs to the
-/// table and is carried over.
+/// A trigger that makes every write to the partitioned table fail, so that the old table has the expected
+/// rows. It belongs to the table and is carried over.
 pub(super) const GATE: &str = "
 CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -17,8 +17,8 @@ END $$;
 CREATE TRIGGER gate BEFORE INSERT OR UPDATE OR DELETE ON events FOR EACH STATEMENT EXECUTE FUNCTION gate();
 ALTER TABLE events ENABLE ALWAYS TRIGGER gate";
 
-/// Transactions, in messages that `|` divides, with `{a}` and `{b}` for two rows, `{new}` for a number that no row has, `{k}` for
-/// a value of the partition key, and `{name}` for a prepared transaction.
+/// Transactions as messages separated by `|`, with `{a}` and `{b}` for two rows, `{new}` for a new number,
+/// `{k}` for a value of the partition key, and `{name}` for a prepared transaction.
 const WRITES: &[&str] = &[
     "INSERT INTO events VALUES ({new}, {k}, {new}, 'new')",
     "UPDATE events SET v = concat(v, 'x') WHERE id = {a}",
@@ -46,13 +46,13 @@ const WRITES: &[&str] = &[
      INSERT INTO events SELECT {new}, k, {new}, v FROM gone",
 ];
 
-/// A table with rows 1 to `rows`, another table `lines` that may refer to it, and what writes to both.
+/// A table with rows 1 to `rows`, another table `lines` that may refer to it, and sessions that write to both.
 pub(super) struct Writers {
     pub(super) url: String,
     pub(super) rows: usize,
     /// An expression of the partition key's type, with `{n}` for a number.
     pub(super) key: &'static str,
-    /// The last number that a new row has got.
+    /// The last number that a new row has received.
     pub(super) last: AtomicU64,
     /// The number of transactions.
     pub(super) count: AtomicU64,
@@ -77,11 +77,11 @@ impl Writers {
             self.count.fetch_add(1, Relaxed);
             let written = write.split('|').try_for_each(|message| session.try_run(message));
             let Err(error) = written else { continue };
-            // Others write to the same rows.
+            // Other sessions write to the same rows.
             let state = error.code().map_or("", |code| code.code()).to_owned();
             let _ = session.try_run("ROLLBACK");
             match state.as_str() {
-                // The unique key that ON CONFLICT names has more columns from the swap on.
+                // The unique key that ON CONFLICT names has more columns after the swap.
                 "ZZ001" | "42P10" => return,
                 "23505" | "40001" | "40P01" => {}
                 "23503" if write.contains("lines") => {}

@@ -1,4 +1,4 @@
-//! The columns of a case's table as Arrow has them, each of the type that fits it best.
+//! The columns of a case's table in Arrow, each with the best matching type.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use arrow_schema::{Field, Schema};
 use super::trial::Trial;
 use crate::harness::{Session, identifier, literal};
 
-/// The columns that are copied, and where they are.
+/// The columns that are copied, and their table.
 pub(super) struct Columns {
     pub(super) table: String,
-    /// Each with its type.
+    /// The name and the type of each column.
     pub(super) columns: Vec<(String, String)>,
 }
 
 impl Columns {
-    /// Those that COPY fills.
+    /// Returns the columns that COPY fills.
     pub(super) fn of(session: &Session, trial: &Trial<'_>) -> Self {
         let table = trial.root_table();
         let rows = session.rows(&format!(
@@ -44,7 +44,7 @@ impl Columns {
     }
 }
 
-/// The rows, in one batch; `number` varies the types of strings.
+/// Reads the rows as one batch; `number` varies the types of strings.
 pub(super) fn read(session: &Session, columns: &Columns, number: usize) -> RecordBatch {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (place, (name, ty)) in columns.columns.iter().enumerate() {
@@ -59,7 +59,7 @@ pub(super) fn read(session: &Session, columns: &Columns, number: usize) -> Recor
     RecordBatch::try_new_with_options(schema, arrays, &options).expect("columns of one length")
 }
 
-/// What the server prints of an expression for each row.
+/// Returns the server's text of an expression for each row.
 fn texts(session: &Session, columns: &Columns, what: &str) -> Vec<Option<String>> {
     let rows = session.rows(&columns.select(what));
     rows.into_iter().map(|mut row| row.remove(0)).collect()
@@ -76,12 +76,12 @@ fn strings(texts: Vec<Option<String>>, number: usize) -> ArrayRef {
     }
 }
 
-/// The values in Arrow's own type; None where there is none that has all of them.
+/// Returns the values in Arrow's own type. Returns `None` if no type can hold all of them.
 fn typed(session: &Session, columns: &Columns, (name, ty): (&str, &str)) -> Option<ArrayRef> {
     let column = identifier(name);
     let texts = |what: String| texts(session, columns, &what);
     let micros = |what: &str| {
-        // Before 14, extract() returns double precision, which has no microseconds of today.
+        // Before 14, extract() returns double precision, which cannot hold the microseconds of present dates.
         texts(format!(
             "(extract(epoch FROM date_trunc('second', {what}))::bigint * 1000000
               + extract(microseconds FROM {what})::bigint % 1000000)::text"
@@ -140,11 +140,11 @@ fn hex(texts: Vec<Option<String>>) -> Vec<Option<Vec<u8>>> {
     texts.into_iter().map(|text| text.map(bytes)).collect()
 }
 
-/// Numbers that are printed with one scale, if all have at most 38 digits.
+/// Returns numbers as decimals if they are printed with one scale and have at most 38 digits.
 fn decimals(texts: &[Option<String>]) -> Option<ArrayRef> {
     let fraction = |text: &String| text.split_once('.').map_or(0, |(_, digits)| digits.len());
     let scale = texts.iter().flatten().map(fraction).max().unwrap_or(0);
-    // 1 and 1.0 are equal, and printed differently.
+    // 1 and 1.0 are equal, but printed differently.
     if texts.iter().flatten().any(|text| fraction(text) != scale) {
         return None;
     }

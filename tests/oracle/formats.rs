@@ -1,4 +1,4 @@
-//! The rows of a case once more, in files of other formats: the table is that of a COPY of the same rows.
+//! The rows of a case in files of other formats: the table must be the same as after COPY of these rows.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use super::columns::{Columns, read};
 use super::trial::Trial;
 use crate::harness::{CopyOptions, Load, Session, identifier};
 
-/// What COPY makes of the rows.
+/// The schema into which COPY stores the rows.
 const COPIED_SIDE: &str = "copied_side";
-/// What the server makes of their objects.
+/// The schema into which the server stores the rows from their objects.
 const POPULATED_SIDE: &str = "populated_side";
 
-/// The rows in each format, and how they are written: of each two ways, by the case.
+/// The formats and the functions that write them. The case selects one of two variants of each.
 const FORMATS: [(&str, Format); 4] = [
     ("ndjson_side", Format::Ndjson),
     ("parquet_side", Format::Parquet),
@@ -33,14 +33,14 @@ enum Format {
     Arrow,
 }
 
-/// Loads the rows that the case has put into its table from files of each format.
+/// Loads the rows in the case's table from files of each format, and compares.
 pub(super) fn must_agree(trial: &Trial<'_>, name: &str) {
     let session = trial.judge();
     let columns = Columns::of(session, trial);
     if columns.is_empty() || !can_be_copied(trial, session, &columns) {
         return;
     }
-    // As good as drawn, and the same every time.
+    // A pseudo-random choice that is the same in every run.
     let number = name.bytes().map(usize::from).sum();
     let folder = tempfile::tempdir().expect("a folder");
     for (side, format) in FORMATS {
@@ -69,8 +69,8 @@ pub(super) fn must_agree(trial: &Trial<'_>, name: &str) {
     }
 }
 
-/// Whether the rows that are in the table can be copied into another one like it: what a trigger or a default has made
-/// of them perhaps cannot.
+/// Whether the rows in the table can be copied into an identical table. Values that a trigger or a default
+/// has set may not be accepted.
 fn can_be_copied(trial: &Trial<'_>, session: &Session, columns: &Columns) -> bool {
     trial.make(COPIED_SIDE);
     let rows = session.copy_out(&format!("COPY ({}) TO STDOUT", columns.select("*")));
@@ -78,8 +78,8 @@ fn can_be_copied(trial: &Trial<'_>, session: &Session, columns: &Columns) -> boo
     session.copy_in(&into, rows).is_ok()
 }
 
-/// The side that has what the format must give. JSON has no word for some values, as the bounds of an array: there the
-/// server says what is in an object. None if it takes it for something that the table refuses.
+/// Returns the side with the expected rows. JSON cannot represent some values, such as the bounds of an
+/// array, so for it the server reads the objects. Returns `None` if the table refuses the server's reading.
 fn expected(
     trial: &Trial<'_>,
     session: &Session,
@@ -109,7 +109,7 @@ fn write(
         Format::Ndjson => {
             let rows = session.rows(&columns.select("pg_catalog.row_to_json(\"the row\")::text"));
             let lines = rows.into_iter().map(|mut row| {
-                // Within a value it is escaped.
+                // Within a value, a newline is escaped.
                 row.remove(0).expect("an object").replace('\n', " ") + "\n"
             });
             let text: String = lines.collect();
@@ -172,13 +172,13 @@ fn write_arrow(batch: &RecordBatch, path: &Path, number: usize) {
 }
 
 impl Columns {
-    /// A query for the rows, called "the row".
+    /// Returns a query for the rows, with the alias "the row".
     pub(super) fn select(&self, what: &str) -> String {
         let what = if what == "*" { "\"the row\".*" } else { what };
         format!("SELECT {what} FROM (SELECT {} FROM {}) AS \"the row\"", self.list(), self.table)
     }
 
-    /// Their names, as in SQL.
+    /// Returns the names of the columns, as in SQL.
     pub(super) fn list(&self) -> String {
         let names = self.columns.iter().map(|(name, _)| identifier(name));
         names.collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! One case in its database: the root side, the leaf sides, and what must be equal between them.
+//! One case in its database: the root side, the leaf sides, and the checks that they are equal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use crate::harness::trees::{Case, Loaded, Refusal};
 use crate::harness::{Load, Outcome, Placement, Scratch, Session, Summary, explain, identifier};
 
-/// The settings under which pgsluice loads each case; with several jobs by leaf and in binary, with one
-/// as text.
+/// The settings under which pgsluice loads each case. With several jobs, rows go by leaf and in binary; with
+/// one job, as text.
 const SETTINGS: [(&str, u32, Option<&str>); 2] =
     [("leaf_side_1", 1, None), ("leaf_side_3", 3, Some("8MiB"))];
 const ROOT_SIDE: &str = "root_side";
@@ -20,7 +20,7 @@ pub(super) struct Trial<'a> {
     scratch: Scratch,
     judge: Session,
     inputs: Vec<PathBuf>,
-    /// Held for the inputs in it.
+    /// Kept alive for the inputs in it.
     _folder: TempDir,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Trial<'a> {
         Self { case, scratch, judge, inputs, _folder: folder }
     }
 
-    /// Loads every input by `COPY root`, the way that defines what is right.
+    /// Loads every input by `COPY root`, which defines the correct result.
     fn copy_root(&self) -> Result<(), tokio_postgres::Error> {
         let session = self.scratch.session();
         let sql = self.case.copy.copy_from(&self.case.table(ROOT_SIDE));
@@ -95,12 +95,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Another side.
+    /// Creates another side.
     pub(super) fn make(&self, side: &str) {
         make(self.case, side, (&self.scratch, &self.judge));
     }
 
-    /// A session that may do everything.
+    /// Returns a superuser's session.
     pub(super) fn judge(&self) -> &Session {
         &self.judge
     }
@@ -109,17 +109,17 @@ impl<'a> Trial<'a> {
         self.scratch.url()
     }
 
-    /// The table of a side, as in SQL.
+    /// Returns the table of a side, as in SQL.
     pub(super) fn table(&self, side: &str) -> String {
         self.case.table(side)
     }
 
-    /// The table that COPY has filled.
+    /// Returns the table that COPY has filled.
     pub(super) fn root_table(&self) -> String {
         self.case.table(ROOT_SIDE)
     }
 
-    /// The columns of the input, if not all are in it.
+    /// Returns the columns of the input, if some are missing.
     pub(super) fn columns(&self) -> Option<&[String]> {
         self.case.copy.columns.as_deref()
     }
@@ -128,7 +128,7 @@ impl<'a> Trial<'a> {
         Placement::read(&self.judge, side, &self.case.table(side), &self.case.compare.without)
     }
 
-    /// The case's own queries, asked on both sides.
+    /// Runs the case's own queries on both sides, and compares the results.
     fn same_answers(&self, side: &str) -> Result<(), String> {
         for query in &self.case.compare.queries {
             let [root, leaf] = [ROOT_SIDE, side].map(|side| {

@@ -1,4 +1,5 @@
-//! Loads that fail after they could have made partitions: which partitions are left, and which are named.
+//! Loads that fail after they may have created partitions: the partitions that are left, and the ones that
+//! are reported.
 
 use std::process::Stdio;
 
@@ -12,7 +13,7 @@ on_each_server!([
     partitions_far_from_all_others_are_named,
 ]);
 
-/// A table of months.
+/// A table by months.
 const PLAIN: &str = "
 CREATE TABLE t (day date, id int NOT NULL, v text CHECK (v <> 'bad')) PARTITION BY RANGE (day);
 CREATE TABLE t_2024_01 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')";
@@ -34,7 +35,7 @@ fn a_load_that_would_fail_at_once_makes_none(server: Server) {
         assert!(load.stderr.contains(said), "{said}: {}", load.stderr);
         assert_eq!(case.tree(), before, "{rows}");
     }
-    // A trigger may put a value in the place of NULL.
+    // A trigger may replace NULL.
     let case = Case::new(server, PLAIN, "2024-02-01,,x\n");
     case.session.run(
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id = 7; RETURN NEW; END';
@@ -43,7 +44,7 @@ fn a_load_that_would_fail_at_once_makes_none(server: Server) {
     assert_eq!(case.made(&[]).len(), 1);
 }
 
-/// Rows of February and March, behind which one is refused.
+/// Returns rows of February and March, followed by one that is refused.
 fn rows_until_one_is_bad() -> String {
     let row = |id: usize| format!("2024-0{}-15,{id},{}\n", 2 + id % 2, "x".repeat(40));
     (0..12_000).map(row).chain(["2024-05-01,1,bad\n".to_owned()]).collect()
@@ -58,19 +59,19 @@ fn a_load_that_fails_later_drops_the_empty_ones(server: Server) {
                 were empty: public.t_2024_02, public.t_2024_03, public.t_2024_05.";
     assert!(load.stderr.contains(said), "{}", load.stderr);
     assert_eq!(case.tree(), before);
-    // Those with rows stay.
+    // Partitions with rows stay.
     let load = case.load(&["--memory=1MiB", "-j1", "--few-rows=0", "--load-id=l"]);
     assert_eq!(load.status, Some(1), "{}", load.stderr);
     let kept = case.tree();
     assert!(kept.len() > 1 && !kept.iter().any(|table| table.starts_with("t_2024_05")), "{kept:?}");
-    // The rest goes on from there.
+    // The next run continues from there.
     case.session.run("ALTER TABLE t DROP CONSTRAINT t_v_check");
     let load = case.load(&["--memory=1MiB", "--load-id=l"]);
     assert_eq!(load.status, Some(0), "{}", load.stderr);
     assert_eq!(case.session.rows("SELECT count(*) FROM t")[0][0].as_deref(), Some("12001"));
 }
 
-/// Another session alters one of the new partitions during the load, and puts a row into another.
+/// During the load, another session alters one of the new partitions, and inserts a row into another.
 fn partitions_of_others_are_left(server: Server) {
     let case = Case::new(server, PLAIN, &rows_until_one_is_bad());
     let folder = case.file.parent().unwrap();

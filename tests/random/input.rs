@@ -6,7 +6,7 @@ use proptest::sample::select;
 use super::values::Field;
 use crate::harness::CopyOptions;
 
-/// How an input is written.
+/// The format of an input.
 #[derive(Clone, Debug)]
 pub(crate) struct Dialect {
     text: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Dialect {
     line_end: &'static str,
 }
 
-/// Before PostgreSQL 15 only CSV has a header.
+/// Returns dialects. Before PostgreSQL 15 only CSV has a header.
 pub(crate) fn dialects(text_header: bool) -> impl Strategy<Value = Dialect> {
     let null = prop_oneof![3 => Just(None), 1 => Just(Some("NIL"))];
     (any::<bool>(), select(&[',', ';', '|', '\t'][..]), any::<bool>(), any::<bool>(), null)
@@ -48,7 +48,7 @@ impl Dialect {
         if self.text { "rows.txt" } else { "rows.csv" }
     }
 
-    /// The line before the rows, empty without a header.
+    /// Returns the header line, or an empty string.
     pub(crate) fn head(&self) -> String {
         if self.header { format!("a header{}", self.line_end) } else { String::new() }
     }

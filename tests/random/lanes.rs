@@ -1,9 +1,9 @@
-//! Lanes: the worst that a row may take, by what is known of its keys.
+//! The worst lane that a row may take, given its keys.
 
 use super::tree::{Key, Method, Node, Tree};
 use super::values::{Field, Spelling};
 
-/// How a row finds its leaf, from the best to the worst.
+/// The way to find the leaf of a row, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     Native,
@@ -11,32 +11,32 @@ pub(crate) enum Lane {
     Slow,
 }
 
-/// Who reads the values of a key.
+/// The party that reads the values of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// The client.
     Native,
-    /// The client, if they are ASCII.
+    /// The client, if the values are ASCII.
     Ascii,
-    /// The client, but the server if they must be put in order and their collation is its own.
+    /// The client, except that the server reads values that must be ordered by a collation that only it knows.
     Ordered,
-    /// The client, but nobody if they must be put in order and their collation is the server's.
+    /// The client, except that neither reads values that must be ordered by a collation that only the server knows.
     Unordered,
     /// The server.
     Asked,
-    /// The server, but not all of them where they are hashed.
+    /// The server, except for some values of hash keys.
     Unhashed,
 }
 
 impl Tree {
-    /// The worst lane that a row may take: not knowing its path, that of all the tree's keys.
+    /// Returns the worst lane that a row may take. Its path is unknown, so all keys of the tree count.
     pub(crate) fn worst_lane(&self, row: &[Field]) -> Lane {
         let mut worst = Lane::Native;
         self.root.each_key(&mut |by, key| worst = worst.max(lane(by, key, &row[key.column])));
         worst
     }
 
-    /// Whether every row must be asked about.
+    /// Whether the server must be asked about every row.
     pub(crate) fn asks_at_root(&self) -> bool {
         let Node::Split { keys, .. } = &self.root else { return false };
         let mut readings = keys.iter().map(|key| key.form.reading);
@@ -55,7 +55,7 @@ fn lane(by: Method, key: Key, field: &Field) -> Lane {
         _ if field.spelling == Spelling::Unread => Lane::Slow,
         Reading::Ordered if by == Method::Range => Lane::Server,
         _ if field.spelling == Spelling::Canonical => Lane::Native,
-        // Of some values an expression is not evaluated, however they are spelled.
+        // For some values an expression is not evaluated in any spelling.
         _ if is_expression => Lane::Slow,
         _ => Lane::Server,
     }

@@ -1,7 +1,7 @@
 //! Random partition trees: their shape from proptest, and their SQL.
 //!
-//! A bound is given by rungs of the key types' ladders, so that neighbours are in order by
-//! construction and every tree is one that PostgreSQL takes.
+//! A bound is given by the rungs of the key types' ladders, so that neighbours are in order by construction
+//! and PostgreSQL accepts every tree.
 
 use std::fmt::Write;
 
@@ -19,21 +19,21 @@ pub(crate) struct Tree {
     pub(crate) root: Node,
 }
 
-/// A table of the tree: a leaf, or one that is partitioned by some of the columns.
+/// A table of the tree: a leaf, or a table that is partitioned by some of the columns.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Leaf,
     Split { by: Method, keys: Vec<Key>, parts: Vec<(Part, Node)> },
 }
 
-/// One of the columns that a table is partitioned by, or an expression of it.
+/// A column by which a table is partitioned, or an expression of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) column: usize,
     pub(crate) form: &'static Form,
 }
 
-/// How a table is partitioned.
+/// The partitioning method of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Range,
@@ -41,7 +41,7 @@ pub(crate) enum Method {
     Hash,
 }
 
-/// What a partition is for.
+/// The bound of a partition.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Range(Vec<Bound>, Vec<Bound>),
@@ -54,7 +54,7 @@ pub(crate) enum Part {
     Default,
 }
 
-/// One column's part of a range bound, in its order.
+/// One column's part of a range bound, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Bound {
     Min,
@@ -62,7 +62,7 @@ pub(crate) enum Bound {
     Max,
 }
 
-/// Trees of one to three levels over one to four columns.
+/// Returns trees of one to three levels over one to four columns.
 pub(crate) fn trees() -> impl Strategy<Value = Tree> {
     vec(kinds(), 1..=4).prop_flat_map(|kinds| {
         let root = splits(kinds.clone(), 3);
@@ -70,7 +70,7 @@ pub(crate) fn trees() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// A default is split more often than others: there much is found that nobody thought of.
+/// Splits a default more often than other partitions, because it has found many bugs.
 fn nodes(kinds: Vec<&'static Kind>, levels: u32, part: &Part) -> BoxedStrategy<Node> {
     if levels == 0 {
         return Just(Node::Leaf).boxed();
@@ -110,7 +110,7 @@ fn splits(kinds: Vec<&'static Kind>, levels: u32) -> BoxedStrategy<Node> {
         .boxed()
 }
 
-/// Up to three of the columns in any order, or expressions of them.
+/// Returns up to three of the columns in any order, or expressions of them.
 fn keys(kinds: &[&'static Kind]) -> impl Strategy<Value = Vec<Key>> + use<> {
     let all: Vec<Key> =
         (0..kinds.len()).map(|column| Key { column, form: &kinds[column].plain }).collect();
@@ -129,7 +129,7 @@ fn keys(kinds: &[&'static Kind]) -> impl Strategy<Value = Vec<Key>> + use<> {
     )
 }
 
-/// Neighbouring ranges between a few sorted bounds, some left out, and mostly a default.
+/// Returns adjacent ranges between a few sorted bounds, with some left out, and usually a default.
 fn ranges(keys: Vec<Key>) -> BoxedStrategy<Vec<Part>> {
     let bound = vec((0u8..8, any::<Index>()), keys.len()).prop_map(move |columns| {
         let each = columns.iter().zip(&keys).map(|((choice, which), key)| match choice {
@@ -149,7 +149,7 @@ fn ranges(keys: Vec<Key>) -> BoxedStrategy<Vec<Part>> {
         .boxed()
 }
 
-/// PostgreSQL wants MINVALUE and MAXVALUE to be followed by their like.
+/// Repeats MINVALUE and MAXVALUE in all later columns, as PostgreSQL requires.
 fn ordered(mut bound: Vec<Bound>) -> Vec<Bound> {
     if let Some(first) = bound.iter().position(|part| !matches!(part, Bound::Rung(_))) {
         let end = bound[first];
@@ -158,13 +158,13 @@ fn ordered(mut bound: Vec<Bound>) -> Vec<Bound> {
     bound
 }
 
-/// The rungs, and perhaps NULL, dealt out to a few leaves, and mostly a default.
+/// Distributes the rungs, and perhaps NULL, over a few leaves, and usually adds a default.
 fn lists(key: Key) -> BoxedStrategy<Vec<Part>> {
     let members: Vec<Option<usize>> = (0..key.form.ladder.len()).map(Some).chain([None]).collect();
     let dealt = vec(0usize..4, members.len());
     (dealt, prop::bool::weighted(0.85))
         .prop_map(move |(dealt, default)| {
-            // Hand 3 is what no list has.
+            // Hand 3 gets the values that no list has.
             let hand = |hand: usize| -> Vec<Option<usize>> {
                 let mine = members.iter().zip(&dealt).filter(|(_, to)| **to == hand);
                 mine.map(|(member, _)| *member).collect()
@@ -175,8 +175,8 @@ fn lists(key: Key) -> BoxedStrategy<Vec<Part>> {
         .boxed()
 }
 
-/// A few remainders of one modulus, some of them dealt out once or twice more among remainders of its
-/// multiples, seldom one left out.
+/// Returns a few remainders of one modulus. Some are divided once or twice more into remainders of its
+/// multiples, and rarely one is left out.
 fn hashes() -> BoxedStrategy<Vec<Part>> {
     (1u32..5, vec(0u8..20, 5), 2u32..4)
         .prop_map(|(modulus, row_counts, times)| {
@@ -199,7 +199,7 @@ fn hashes() -> BoxedStrategy<Vec<Part>> {
 }
 
 impl Node {
-    /// Calls `each` for every key of this table and of those below it.
+    /// Calls `each` for every key of this table and of the tables below it.
     pub(crate) fn each_key(&self, each: &mut impl FnMut(Method, Key)) {
         let Self::Split { by, keys, parts } = self else { return };
         keys.iter().for_each(|key| each(*by, *key));
@@ -208,7 +208,7 @@ impl Node {
 }
 
 impl Tree {
-    /// The statements that make the table `t`.
+    /// Returns the statements that create the table `t`.
     pub(crate) fn sql(&self) -> String {
         let mut columns = String::new();
         for (i, kind) in self.kinds.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Types of columns, what a table may be partitioned by of each, and values for them.
+//! Types of columns, the partition keys that they allow, and values for them.
 //!
-//! A bound is a rung of a ladder, which ascends in the order of the type. A row's field is a rung of
-//! its column's ladder too, or a value just below or above one, spelled as PostgreSQL writes it or in
-//! some other way that the type also reads.
+//! A bound is a rung of a ladder, which ascends in the order of the type. A field of a row is also a rung of
+//! its column's ladder, or a value just below or above one, in PostgreSQL's own spelling or in another one
+//! that the type reads.
 
 mod compounds;
 mod networks;
@@ -19,32 +19,32 @@ use super::lanes::Reading;
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) sql: &'static str,
-    /// The column as a key.
+    /// The plain column as a key.
     pub(crate) plain: Form,
-    /// Values that are no bounds: between the rungs, beyond them, or awkward.
+    /// Values that are not bounds: between the rungs, beyond them, or awkward.
     others: &'static [&'static str],
     /// Values in spellings that PostgreSQL reads but does not write.
     odd: &'static [&'static str],
-    /// Values that are not read natively however they are spelled.
+    /// Values that are not read natively in any spelling.
     unread: &'static [&'static str],
     /// Expressions of the column as keys.
     pub(crate) forms: &'static [Form],
 }
 
-/// What a table is partitioned by: a column, or an expression of it.
+/// The key of a table: a column, or an expression of it.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// As in SQL, `@` being the column.
+    /// The key in SQL, with `@` for the column.
     pub(crate) sql: &'static str,
-    /// The values that bounds are made of, ascending.
+    /// The values of bounds, ascending.
     pub(crate) ladder: &'static [&'static str],
     pub(crate) reading: Reading,
     /// Whether the type has an operator class for hash keys.
     pub(crate) hashes: bool,
 }
 
-/// What the columns' types need, once in a database. An ICU collation sorts as no other does; without
-/// ICU any will do whose order is not known natively.
+/// Statements for the columns' types, run once per database. An ICU collation sorts like no other one.
+/// Without ICU, any collation is used whose order is not known natively.
 pub(crate) const TYPES: &str = "
 CREATE TYPE public.mood AS ENUM ('low', 'high');
 ALTER TYPE public.mood ADD VALUE 'mid' BEFORE 'high';
@@ -59,13 +59,13 @@ EXCEPTION WHEN OTHERS THEN
     CREATE COLLATION public.words (locale = 'C.UTF-8');
 END $$";
 
-/// All of the types.
+/// Returns all types.
 pub(crate) fn all() -> Vec<&'static Kind> {
     let all = [numbers::KINDS, strings::KINDS, times::KINDS, networks::KINDS, compounds::KINDS];
     all.into_iter().flatten().collect()
 }
 
-/// Any of the types.
+/// Returns any of the types.
 pub(crate) fn kinds() -> impl Strategy<Value = &'static Kind> {
     select(all())
 }
@@ -73,24 +73,24 @@ pub(crate) fn kinds() -> impl Strategy<Value = &'static Kind> {
 /// One field of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// `None` is NULL.
+    /// The text; `None` is NULL.
     pub(crate) text: Option<String>,
     pub(crate) spelling: Spelling,
 }
 
-/// How a field is written.
+/// The spelling of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// As PostgreSQL itself writes it.
+    /// The spelling that PostgreSQL itself writes.
     Canonical,
-    /// Otherwise.
+    /// Another spelling.
     NotEncodable,
-    /// In any way, for the value is not read natively.
+    /// Any spelling of a value that is not read natively.
     Unread,
 }
 
 impl Kind {
-    /// A field of this type; `choice` is of [`CHOICES`] and decides how odd it is.
+    /// Returns a field of this type; `choice`, up to [`CHOICES`], decides how unusual it is.
     pub(crate) fn field(&self, choice: u8, which: &Index) -> Field {
         let pick = |from: &[&str]| Some(which.get(from).to_string());
         let (text, spelling) = match choice {
@@ -104,30 +104,30 @@ impl Kind {
     }
 }
 
-/// The last of the choices for [`Kind::field`], which is NULL.
+/// The last choice for [`Kind::field`], which is NULL.
 pub(crate) const CHOICES: u8 = 16;
 
-/// A key that is read natively.
+/// Returns a key that is read natively.
 const fn native(sql: &'static str, ladder: &'static [&'static str]) -> Form {
     Form { sql, ladder, reading: Reading::Native, hashes: true }
 }
 
-/// A key of text whose characters beyond ASCII are left to the server.
+/// Returns a key of text whose non-ASCII characters are left to the server.
 const fn ascii(sql: &'static str, ladder: &'static [&'static str]) -> Form {
     Form { sql, ladder, reading: Reading::Ascii, hashes: true }
 }
 
-/// A key of text whose order may be the server's to know.
+/// Returns a key of text whose order only the server may know.
 const fn ordered(sql: &'static str, ladder: &'static [&'static str]) -> Form {
     Form { sql, ladder, reading: Reading::Ordered, hashes: true }
 }
 
-/// A key of texts whose order may be the server's to know, and the server cannot be asked about.
+/// Returns a key of text whose order only the server may know, without a way to ask the server.
 const fn unordered(sql: &'static str, ladder: &'static [&'static str]) -> Form {
     Form { sql, ladder, reading: Reading::Unordered, hashes: true }
 }
 
-/// A key that the server evaluates.
+/// Returns a key that the server evaluates.
 const fn asked(sql: &'static str, ladder: &'static [&'static str]) -> Form {
     Form { sql, ladder, reading: Reading::Asked, hashes: true }
 }
@@ -137,7 +137,7 @@ impl Form {
         Self { hashes: false, ..self }
     }
 
-    /// Before PostgreSQL 18 the hash function is another type's, so it cannot be called.
+    /// Marks a key whose hash function belongs to another type before PostgreSQL 18, and so cannot be called.
     const fn with_hash_of_another(self) -> Self {
         Self { reading: Reading::Unhashed, ..self }
     }

@@ -1,5 +1,5 @@
-//! Rows whose text reads like what the server says of another row: those that it refuses one by one are
-//! rejected, and no others.
+//! Rows whose text resembles the server's message about another row: only the rows that the server refuses
+//! one by one are rejected.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ on_each_server!([
 
 const ROWS: usize = 1200;
 
-/// What values are put together of; `#` becomes a number.
+/// Parts of values; `#` is replaced by a number.
 const FRAGMENTS: [&str; 12] = [
     "Dear all,\n",
     "\nCOPY of invoice #",
@@ -30,7 +30,7 @@ const FRAGMENTS: [&str; 12] = [
     ": x",
 ];
 
-/// Each kind of row is refused in another way, at another time.
+/// Tables that refuse each kind of row in a different way and at a different time.
 const TABLES: &str = "
 CREATE FUNCTION before() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF new.kind = 1 THEN RAISE '%', new.v; END IF;
@@ -54,7 +54,7 @@ fn make_tree(bench: &Bench, name: &str, leaf: &str) {
     ));
 }
 
-/// Numbers that look as if by chance.
+/// Returns pseudo-random numbers.
 fn number(seed: usize) -> usize {
     ((seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
 }
@@ -71,7 +71,7 @@ fn value(seed: usize) -> String {
     (0..number(seed * 8 + 7) % 6).map(fragment).collect()
 }
 
-/// A row in CSV or in text.
+/// Returns a row in CSV or in text.
 fn row(id: usize, is_bad: bool, is_csv: bool) -> String {
     let kind = if is_bad { 1 + number(id) / 7 % 7 } else { 0 };
     let v = value(id);
@@ -132,7 +132,7 @@ fn what_is_refused_alone_is_rejected_and_nothing_else(server: Server) {
     }
 }
 
-/// The rows of a file in which an identifier begins each.
+/// Returns the rows of a file. Each begins with an identifier.
 fn whole_rows(text: &str, is_csv: bool) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! A table of rejected rows gets them in the transaction of the rows beside them: a row is in one of the two tables,
-//! never in both, whatever ends the load.
+//! A table of rejected rows receives them in the transaction of the neighbouring rows: each row is in one of
+//! the two tables, never in both, however the load ends.
 
 use super::{Input, OPTIONS, ROWS, empty, kill, make_table};
 use crate::harness::{Bench, Server, on_each_server, program};
@@ -17,13 +17,13 @@ on_each_server!([
 
 const WITH_TABLE: [&str; 4] = ["--reject-table", "bad", "--max-rejects", "2%"];
 
-/// Returns the statement that the last hint of a failure names behind `before`.
+/// Returns the statement in the last hint of a failure, after `before`.
 fn hint<'f>(said: &'f str, before: &str) -> &'f str {
     let (_, statement) = said.split_once(before).unwrap_or_else(|| panic!("{before}: {said}"));
     statement.lines().next().expect("a line")
 }
 
-/// Makes the tables, with one of rejected rows as the hint of the load says.
+/// Creates the tables, including one for rejected rows from the statement in the load's hint.
 fn prepared(server: Server, input: &Input) -> Bench {
     let bench = Bench::new(server);
     bench.file("rows.csv", &input.text);
@@ -36,7 +36,7 @@ fn prepared(server: Server, input: &Input) -> Bench {
     bench
 }
 
-/// Every row is there once, with its reason if it is bad.
+/// Checks that every row is there once, and with its reason if it is bad.
 fn is_whole(bench: &Bench, input: &Input) {
     let differences = "SELECT * FROM (TABLE u EXCEPT TABLE t) AS missing UNION ALL \
                        SELECT * FROM (SELECT * FROM t WHERE v <> 'before' EXCEPT TABLE u) AS more";
@@ -112,7 +112,7 @@ fn a_killed_load_goes_on_with_the_same_table(server: Server) {
     }
 }
 
-/// Nothing is in either table before the end, and a share that is loaded again stores nothing.
+/// Both tables are empty before the end, and a share that is loaded again stores nothing.
 fn a_load_in_one_transaction(server: Server) {
     let input = Input::new();
     let bench = &prepared(server, &input);
@@ -152,7 +152,7 @@ fn any_of_the_columns_will_do(server: Server) {
     let row = ["x,\"b\n\"\"c\"\"\"", "id", "2", "y", "1", "true"];
     assert_eq!(bench.session.rows(stored), [row.map(|text| Some(text.to_owned()))]);
 
-    // An object is stored as one.
+    // An object is stored as an object.
     bench.session.run("CREATE TABLE objects (\"row\" jsonb); TRUNCATE t");
     bench.file("rows.ndjson", "{\"id\": 1}\n{\"id\": \"x\", \"v\": \"\u{e4}\"}\n");
     let load = ["rows.ndjson", "-t", "t", "--max-rejects=1", "--reject-table=objects"];
@@ -182,7 +182,7 @@ fn bytes_are_kept_as_bytes(server: Server) {
     assert_eq!(bench.session.rows(stored), [[Some("2,\\377\\\\b".to_owned())]]);
     assert_eq!(bench.count("t"), 2);
 
-    // The hint is for any type that is not bytes.
+    // The hint fits any type other than bytes.
     bench.session.run("CREATE TABLE objects (\"row\" jsonb); TRUNCATE t");
     let load = ["rows.csv", "-t", "t", "--max-rejects=1", "--reject-table=objects"];
     bench.session.run(hint(&bench.load(load).stderr, "HINT:  Have the table take bytes: "));
@@ -229,7 +229,7 @@ fn a_table_that_takes_no_row_ends_the_load(server: Server) {
     assert_eq!((bench.count("t"), bench.count("bad"), bench.count("pgsluice.load")), (0, 0, 0));
 }
 
-/// A table of that name in another schema of the search path is found as SQL would find it, and once for all.
+/// An unqualified name is resolved by the search path as in SQL, and only once.
 fn no_other_table_is_meant(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();

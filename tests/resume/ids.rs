@@ -1,4 +1,4 @@
-//! The name of a load: what it finds, what it refuses, and who else may have it.
+//! The id of a load: the load that it finds, conflicts that are refused, and other loads with the same id.
 
 use std::process::{Command, Stdio};
 
@@ -173,7 +173,7 @@ fn two_runs_that_begin_at_once_are_one(server: Server) {
     twins.are_equal();
 }
 
-/// A run that is dead to who knows it, but has its sessions.
+/// The process of a run is stopped, but its sessions are still open.
 fn another_run_is_ended_as_asked(server: Server) {
     let twins = twins(server);
     let Twins { bench, .. } = &twins;
@@ -274,7 +274,7 @@ fn who_may_not_make_a_schema_is_told_what_to_do(server: Server) {
         assert_eq!(load(&["--no-ledger"]).status.code(), Some(0));
         bench.session.run(&grant);
         assert_eq!(load(&[]).status.code(), Some(0));
-        // One that is somebody else's.
+        // Another role's load.
         bench.session.run("ALTER SCHEMA pgsluice OWNER TO CURRENT_USER");
         bench.session.run("REASSIGN OWNED BY \"some body\" TO CURRENT_USER");
         let grant = "GRANT USAGE ON SCHEMA pgsluice TO \"some body\"; \

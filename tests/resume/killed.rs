@@ -1,5 +1,5 @@
-//! The program is killed at any moment, and again while it resumes, with other options each time: by
-//! trees and rows of several kinds.
+//! The program is killed at random moments, and again while it resumes, with other options each time, for
+//! several kinds of trees and rows.
 
 use crate::harness::{
     Bench, Chance, Clean, MONTHS, Ordeal, Server, Twins, hashed, inputs, kill, on_each_server,
@@ -20,14 +20,14 @@ const ROWS: usize = 60_000;
 
 const KILLS: usize = 8;
 
-/// How many loads were killed in the middle.
+/// Runs the ordeal. Returns the number of loads that were killed in the middle.
 fn check(twins: Twins, fixed: &[&str]) -> usize {
     let url = twins.bench.url.clone();
     let mut ordeal = Ordeal::new(Clean::of(twins, ROWS), Chance::new(), &url, fixed);
     ordeal.endure(KILLS, kill).resumed
 }
 
-/// A load that is not exchanged is killed in the middle now and then.
+/// Checks that some loads without exchange are killed in the middle.
 fn is_killed(server: Server, ddl: &str, files: &[String], fixed: &[&str]) {
     let resumed = || check(Twins::new(Bench::new(server), ddl, files), fixed);
     assert!((0..3).any(|_| resumed() > 0), "no load was killed in the middle");
@@ -52,7 +52,7 @@ fn keys_that_the_server_evaluates(server: Server) {
 }
 
 fn rows_that_are_spelled_oddly(server: Server) {
-    // Some must be asked about, some are sent as text, and some are both.
+    // The server is asked about some rows, some are sent as text, and some are both.
     let odd = |number: usize| match number % 7 {
         3 => {
             plain(number).replacen("2024-", "", 1).replacen(',', ",2024/", 1).replacen('-', "/", 1)
@@ -69,6 +69,6 @@ fn rows_that_are_all_left_to_the_server(server: Server) {
 
 fn leaves_that_are_exchanged(server: Server) {
     let twins = Twins::new(Bench::new(server), MONTHS, &inputs(ROWS, 2, plain));
-    // All of its leaves come at once.
+    // All leaves appear at once.
     assert_eq!(check(twins, &["--exchange"]), 0);
 }

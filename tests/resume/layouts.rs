@@ -1,5 +1,5 @@
-//! Partitions that change between two runs of a load: what is in stays in, wherever it is by now, and
-//! what is missing goes where it belongs now.
+//! Partitions that change between two runs of a load: committed rows stay, wherever they are now, and missing
+//! rows go to their present leaf.
 
 use crate::harness::{
     Bench, MONTHS, Server, Twins, hashed, inputs, on_each_server, plain, wait_until,
@@ -15,8 +15,7 @@ on_each_server!([
 
 const ROWS: usize = 40_000;
 
-/// Begins a load, which dies while one leaf is missing rows and others have some. Without the name of
-/// one it dies soon.
+/// Starts a load, which dies when one leaf lacks rows and others have some. If no leaf is named, it dies early.
 fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
     let Twins { bench, .. } = twins;
     if !locked.is_empty() {
@@ -29,7 +28,7 @@ fn die(twins: &Twins, id: &str, locked: &str, options: &[&str]) {
     if !locked.is_empty() {
         bench.session.run("COMMIT");
     }
-    // What is copied from a leaf by hand must not grow meanwhile.
+    // The leaf must not grow while it is copied manually.
     bench.wait_for_sessions();
 }
 

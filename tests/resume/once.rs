@@ -1,4 +1,4 @@
-//! `--once`: of several loads of one input one loads it, whenever they begin and however they end.
+//! `--once`: if several loads have the same input, one of them loads it, whenever they start and however they end.
 
 use std::process::Stdio;
 
@@ -45,7 +45,7 @@ fn of_loads_that_begin_at_the_same_moment_one_loads(server: Server) {
     }
 }
 
-/// Starts a load that dies, or waits, when the ledger has it.
+/// Starts a load that dies or pauses when the ledger has it.
 fn begun(bench: &Bench, environment: &[(&str, &str)]) -> Running {
     let mut command = program();
     command.args(["load", "-d", &bench.url, "rows.csv", "-t", "t", "--once", "--load-id=first"]);

@@ -1,4 +1,4 @@
-//! What is read again must be what was read: files by their fingerprints, streams by their bytes.
+//! The input of a resumed load must be the original one: files are compared by fingerprints, streams by their bytes.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -13,7 +13,7 @@ on_each_server!([
     a_file_that_was_written_to_is_refused,
 ]);
 
-/// A stream of some splits.
+/// Returns a stream of several splits.
 fn stream() -> Vec<u8> {
     rows(90_000, 100)
 }
@@ -26,7 +26,7 @@ fn load(bench: &Bench, id: &str, bytes: &[u8], options: &[&str]) -> Ended {
     bench.start(given.iter().chain(options), stdin).ended()
 }
 
-/// Begins to load `bytes`, and dies when some rows are in and all are read.
+/// Starts to load `bytes`, and dies when some rows are committed and all are read.
 fn die(bench: &Bench, id: &str, bytes: &[u8]) {
     let given = ["-", "-t", "t", "--format=csv", "--memory=1MiB", "--load-id", id];
     let mut load = bench.start(given, Stdio::piped());
@@ -55,7 +55,7 @@ fn a_stream_is_resumed_if_it_is_the_same(server: Server) {
     }
 }
 
-/// Rows are in behind a split whose bytes nobody has looked at when the run is killed.
+/// Rows after a split are committed when the run is killed, but the bytes of the split were never examined.
 fn a_part_of_a_stream_may_be_unknown(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
@@ -84,7 +84,7 @@ fn another_stream_is_refused(server: Server) {
     die(bench, "l", &bytes[..bytes.len() * 8 / 9]);
     let before = bench.count("t");
     let mut other = bytes.clone();
-    // A digit within the first split.
+    // A byte within the first split.
     let at = 500_000 + other[500_000..].iter().position(|&byte| byte == b'x').unwrap();
     other[at] = b'y';
     let refused = load(bench, "l", &other, &[]);
@@ -96,7 +96,7 @@ fn another_stream_is_refused(server: Server) {
             "pgsluice ledger forget l",
         ],
     );
-    // Within the second split, and behind the first.
+    // Within the second split, and after the first one.
     let split = bytes[..1 << 20].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
     let shorter = load(bench, "l", &bytes[..1 << 20], &[]);
     shorter.fails(
@@ -131,7 +131,7 @@ fn a_file_that_was_written_to_is_refused(server: Server) {
     other[0] = b'9';
     at(&other, time).fails(1, &["rows.csv was modified."]);
     at(&bytes, SystemTime::now()).fails(1, &["rows.csv was modified."]);
-    // Another name for it is no other file.
+    // Another name of the same file.
     at(&bytes, time);
     fs::rename(&path, bench.path("renamed.csv")).unwrap();
     let again = bench.load(["renamed.csv", "-t", "t", "--load-id", "l", "--json"]);

@@ -1,5 +1,5 @@
-//! Every option of `load`, in the list that the program itself has: one that decides how rows are read, routed or
-//! changed can be neither added nor left out when a load is resumed, and any other can.
+//! Every option of `load`, taken from the program's own list. An option that decides how rows are read,
+//! routed or changed can be neither added nor removed when a load is resumed. All others can.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -8,13 +8,13 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!([options_that_decide_are_terms, options_that_are_harmless_may_change,]);
 
-/// The place of an option in a load.
+/// The role of an option in a load.
 enum Part {
-    /// It is a term. Both runs are given the first options, and one of them the second.
+    /// The option is a term. Both runs get the first options, and one of them gets the second.
     Term(Content, &'static [&'static str], &'static str),
-    /// It may change. Both runs are given the first options, and one of them the second.
+    /// The option may change. Both runs get the first options, and one of them gets the second.
     Free(&'static [&'static str], &'static [&'static str]),
-    /// It names the load, its input or its server, so it cannot be a term. This is why.
+    /// The option names the load, its input or its server, so it cannot be a term. The text is the reason.
     Apart(&'static str),
 }
 
@@ -158,7 +158,7 @@ fn file(content: Content) -> &'static str {
     }
 }
 
-/// A run of the load `id`.
+/// Runs the load `id`.
 fn load(bench: &Bench, (id, file): (&str, &str), options: &[&[&str]], dies: bool) -> Ended {
     let mut command = program();
     command.args(["load", "-d", &bench.url, file, "-t", "t", "--load-id", id, "--memory=1MiB"]);

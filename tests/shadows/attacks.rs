@@ -1,12 +1,12 @@
-//! The attacks as they are: with the usual search_path a shadow in public is called only if it fits better
-//! than what pg_catalog has.
+//! Realistic attacks: with the default search_path, a shadow in public is called only if it matches better
+//! than the object in pg_catalog.
 
 use super::Case;
 use crate::harness::on_each_server;
 
 on_each_server!(with super::Case::new, [attacks_by_exact_matches, recheck_of_types_by_equal_arrays, self_test_by_types_of_columns, questions_by_unnest, self_test_by_hash_partitions, verify_by_minus,]);
 
-/// One shadow alone: a function, or an operator of two arguments.
+/// Creates a single shadow: a function, or a binary operator.
 fn only(case: &Case, name: &str, arguments: &str, result: &str) {
     let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
     let function = if is_operator { "evil.operator" } else { &format!("public.{name}") };
@@ -28,7 +28,7 @@ fn only(case: &Case, name: &str, arguments: &str, result: &str) {
     case.haunt(&shadow, "\"$user\", public");
 }
 
-/// Each payload looks whether the columns still have the types that were encoded.
+/// Each payload checks whether the columns still have the types for which it was encoded.
 fn recheck_of_types_by_equal_arrays(case: &Case) {
     only(case, "=", "oid[], oid[]", "bool");
     case.bench.file("rows.csv", "2024-01-01,1,a,2024-01-01,1\n");

@@ -1,4 +1,4 @@
-//! All commands, while everything of pg_catalog has a shadow in the schema that is looked at first.
+//! All commands, while the first schema of the search_path has a shadow of everything in pg_catalog.
 
 use super::Case;
 use crate::harness::on_each_server;
@@ -9,7 +9,7 @@ fn haunted(case: &Case) {
     case.haunt(include_str!("everything.sql"), "evil, pg_catalog, public");
 }
 
-/// Rows for `t`, some of them in spellings that the server is asked about.
+/// Returns rows for `t`. The server is asked about the spelling of some of them.
 fn rows(count: usize) -> String {
     let row = |n: usize| {
         let day = match n % 4 {
@@ -66,7 +66,7 @@ fn load_of_keys_that_are_asked(case: &Case) {
         (&summary["rows_loaded"], &summary["lanes"]["routed_by_server"]),
         (&4000.into(), &1000.into())
     );
-    // Which key is not asked about, and why, is said.
+    // The plan reports each key that the server is not asked about, and the reason.
     let plan = case.succeeds("plan", "asked", &["asked.csv"]);
     assert!(plan.stdout.contains("the server cannot be asked with names"), "{plan:?}");
     let verify = case.succeeds("verify", "asked", &["asked.csv"]);
@@ -109,7 +109,7 @@ fn resume(case: &Case) {
         assert_eq!(killed.status.code(), None, "{killed:?}");
         let show = case.succeeds("ledger", "", &["show", table]);
         assert!(show.stdout.contains("unfinished"), "{show:?}");
-        // Another tree: how rows were routed before is found out again.
+        // The tree has changed, so the routing of earlier rows is determined again.
         let another = "CREATE TABLE IF NOT EXISTS public.t_3 PARTITION OF public.t DEFAULT";
         case.bench.session.run(another);
         let summary = case.loads(table, &[file, "--few-rows=0", "--load-id", table]);

@@ -1,4 +1,4 @@
-//! Loads that are marked as finished once their shares are in.
+//! Loads that are marked as finished once their shares are committed.
 
 use std::process::Stdio;
 
@@ -88,7 +88,8 @@ fn a_load_that_lacks_shares(server: Server) {
     shared.has(PARTS);
 }
 
-/// The number is a term of the load, so that shares of another division are refused before a row.
+/// The number of participants is a term of the load, so a share of another division is refused before any row
+/// is sent.
 fn the_number_that_the_load_began_with(server: Server) {
     let shared = Shared::new(server);
     shared.load(0, &["--participants=2"]).summary();
@@ -167,7 +168,7 @@ fn a_stream_is_a_share(server: Server) {
     shared.has(1);
 }
 
-/// Inputs so small that a whole load would leave them to the server at once.
+/// Inputs so small that a normal load would leave them to the server at once.
 fn few_rows_are_a_share(server: Server) {
     let shared = Shared::new(server);
     for part in 0..2 {
@@ -181,12 +182,12 @@ fn few_rows_are_a_share(server: Server) {
     assert_eq!(shared.bench.count("t"), 2);
 }
 
-/// A partition that the server has emptied makes the load worthless.
+/// A partition that the server has emptied invalidates the load.
 fn a_server_that_crashed(server: Server) {
     let shared = Shared::new(server);
     shared.bench.session.run("ALTER TABLE t_0 SET UNLOGGED");
     shared.load(0, &[]).summary();
-    // As the server does when it comes up again.
+    // The server does this when it restarts.
     shared.bench.session.run("TRUNCATE t_0, pgsluice.witness");
     let refusal =
         ["error: a partition is unlogged, and the server has crashed since this load began"];

@@ -1,4 +1,4 @@
-//! Attempts at a share that are killed or cut off anywhere: the next one ends it rightly.
+//! Attempts at a share that are killed or cut off at any point: the next attempt completes it correctly.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::harness::{Mode, Proxy, Running, Server, on_each_server, program};
 
 on_each_server!([at_each_point, a_connection_that_is_cut,]);
 
-/// The points at which an attempt is killed, and whether its rows are in then.
+/// The points at which an attempt is killed, and whether its rows are committed then.
 const POINTS: [(&str, bool); 7] = [
     ("load::begun", false),
     ("share::claimed", false),

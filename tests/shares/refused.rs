@@ -1,4 +1,4 @@
-//! Shares that are refused: nothing of them is in the table, and the message says what to do.
+//! Shares that are refused: the table has none of their rows, and the message has a next step.
 
 use super::{PARTS, ROWS, Shared};
 use crate::harness::{Server, on_each_server};
@@ -31,7 +31,7 @@ fn options_that_do_not_go_together(server: Server) {
     assert_eq!(shared.bench.count("t"), 0);
 }
 
-/// A job that is divided in another way has other rows in its partitions.
+/// A job that is divided differently has other rows in its partitions.
 fn other_rows_under_the_same_name(server: Server) {
     let shared = Shared::new(server);
     shared.load(0, &[]).summary();
@@ -95,7 +95,7 @@ fn tables_that_need_one_statement(server: Server) {
     assert_eq!(shared.bench.count("t"), 0);
 }
 
-/// A share that fails leaves nothing in the ledger that keeps its load from being begun otherwise.
+/// A share that fails leaves nothing in the ledger that would prevent its load from starting with other options.
 fn a_mistake_costs_nothing(server: Server) {
     let shared = Shared::new(server);
     shared.bench.file("0.csv", super::rows(0) + "x,y\n");
@@ -105,7 +105,7 @@ fn a_mistake_costs_nothing(server: Server) {
     assert_eq!(shared.bench.count("pgsluice.load"), 0);
     shared.bench.file("0.csv", super::rows(0));
     shared.load(0, &[]).summary();
-    // But a share that is in keeps its load.
+    // But a share that is committed keeps its load.
     shared.bench.file("1.csv", super::rows(1) + "x,y\n");
     let said = ["error: ", "22P02", "No row of this participant is in the table."];
     shared.load(1, &[]).fails(1, &said);
@@ -124,7 +124,7 @@ fn rows_that_are_rejected(server: Server) {
     shared.has(1);
 }
 
-/// Rows that meet others are counted by the ledger.
+/// The ledger counts rows that conflict with existing ones.
 fn rows_that_are_there(server: Server) {
     let shared = Shared::new(server);
     shared.bench.session.copy_in("COPY t FROM STDIN (FORMAT csv)", super::rows(0).into()).unwrap();

@@ -52,7 +52,7 @@ fn the_second_goes_on_when_the_first_fails(server: Server) {
     shared.has(1);
 }
 
-/// Its client stands still and does not answer, as that of an executor that was lost.
+/// Its client is stopped and does not answer, like that of a lost executor.
 fn the_silent_one_is_ended(server: Server) {
     let shared = Shared::new(server);
     let hold = shared.bench.hold("atomic::committing");
@@ -68,7 +68,7 @@ fn the_silent_one_is_ended(server: Server) {
     shared.has(1);
 }
 
-/// An attempt for which the server works is not silent, however long that takes.
+/// An attempt that waits for the server's work is not considered silent, however long that takes.
 fn one_that_works_is_not_ended(server: Server) {
     let shared = Shared::new(server);
     shared.bench.session.run(
@@ -99,7 +99,7 @@ fn a_dead_one_is_ended_at_once_if_asked(server: Server) {
     shared.has(1);
 }
 
-/// Shares do not keep one another waiting.
+/// Shares do not wait for each other.
 fn others_go_on_meanwhile(server: Server) {
     let shared = Shared::new(server);
     let hold = shared.bench.hold("atomic::committing");
@@ -111,7 +111,7 @@ fn others_go_on_meanwhile(server: Server) {
     shared.has(2);
 }
 
-/// The first attempt makes the ledger and the load, and the others find both.
+/// The first attempt creates the ledger and the load, and the others find both.
 fn the_first_of_all_begin_together(server: Server) {
     let shared = Shared::new(server);
     let all: Vec<_> =
@@ -123,7 +123,7 @@ fn the_first_of_all_begin_together(server: Server) {
     shared.has(4);
 }
 
-/// The rows of an attempt that is under way are in the sums, or are not in the table.
+/// The rows of a running attempt are included in the sums, or are not in the table.
 fn finish_waits_for_an_attempt(server: Server) {
     let shared = Shared::new(server);
     shared.load(0, &[]).summary();
@@ -142,7 +142,7 @@ fn finish_waits_for_an_attempt(server: Server) {
     shared.has(2);
 }
 
-/// An attempt that comes while the load is being finished is tried again, and then finds the load finished.
+/// An attempt that starts while the load is being finished is retried, and then finds the load finished.
 fn an_attempt_waits_for_finish(server: Server) {
     let shared = Shared::new(server);
     let hold = shared.bench.hold("atomic::committing");

@@ -2,7 +2,7 @@
 
 use super::awkward::{self, BLANKS, Random};
 
-/// About as long as a name may be.
+/// Returns a string about as long as a name may be.
 pub(crate) fn long_string(random: &mut Random) -> String {
     let text: String = (0..random.below(9)).map(|_| awkward::string(random)).collect();
     if random.below(3) == 0 { text } else { text.chars().take(40).collect() }

@@ -1,9 +1,9 @@
-//! Awkward spellings: mostly nearly right, put together of parts that a parser may get wrong.
+//! Awkward spellings: usually nearly correct, composed of parts that a parser may get wrong.
 
-/// Makes one spelling.
+/// A function that returns a spelling.
 pub(crate) type Spell = fn(&mut Random) -> String;
 
-/// A small generator (splitmix64), so that a seed gives the same spellings everywhere.
+/// A small generator (splitmix64), which returns the same spellings for a seed on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -27,12 +27,12 @@ impl Random {
         parts[self.below(parts.len() as u64) as usize]
     }
 
-    /// The usual part, or once in `odds` another one.
+    /// Returns the usual part, or once in `odds` another one.
     pub(crate) fn usually<'a>(&mut self, usual: &'a str, odds: u64, others: &[&'a str]) -> &'a str {
         if self.below(odds) == 0 { self.pick(others) } else { usual }
     }
 
-    /// A number with two digits, or once in a while with another width or out of its range.
+    /// Returns a number with two digits, or occasionally with another width or outside of its range.
     pub(crate) fn two_digits(&mut self, first: u64, last: u64) -> String {
         match self.below(40) {
             0 => self.below(100).to_string(),
@@ -133,7 +133,7 @@ fn day(random: &mut Random) -> String {
         4..8 => format!("{}", 1900 + random.below(200)),
         _ => format!("{:04}", 1 + random.below(9999)),
     };
-    // The ends of February and of the months, where a calendar goes wrong.
+    // The ends of February and of the other months, which are common sources of calendar bugs.
     let (month, day) = match random.below(4) {
         0 => (
             random.pick(&["02", "03"]).to_owned(),

@@ -1,4 +1,4 @@
-//! Awkward arrays, ranges and jsonb, of awkward elements.
+//! Awkward arrays, ranges and jsonb, with awkward elements.
 
 use super::awkward::{self, BLANKS, Random, Spell};
 use super::numbers;
@@ -43,7 +43,7 @@ pub(crate) fn timestamp_range(random: &mut Random) -> String {
     range(random, timestamp)
 }
 
-/// Elements that are mostly right, because one that is wrong spoils the whole.
+/// Returns an element, usually a valid one, because a single bad element spoils the whole value.
 pub(crate) fn small_integer(random: &mut Random) -> String {
     match random.below(12) {
         0 => awkward::integer(random),
@@ -117,7 +117,8 @@ fn item(random: &mut Random, spell: Spell) -> String {
     format!("{left}{text}{right}")
 }
 
-/// In quotes, with a quote within spelled in one way, and with a few escapes too many or too few.
+/// Returns the text in quotes. Quotes within it are escaped in one of several ways, sometimes with an escape
+/// too many or too few.
 pub(crate) fn quoted(random: &mut Random, text: &str, quote: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

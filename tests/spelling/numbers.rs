@@ -1,4 +1,4 @@
-//! Awkward decimal numbers and log positions, apart from the integers because of their many parts.
+//! Awkward decimal numbers and log positions, separate from integers because of their many parts.
 
 use super::awkward::{BLANKS, Random};
 

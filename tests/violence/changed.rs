@@ -1,5 +1,5 @@
-//! SIGKILL and stopped servers while existing rows are updated: in the end each key is as its last row says, and the
-//! counts equal an undisturbed load.
+//! SIGKILL and stopped servers while existing rows are updated: in the end each key has the value of its last
+//! row, and the counts equal those of an undisturbed load.
 
 use std::collections::BTreeMap;
 
@@ -23,16 +23,17 @@ fn stopped_while_it_updates(server: Server) {
     stopped::endure(&place, subject, Chance::new(), &["--on-conflict=update"]);
 }
 
-/// A row of the input, by its number: an id that comes twice, and a value that for some is the one before.
+/// A row of the input as a function of its number: an id that comes twice, and a value that is the existing
+/// one for some rows.
 const ROW: &str =
     "n * 7919 % :keys AS id, CASE WHEN n % 3 = 0 THEN n * 7919 % :keys ELSE n END AS v";
 
-/// What a load does to a table that has half of the keys.
+/// A load into a table that has half of the keys.
 struct Changed {
     bench: Bench,
     rows: u64,
     files: Vec<String>,
-    /// The rows before a load, and after it.
+    /// Number of rows before and after a load.
     in_table: [u64; 2],
     /// The counts of the summary, by name.
     row_counts: BTreeMap<String, u64>,

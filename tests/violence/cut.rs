@@ -1,4 +1,4 @@
-//! The connection cut at any byte, by a proxy before the server.
+//! Connections that a proxy in front of the server cuts at any byte.
 
 use std::ops::Range;
 
@@ -29,8 +29,8 @@ fn endure<S: Subject>(mut subject: S, chance: Chance, options: &[&str]) {
     story.tell("cuts of the connection", ordeal.subject.rows());
 }
 
-/// Ends all connections of a load by `mode` when one of the bytes `all` has gone. Every other load waits
-/// until they can be made again.
+/// Ends all connections of a load by `mode` after a random byte of `all`. Every other load waits until it can
+/// connect again.
 pub(super) fn strike<S: Subject>(
     proxy: &Proxy,
     mode: Mode,
@@ -53,7 +53,7 @@ pub(super) fn strike<S: Subject>(
     proxy.set(Mode::Pass);
     match ended.status.code() {
         Some(1) if mode == Mode::Full => {
-            // A connection that was sending then has no answer.
+            // A connection that was sending then receives no answer.
             let is_told = !ended.stderr.contains("server closed the connection unexpectedly");
             let told = ["No space left on device", "(SQLSTATE 53100)"];
             let closed = ["server closed the connection unexpectedly", "HINT:  "];

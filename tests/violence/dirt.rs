@@ -1,12 +1,12 @@
-//! Rows of which one in a hundred is bad in each way that a row can be refused in: chance says which,
-//! and so what must be in the table, in the reject file and in its log is known beforehand.
+//! Inputs in which one row in a hundred is bad, of every kind of refusal. The bad rows are chosen at random,
+//! so the test knows the expected content of the table, the reject file and its log.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use crate::harness::{Bench, Chance, Ended, Running, Subject, Twins};
 
-/// A way to be refused.
+/// A kind of refusal.
 struct Kind {
     sqlstate: &'static str,
     /// A part of the server's message.
@@ -15,7 +15,7 @@ struct Kind {
     spoil: fn(&mut Vec<String>),
 }
 
-/// The columns; most of them are there to be refused.
+/// The columns. Most of them exist to be refused.
 const HEADER: &str = "id,k,v,d,r,q,x";
 const ID: usize = 0;
 const K: usize = 1;
@@ -26,14 +26,14 @@ const Q: usize = 5;
 const X: usize = 6;
 
 const KINDS: [Kind; 13] = [
-    // What no codec takes: the server says what is wrong.
+    // Values that no codec accepts, so the server reports the error.
     of("22P02", "invalid input syntax for type integer: \"x\"", Some("k"), |row| set(row, K, "x")),
     of("22003", "is out of range for type integer", Some("k"), |row| set(row, K, "3000000000")),
     of("22008", "date/time field value out of range", Some("d"), |row| set(row, D, "2024-02-30")),
     // Too many columns, and too few.
     of("22P04", "extra data after last expected column", None, |row| row.push("1".to_owned())),
     of("22P04", "missing data for column \"x\"", None, |row| row.truncate(X)),
-    // Constraints, of which that of q is deferred.
+    // Constraints; that of q is deferred.
     of("23502", "null value in column \"k\"", Some("k"), |row| set(row, K, "")),
     of("23514", "check constraint \"t_v_check\"", None, |row| set(row, V, "bad")),
     of("23505", "unique constraint", None, |row| {
@@ -65,16 +65,16 @@ fn set(row: &mut [String], column: usize, value: &str) {
 
 const LEAVES: usize = 4;
 
-/// Rows of each leaf that were there before, with which bad rows collide. Their ids are odd.
+/// Number of existing rows of each leaf, with which bad rows collide. Their ids are odd.
 const EARLIER: usize = 25;
 
-/// Ids of a leaf, of which those of the input are even.
+/// Returns the number of ids of a leaf. The input has the even ones.
 fn ids_of_leaf(rows: usize) -> usize {
     2 * rows / LEAVES + 100
 }
 
 fn good_row(number: usize, rows: usize) -> Vec<String> {
-    // In no order.
+    // In no particular order.
     let place = number * 7919 % rows;
     let (leaf, place) = (place * LEAVES / rows, place % (rows / LEAVES));
     let id = leaf * ids_of_leaf(rows) + 2 * place + 2;
@@ -90,7 +90,7 @@ fn good_row(number: usize, rows: usize) -> Vec<String> {
     row.into()
 }
 
-/// The tables, and the earlier rows.
+/// Returns statements for the tables and the existing rows.
 fn ddl(rows: usize) -> String {
     let leaf = |number: usize| {
         let (from, to) = (number * ids_of_leaf(rows), (number + 1) * ids_of_leaf(rows));
@@ -128,27 +128,26 @@ fn earlier(rows: usize) -> String {
 /// A row of the input that is refused.
 struct Bad {
     kind: &'static Kind,
-    /// From 1.
+    /// The line number, from 1 on.
     line: usize,
     text: String,
     intact: String,
 }
 
-/// The inputs, loaded into a table that refuses what is bad; the other twin has all rows as they were
-/// meant.
+/// The inputs, loaded into a table that refuses bad rows. The other twin has the correct form of all rows.
 pub(crate) struct Dirt {
     pub(crate) twins: Twins,
     rows: usize,
-    /// By file and offset.
+    /// The bad rows by file and offset.
     bad: BTreeMap<(String, usize), Bad>,
-    /// The leaves without them.
+    /// The leaves without the bad rows.
     wanted: String,
 }
 
 const REJECTS: &str = "bad.csv";
 const LOG: &str = "bad.csv.log";
 
-/// Without these the first bad row ends a load.
+/// Options without which the first bad row ends a load.
 pub(crate) const REJECTING: [&str; 2] = ["--reject-file=bad.csv", "--max-rejects=20%"];
 
 impl Dirt {
@@ -189,7 +188,7 @@ impl Dirt {
         self.bad.len()
     }
 
-    /// What the reject file and the log say is exactly what they must say.
+    /// Checks the content of the reject file and of the log.
     fn check_files(&self) {
         let [rejects, log] = [REJECTS, LOG].map(|name| self.read(name));
         let mut rows = rejects.lines();
@@ -211,7 +210,7 @@ impl Dirt {
         assert_eq!((more, missing), (None, 0), "rows without a reason, and reasons missing");
     }
 
-    /// The reject file with each row as it was meant.
+    /// Returns the reject file with each row corrected.
     pub(crate) fn repaired(&self) -> String {
         let pairs = self.bad.values().map(|bad| (&*bad.text, &*bad.intact));
         let intact: BTreeMap<&str, &str> = pairs.collect();
@@ -228,7 +227,7 @@ fn number(value: &serde_json::Value) -> usize {
     value.as_u64().unwrap() as usize
 }
 
-/// Each kind at one of a hundred places.
+/// Assigns each kind to one of a hundred places.
 fn each_once(chance: &mut Chance) -> [Option<&'static Kind>; 100] {
     let mut kinds = [None; 100];
     for kind in &KINDS {
@@ -238,7 +237,7 @@ fn each_once(chance: &mut Chance) -> [Option<&'static Kind>; 100] {
     kinds
 }
 
-/// The leaves of the twin as they are without some rows, which stay there.
+/// Returns the leaves of the twin without some rows, which stay in the table.
 fn leaves_without<'b>(twins: &Twins, bad: impl Iterator<Item = &'b Bad>) -> String {
     let session = &twins.bench.session;
     let id = |bad: &Bad| bad.intact.split_once(',').unwrap().0.to_owned() + "\n";
@@ -268,7 +267,7 @@ impl Subject for Dirt {
     }
 
     fn check(&self, ended: &Ended) -> u64 {
-        // A load may have been struck when it was finished, and had not said so.
+        // A load may have been struck after it finished, but before it reported that.
         let already_finished = ended.status.success() && ended.stdout.contains("\"jobs\":0,");
         let summary = ended.summary_of(if already_finished { 0 } else { 3 });
         assert_eq!(number(&summary["rows_read"]), self.rows, "{summary}");

@@ -1,5 +1,5 @@
-//! An input of which one row in a hundred is bad in each way: what is loaded, what is rejected and why is
-//! exact, and the reject file, repaired, completes the table.
+//! An input in which one row in a hundred is bad, of every kind: the loaded rows, the rejected rows and the
+//! reasons are exact, and the repaired reject file completes the table.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use crate::harness::{Bench, Chance, Server, Subject, grouped, on_each_server, si
 
 on_each_server!([every_kind_of_refusal,]);
 
-/// The outcome is the same with each of these.
+/// Options that do not change the outcome.
 const OPTIONS: [&[&str]; 2] = [&["--jobs=2"], &["--jobs=3", "--wire=text", "--memory=4MiB"]];
 
 fn every_kind_of_refusal(server: Server) {

@@ -1,4 +1,4 @@
-//! The server's disk is full: a load ends and can be resumed, or waits, and goes on when room is made.
+//! A full disk of the server: a load fails and can be resumed, or waits and continues when there is room.
 
 use super::cut::strike;
 use super::room::Room;
@@ -17,7 +17,7 @@ fn a_disk_that_is_full(server: Server) {
     }
 }
 
-/// Tables and indexes of the schema public, which are moved to another tablespace.
+/// A script that moves the tables and indexes of the schema public to another tablespace.
 const MOVE: &str = "
 DO $$ DECLARE moved record; BEGIN
     FOR moved IN SELECT oid::regclass AS name, relkind FROM pg_class
@@ -28,12 +28,12 @@ DO $$ DECLARE moved record; BEGIN
     END LOOP;
 END $$";
 
-/// What the tables of the schema public take.
+/// The space that the tables of the schema public take.
 const TAKEN: &str = "
 SELECT sum(pg_total_relation_size(oid)) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'";
 
-/// Many payloads, of which some find room.
+/// Options for many payloads, only some of which fit.
 const FIRST: [&str; 3] = ["--memory=1MiB", "--few-rows=0", "--jobs=1"];
 
 fn is_full(room: &Room, bench: Bench) {
@@ -78,7 +78,7 @@ fn a_disk_that_is_said_to_be_full(server: Server) {
     let proxy = Proxy::before(&bench.url);
     let clean = Clean::new(bench, size().rows);
     let mut ordeal = Ordeal::new(clean, Chance::new(), proxy.url(), &[]);
-    // Not before there is anything to say of the disk.
+    // After the first tenth, because the server would not write anything earlier.
     let all = proxy.sent() / 10..proxy.sent();
     let strike = |ordeal: &mut _, id: &_| strike(&proxy, Mode::Full, &all, ordeal, id);
     let story = ordeal.endure(size().fulls, strike);

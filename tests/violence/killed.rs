@@ -1,4 +1,4 @@
-//! SIGKILL at any moment, and again while the load resumes.
+//! SIGKILL at random moments, and again while the load resumes.
 
 use super::dirt::{Dirt, REJECTING};
 use crate::harness::{Bench, Chance, Clean, Ordeal, Server, Subject, kill, on_each_server, size};

@@ -1,8 +1,8 @@
-//! Proof by violence: loads that are killed, whose server is stopped, whose connection is cut, that
-//! find no room or rows of every bad kind, at moments that chance picks. However they fare, in the end
-//! each row is there once, where `COPY root` would have put it, or in the reject file.
+//! Tests that strike loads at random moments: they kill a load, stop its server, cut its connections, fill
+//! the disk, or add bad rows of every kind. In the end each row is there once, where `COPY root` would have
+//! put it, or in the reject file.
 //!
-//! `make test` does it with few rows, `make violence` as often and as large as it takes to believe it.
+//! `make test` runs them with few rows, `make violence` often and with many.
 
 mod changed;
 mod cut;

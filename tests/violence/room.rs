@@ -1,5 +1,4 @@
-//! A small disk of the test's own: a file system in memory with a tablespace on it, as far as the test
-//! may mount one.
+//! A small private disk: a file system in memory with a tablespace on it, if the test may mount one.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -9,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Bench, Session};
 
-/// Goes away with its tablespace, which must be empty then.
+/// Unmounted when dropped, with its tablespace, which must be empty then.
 pub(super) struct Room {
     folder: TempDir,
     name: String,
@@ -17,7 +16,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// For `bench`, which must go away before it. None if it cannot be mounted.
+    /// Mounts a disk for `bench`, which must be dropped first. Returns `None` if it cannot be mounted.
     pub(super) fn of(bench: &Bench) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -40,7 +39,7 @@ impl Room {
         &self.name
     }
 
-    /// Makes it so large, in bytes.
+    /// Changes the size, in bytes.
     pub(super) fn resize(&self, bytes: u64) {
         let mut mount = Command::new("mount");
         mount.arg("-o").arg(format!("remount,size={bytes}")).arg(self.folder.path());

@@ -1,5 +1,5 @@
-//! A COMMIT that nobody answers, of rows of which some are rejected: whether it arrived or not, each
-//! row is in the table or in the file when the load has come to its end.
+//! A COMMIT without an answer, of a transaction that rejected some rows: whether the COMMIT arrived or not,
+//! each row is in the table or in the file when the load has finished.
 
 use super::dirt::{Dirt, REJECTING};
 use crate::harness::{
@@ -8,7 +8,7 @@ use crate::harness::{
 
 on_each_server!([commits_that_nobody_answers,]);
 
-/// What a connection says that rejects rows.
+/// Messages of a connection that rejects rows.
 const SALVAGE: [&str; 2] = ["SAVEPOINT pgsluice", "COMMIT\0"];
 
 fn commits_that_nobody_answers(server: Server) {

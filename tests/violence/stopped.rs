@@ -1,5 +1,5 @@
-//! `pg_ctl stop -m immediate` at any moment: the server loses what it had not written, and begins again
-//! with its log. Commits that it had answered may be gone, but not of a load that has said to be done.
+//! `pg_ctl stop -m immediate` at random moments: the server loses what it had not written, and recovers from
+//! its log. Confirmed commits may be lost, but not those of a load that reported its end.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -11,7 +11,7 @@ use crate::harness::{
 
 on_each_server!([stopped, stopped_while_it_rejects, stopped_when_all_is_sent,]);
 
-// Without fsync: what a process has written outlives it, unlike a page of which it has written half.
+// The server runs without fsync: data that a process has written survives the process, except for half-written pages.
 
 fn stopped(server: Server) {
     let place = Place::of(server);
@@ -33,7 +33,7 @@ pub(super) fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, 
     story.tell("immediate stops of the server", ordeal.subject.rows());
 }
 
-/// Stops the server when it has answered every COMMIT and written none of them.
+/// Stops the server when it has confirmed every COMMIT and written none of them.
 fn stopped_when_all_is_sent(server: Server) {
     let place = Place::of(server);
     let mut bench = Bench::of(&place.start());

@@ -1,4 +1,4 @@
-//! Types that are made of others: arrays, ranges, documents and rows.
+//! Types that are composed of others: arrays, ranges, documents and rows.
 
 use super::{Kind, asked, native, ordered, unordered};
 

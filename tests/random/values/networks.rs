@@ -1,4 +1,4 @@
-//! Addresses.
+//! Network addresses.
 
 use super::{Kind, asked, native};
 

@@ -1,4 +1,4 @@
-//! Numbers, and what is compared as one.
+//! Numbers, and types that are compared as numbers.
 
 use super::{Kind, asked, native};
 

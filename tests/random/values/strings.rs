@@ -1,4 +1,4 @@
-//! Strings of all sorts, and labels.
+//! Strings of all kinds, and labels.
 
 use super::{Kind, ascii, asked, native, ordered};
 
@@ -53,7 +53,7 @@ pub(super) const KINDS: &[Kind] = &[
         forms: &[asked("length(@)", &["0", "1", "2", "3"])],
     },
     Kind {
-        // Digits and one case of letters ascend in any collation.
+        // Digits and letters of one case ascend in any collation.
         sql: "text COLLATE public.words",
         plain: ordered("@", &["1", "2", "a", "b", "c", "m", "z"]),
         others: AWKWARD,
@@ -89,7 +89,7 @@ pub(super) const KINDS: &[Kind] = &[
         forms: &[ascii("lower(@)", &["", "a", "ab", "b"])],
     },
     Kind {
-        // Not in the order of their oids.
+        // Labels whose order is not that of their oids.
         sql: "public.mood",
         plain: native("@", &["none", "low", "mid", "high"]),
         others: &[],
@@ -129,6 +129,6 @@ pub(super) const KINDS: &[Kind] = &[
     },
 ];
 
-/// The first and the last are those of `a` and of nothing.
+/// MD5 sums, the first and the last of which are those of `a` and of the empty string.
 const MD5: &[&str] =
     &["0cc175b9c0f1b6a831c399e269772661", "4", "8", "c", "d41d8cd98f00b204e9800998ecf8427e"];

@@ -1,4 +1,4 @@
-//! Dates, times and spans of time.
+//! Dates, times and intervals.
 
 use super::{Kind, asked, native};
 
@@ -105,11 +105,11 @@ pub(super) const KINDS: &[Kind] = &[
         forms: &[native("date_part('hour', @)", &["0", "11", "12", "23", "24"])],
     },
     Kind {
-        // By the moment in UTC.
+        // Ordered by the moment in UTC.
         sql: "timetz",
         plain: native("@", &["00:00:00+00", "12:00:00+02", "12:00:00+00", "23:59:59-05"]),
         others: &["12:00:00.000001+00", "10:00:00+00", "11:00:00+01", "24:00:00+00"],
-        // Without an offset that is read natively it takes that of today.
+        // Without an offset that is read natively, a value would get the present one.
         odd: &[],
         unread: &["12:00Z", "12:00", "12:00 PM+02", "120000+00", "12:00:00+02:00:00", "10:00 UTC"],
         forms: &[],
