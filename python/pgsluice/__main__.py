@@ -1,4 +1,4 @@
-"""The program `pgsluice` after `pip install`: Rust's command line in Python's process."""
+"""The program `pgsluice` after `pip install`: the Rust command line in a Python process."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ from pgsluice._native import run
 
 def main() -> int:
     """Run the command line with this process's arguments and return its exit status."""
-    # Python's handler would only note the Ctrl-C and wait for Rust to come back.
+    # Python's handler would only record the Ctrl-C until Rust returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["pgsluice", *sys.argv[1:]])
 

@@ -1,6 +1,6 @@
-"""`PgsluiceHook`: Airflow's PostgresHook, whose rows and files go by `pgsluice.load`.
+"""`PgsluiceHook`: Airflow's PostgresHook, which loads rows and files with `pgsluice.load`.
 
-The load id comes from the task instance, so a retry loads the rows that are missing.
+The load id is derived from the task instance, so a retry loads only the missing rows.
 """
 
 from collections import Counter
@@ -23,9 +23,9 @@ from pgsluice.loading import load
 from pgsluice.options import Options
 from pgsluice.result import LoadResult
 
-# Characters of a load id.
+# Maximum number of characters of a load id.
 _LONGEST = 200
-# Extras that are arguments of psycopg's or psycopg2's connect(), and no parameters of libpq.
+# Extras that are arguments of psycopg's or psycopg2's connect(), but not libpq parameters.
 _OF_DRIVERS = {
     "autocommit",
     "connection_factory",
@@ -34,28 +34,30 @@ _OF_DRIVERS = {
     "prepare_threshold",
     "row_factory",
 }
-# How often each try of a task instance has called a hook in this process.
+# Number of calls of a hook in this process, by try of a task instance.
 _calls: Counter[tuple[Any, int]] = Counter()
 
 
 class PgsluiceHook(PostgresHook):  # type: ignore[misc]
-    """A PostgresHook whose `bulk_load`, `insert_rows` and `upsert_rows` are loads of pgsluice.
+    """A PostgresHook whose `bulk_load`, `insert_rows` and `upsert_rows` use pgsluice.
 
-    Each call in a task is a load whose id is the same in all tries of the task:
-    `DAG/RUN/TASK`, of a mapped task `DAG/RUN/TASK[INDEX]`, and from the second call of a try on
-    with `#2`, `#3`, ... behind it. A try must make its calls in the order of the try before it.
-    Outside of a task, the load has an id of its own.
+    Each call in a task is a load whose id is the same in all tries of the task: `DAG/RUN/TASK`,
+    or `DAG/RUN/TASK[INDEX]` for a mapped task. From the second call of a try on, `#2`, `#3`, ...
+    is appended. A retry must make the same calls in the same order. Outside of a task, each load
+    has a new id.
     """
 
     def bulk_load(
         self, table: str, tmp_file: str | PathLike[str] | BinaryIO, **options: Unpack[Options]
     ) -> LoadResult:
-        """Load a file. As by `PostgresHook` it is in COPY's text format, unless `format` says else.
+        """Load a file. Like `PostgresHook`, it expects COPY's text format, unless `format` is
+        given.
 
-        `format=None` recognizes the format. A try that writes the file again must pass it opened:
-        then its content must be the same, and otherwise its time of change too.
+        `format=None` detects the format. If each try writes the file again, pass it as an open
+        file: then its content must be the same in a retry. Otherwise its modification time must
+        be too.
 
-        Raises `pgsluice.InputError` if there is no file.
+        Raises `pgsluice.InputError` if the file does not exist.
         """
         return self._load(tmp_file, table, {"format": "text", **options})
 
@@ -76,16 +78,17 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
     ) -> LoadResult:
         """Load rows: an iterable of tuples or of dicts, or an object with Arrow data.
 
-        `commit_every=0` loads all rows in one transaction. Any other number leaves the size of
-        transactions to pgsluice. `replace` updates the rows whose key, `replace_index` or the
-        primary key, exists: the columns `replace_target`, or all others. Without a column to
-        update it skips these rows. Without any row there is no load in the ledger.
+        `commit_every=0` loads all rows in one transaction. With any other number, pgsluice
+        chooses the size of transactions. `replace` updates rows whose key exists: the key is
+        `replace_index` or the primary key, and the updated columns are `replace_target` or all
+        others. If there is no column to update, it skips these rows. Without rows, the ledger
+        records no load.
 
         `executemany`, `fast_executemany` and `autocommit` have no effect.
         """
         found = _peeked(rows)
         if found is None:
-            # A later try may have rows: this call is counted.
+            # Count this call, because a later try may have rows.
             _load_id()
             return load([], table, self._conninfo(), no_ledger=True)
         given: dict[str, Any] = {}
@@ -104,7 +107,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         replace_index: str | Iterable[str] | None,
         replace_target: str | Iterable[str] | None,
     ) -> dict[str, Any]:
-        """Return the options for `replace`, as PostgresHook means it."""
+        """Return the options for `replace`, with PostgresHook's meaning."""
         key = None if replace_index is None else _listed(replace_index)
         update = None if replace_target is None else _listed(replace_target)
         if update is None and key and target_fields:
@@ -117,7 +120,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         return given
 
     def _as_sql(self, names: Iterable[str]) -> str:
-        """Return names as PostgresHook puts them into a statement."""
+        """Return names as PostgresHook writes them into a statement."""
         return ", ".join(self.dialect.escape_word(name) for name in names)
 
     def _load(self, data: Any, table: str, options: dict[str, Any]) -> LoadResult:
@@ -131,7 +134,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         return done
 
     def _conninfo(self) -> str:
-        """Return how `get_conn` connects, with the password."""
+        """Return a conninfo string for the connection of `get_conn`, with the password."""
         connection = self.connection
         login, password, port = connection.login, connection.password, connection.port
         if connection.extra_dejson.get("iam", False):
@@ -150,7 +153,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
 
 
 def _peeked(rows: Iterable[Any]) -> Iterable[Any] | None:
-    """Return rows from which nothing is taken, or None if there is none."""
+    """Return the rows, all of them still unread, or None if there are no rows."""
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         return rows
     if isinstance(rows, Sequence):
@@ -164,7 +167,7 @@ def _listed(names: str | Iterable[str]) -> list[str]:
 
 
 def _load_id() -> str | None:
-    """Return the load id for the next call in this try of the task; None outside of a task."""
+    """Return the load id for the next call in this try of the task, or None outside of a task."""
     try:
         task = get_current_context()["ti"]
     except RuntimeError:
@@ -177,7 +180,7 @@ def _load_id() -> str | None:
 
 
 def _shortened(name: str) -> str:
-    """Return a load id for any name: the end of one that is too long becomes a hash of it all."""
+    """Return a load id for any name. The end of a long name is replaced by a hash of the name."""
     if len(name) <= _LONGEST:
         return name
     end = "~" + sha256(name.encode()).hexdigest()[:32]

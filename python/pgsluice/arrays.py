@@ -2,23 +2,25 @@
 
 from typing import Any
 
-# Days, and the parts of a microsecond, in each unit of a time span.
+# Days, microseconds, and parts of a microsecond, for each unit of a time span.
 _DAYS = {"W": 7, "D": 1}
 _MICROSECONDS = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 _PARTS = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 _MONTHS = {"Y": 12, "M": 1}
 _DAY = 86_400_000_000
-# Units of a year or a month overflow when they are made days.
+# Conversion of a large number of years or months to days overflows.
 _MOST = 10**9
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is what pandas and masked arrays have in the place of a value."""
+    """Return whether the value marks a missing value in pandas or masked arrays."""
     return type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
 def is_of_numpy(value: Any) -> bool:
-    """Whether it is a scalar or an array of numpy, and of nothing that builds on it."""
+    """Return whether the value is a scalar or an array of numpy, and not of a library built on
+    it.
+    """
     return type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype")
 
 
@@ -30,7 +32,7 @@ def plain(value: Any) -> Any:
 
 
 def names(value: Any) -> tuple[str, ...] | None:
-    """Return the names of the fields of a record, if it is one."""
+    """Return the names of the fields of a record, or None for other values."""
     return value.dtype.names if is_of_numpy(value) and not value.shape else None
 
 
@@ -93,7 +95,7 @@ def _datetime(value: Any) -> Any:
 
 
 def _with_era(text: str) -> str:
-    """Write a year before the first one as PostgreSQL does: numpy has a year 0."""
+    """Write a year before year 1 as PostgreSQL does: numpy has a year 0."""
     year, rest = text[1:].split("-", 1) if text.startswith("-") else text.split("-", 1)
     number = -int(year) if text.startswith("-") else int(year)
     return text if number > 0 else f"{1 - number:04}-{rest} BC"

@@ -1,6 +1,6 @@
-"""`AsyncWriter`: a `Writer` for asyncio. Its waits are those of threads, one at a time.
+"""`AsyncWriter`: a `Writer` for asyncio. It waits in threads, one at a time.
 
-`import pgsluice` takes most of its time for asyncio, so that is imported where it is needed.
+asyncio takes most of the time of `import pgsluice`, so functions import it where they need it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ from pgsluice.options import WriterOptions
 from pgsluice.result import Receipt
 from pgsluice.writer import Writer
 
-# Seconds after which what is to stop is asked again to.
+# Seconds between requests to stop.
 _PAUSE = 0.1
 
 T = TypeVar("T")
 
 
 class AsyncWriter:
-    """Does what `Writer` does, while other tasks go on.
+    """A `Writer` for asyncio, which lets other tasks continue.
 
-    It opens with `async with`, and calls `on_reject` in a thread of its own. A task that is
-    cancelled while its rows are sent stops that in order, and waits for its end.
+    Open it with `async with`. It calls `on_reject` in a separate thread. If a task is cancelled
+    while its rows are sent, the writer stops the flush cleanly and waits for its end.
     """
 
     def __init__(
@@ -60,21 +60,21 @@ class AsyncWriter:
 
     @property
     def load_id(self) -> str | None:
-        """The name by which the ledger knows the writer, if it does."""
+        """The name of the writer in the ledger, or None if it has no load id."""
         return self._opened().load_id
 
     @property
     def position(self) -> Any:
-        """The position of the last rows that are in; None if there is none."""
+        """The position of the last committed rows, or None."""
         return self._opened().position
 
     @property
     def rows_waiting(self) -> int:
-        """Rows that were written and are not known to be in."""
+        """The number of rows that were written and are not known to be committed."""
         return self._opened().rows_waiting
 
     async def positions(self, participants: Iterable[str]) -> dict[str, Any]:
-        """Open these participants, and no others; return the position of each, or None."""
+        """Open these participants, and close all others. Return the position of each, or None."""
         writer = self._opened()
         return await self._run(lambda: writer.positions(participants))
 
@@ -86,23 +86,23 @@ class AsyncWriter:
         positions: Mapping[str, tuple[Any, Any]] | None = None,
         rejects: Sequence[Mapping[str, Any]] = (),
     ) -> Receipt | None:
-        """Add rows; return what was sent, if there was enough of it."""
+        """Add rows. Return a receipt if enough rows waited to be sent."""
         writer = self._opened()
         return await self._run(
             lambda: writer.write(batch, position=position, positions=positions, rejects=rejects)
         )
 
     async def flush(self) -> Receipt:
-        """Send what waits, and return when it is in the table, and durable."""
+        """Send the waiting rows. Return when they are committed and durable."""
         return await self._run(self._opened().flush)
 
     async def discard(self, *, bad_only: bool = False) -> int:
-        """Drop the rows that wait, or those that the server refuses; return how many they were."""
+        """Drop the waiting rows, or only the bad ones. Return their number."""
         writer = self._opened()
         return await self._run(lambda: writer.discard(bad_only=bad_only))
 
     async def close(self) -> None:
-        """Send what waits, and close the writer. It stays open if that fails."""
+        """Send the waiting rows, and close the writer. It stays open if that fails."""
         await self._run(self._opened().close)
 
     async def __aenter__(self) -> Self:
@@ -140,6 +140,6 @@ class AsyncWriter:
                 await asyncio.wait([running], timeout=_PAUSE)
             await asyncio.wait([running])
             if not running.cancelled():
-                # It is told by the writer, whose rows stay.
+                # The writer reports the error, and keeps the rows.
                 running.exception()
             raise

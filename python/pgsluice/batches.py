@@ -1,4 +1,4 @@
-"""What is written into a writer: batches of one kind, and what of them waits to be sent."""
+"""Batches of a writer, all of one kind, and the ones that wait to be sent."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ _WORDS = {
     "rows": "lists of tuples",
     "ndjson": "lines of JSON objects",
 }
-# What an iterable without items gives.
+# The result for an iterable without items.
 _NOTHING = object()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows as they were written: an object whose data is in memory, or text."""
+    """Rows as they were written: an object with data in memory, or text."""
 
     kind: Kind
     data: Any
@@ -41,7 +41,7 @@ class Batch:
 
     @classmethod
     def of(cls, given: Any, keeps_rows: bool = False) -> "Batch":
-        """Take what was given. What the caller may change afterwards is copied."""
+        """Create a batch. Data that the caller may change later is copied."""
         if isinstance(given, cls):
             return given
         if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
@@ -85,7 +85,9 @@ class Batch:
         return cls(kind=lines, data=text, rows=rows, size=len(text), names=names, given=given)
 
     def row(self, number: int) -> Any:
-        """Return a row as it was given; of an object with Arrow data a slice, if it has any."""
+        """Return a row as it was given. For an object with Arrow data, return a slice if
+        possible.
+        """
         if self.given is not None:
             return self.given[number]
         if hasattr(self.data, "iloc"):
@@ -98,7 +100,7 @@ class Batch:
 
 
 def _noted(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iterator[Any]:
-    """Hand rows on, note the names in them, and keep a copy of each as it was given."""
+    """Yield the rows, record the names in them, and keep a copy of each as it was given."""
     for row in rows:
         names.update(names_of(row))
         if kept is not None:
@@ -107,7 +109,7 @@ def _noted(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iter
 
 
 def _names(given: Any) -> frozenset[str]:
-    """Return the names of an object's columns; none if it does not say."""
+    """Return the names of an object's columns, or an empty set if unknown."""
     schema = getattr(given, "schema", None)
     names: Any = getattr(schema, "names", None) or getattr(given, "columns", ())
     try:
@@ -118,7 +120,7 @@ def _names(given: Any) -> frozenset[str]:
 
 
 def _size(given: Any) -> int:
-    """Return about the bytes of an object's data; 0 if it does not say."""
+    """Return the approximate size of an object's data in bytes, or 0 if unknown."""
     if hasattr(given, "estimated_size"):
         return int(given.estimated_size())
     if hasattr(given, "memory_usage"):
@@ -129,7 +131,7 @@ def _size(given: Any) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Along:
-    """Positions and rejected rows that go with a batch in its transaction."""
+    """Positions and rejected rows that are stored in the transaction of a batch."""
 
     position: str | None = None
     """The position behind it, as JSON."""
@@ -145,7 +147,7 @@ class Along:
         positions: Mapping[str, tuple[Any, Any]] | None,
         rejects: Sequence[Mapping[str, Any]],
     ) -> "Along":
-        """Take what a caller of `write` says of its batch."""
+        """Create it from the arguments of `write`."""
         steps = {
             name: (None if before is None else json.dumps(before), json.dumps(behind))
             for name, (before, behind) in (positions or {}).items()
@@ -159,7 +161,7 @@ class Along:
 
 @dataclass(kw_only=True)
 class Waiting:
-    """Batches that wait to be sent, each with what goes along."""
+    """Batches that wait to be sent, each with its positions and rejected rows."""
 
     entries: list[tuple[Batch, Along]] = field(default_factory=list)
     rows: int = 0
@@ -177,12 +179,12 @@ class Waiting:
 
     @property
     def position(self) -> str | None:
-        """The position behind them, if there is one."""
+        """The position after the batches, or None."""
         positions = (along.position for _, along in reversed(self.entries))
         return next((position for position in positions if position is not None), None)
 
     def add(self, batch: Batch, along: Along, now: float) -> None:
-        """Add a batch. One without rows may have positions or rejected rows."""
+        """Add a batch. A batch without rows may have positions or rejected rows."""
         if not batch.rows and not along:
             return
         for name, (before, _) in along.steps.items():
@@ -207,7 +209,7 @@ class Waiting:
         return [batch for batch, _ in self.entries if batch.rows]
 
     def split(self) -> tuple["Waiting", "Waiting"]:
-        """Return the first batches that have the same names, and the others."""
+        """Return the first batches with the same names, and the others."""
         names = self.batches[0].names if self.batches else frozenset()
         others = (
             place
@@ -227,18 +229,18 @@ class Waiting:
 
     @property
     def waiting(self) -> int:
-        """The rows that are to be sent."""
+        """The number of rows to send."""
         return self.rows - len(self.left_out)
 
     def of_rejects(self, table: str | None) -> tuple[str, list[str], str] | None:
-        """Return the rows for the reject table: its name, their columns, and them as JSON."""
+        """Return the rows for the reject table: its name, their columns, and the rows as JSON."""
         if table is None or not self.rejects:
             return None
         columns = list(dict.fromkeys(name for row in self.rejects for name in row))
         return table, columns, json.dumps(self.rejects)
 
     def given(self, kind: Kind) -> Input:
-        """Return the rows that are to be sent as one input; they are all of this kind."""
+        """Return the rows to send as one input. All of them must be of this kind."""
         if kind == "arrow":
             data = [batch.data for batch in self.batches]
             return Input.tables(NAME, map(readable, data), sorted(self.left_out))
@@ -252,21 +254,21 @@ class Waiting:
         yield from (line for number, line in enumerate(lines) if number not in self.left_out)
 
     def name_row(self, error: DataError) -> None:
-        """Say in an error at which of these rows it is, if the error has a place."""
+        """Add the number of the row to an error that has a position."""
         row = error.row
         is_text = bool(self.batches) and self.batches[0].kind != "arrow"
         if row is None and is_text and error.offset is not None:
             row = self._line_at(error.offset)
         if row is None:
             return
-        # The numbers of the rows that were sent, as those of all.
+        # Convert numbers among the sent rows to numbers among all rows.
         for number in sorted(self.left_out):
             row += number <= row
         error.row = row
         error.batch, error.row_of_batch = self.place(row)
 
     def _line_at(self, offset: int) -> int | None:
-        """Return the number of the row that begins at this byte of what was sent."""
+        """Return the number of the row that begins at this byte of the sent text."""
         begin = 0
         lines = (line for batch in self.batches for line in batch.lines())
         sent = (line for number, line in enumerate(lines) if number not in self.left_out)
@@ -277,7 +279,7 @@ class Waiting:
         return None
 
     def place(self, row: int) -> tuple[int, int]:
-        """Return the number of the batch of a row, and the row's number in it."""
+        """Return the number of a row's batch, and the row's number in it."""
         for number, batch in enumerate(self.batches):
             if row < batch.rows:
                 return number, row
@@ -286,7 +288,7 @@ class Waiting:
 
 
 def check(kind: Kind | None, batch: Batch) -> Kind:
-    """Refuse a batch of another kind than those before it."""
+    """Refuse a batch whose kind differs from the earlier ones."""
     if kind is None or kind == batch.kind:
         return batch.kind
     raise TypeError(f"the Writer was given {_WORDS[kind]}, and cannot take {_WORDS[batch.kind]}")

@@ -1,7 +1,7 @@
-"""`copy` and `acopy`: rows by COPY through the caller's own connection, in its own transaction.
+"""`copy` and `acopy`: COPY on the caller's own connection, in its own transaction.
 
-The rows are routed, gathered and encoded as a load does; then the connection's COPY sends them into
-the root, those of several leaves in turns. The server routes each row by itself, as ever.
+The rows are routed, gathered and encoded as in a load. Then the connection's COPY sends them to
+the root, in turns from several leaves. The server routes each row itself, as usual.
 """
 
 import json
@@ -18,9 +18,9 @@ from pgsluice.feeding import Feed
 from pgsluice.options import CopyOptions, check_names, signed, spec
 from pgsluice.relations import refuse_relation
 
-# Seconds after which a signal is seen.
+# Seconds until a signal is noticed.
 _PAUSE = 0.1
-# Seconds that rows which are fed wait for room, while others may be there to be sent.
+# Seconds that fed rows wait for room, while other rows may be ready to be sent.
 _MOMENT = 0.01
 # The hint for a relation, which copy() cannot read.
 _INSTEAD = (
@@ -31,7 +31,7 @@ _INSTEAD = (
 
 @dataclass(frozen=True, kw_only=True)
 class CopyResult:
-    """Rows that were copied, and are in the table once the transaction is committed."""
+    """The number of copied rows, which are visible once the transaction is committed."""
 
     table: str
     rows_read: int
@@ -47,14 +47,14 @@ def copy(
     conninfo: str | None = None,
     **options: Unpack[CopyOptions],
 ) -> CopyResult:
-    """Copy data into a table by a psycopg (3) connection; nothing is committed.
+    """Copy data into a table on a psycopg (3) connection, without a commit.
 
-    `data` and `table` are as `load` has them. The tree is read by a session of its own, to where
-    `connection` is, unless `conninfo` says how else that server is reached. A connection in
-    autocommit mode that is in no transaction copies all rows in one.
+    `data` and `table` are the same as for `load`. A separate session reads the partition tree. It
+    connects like `connection`, unless `conninfo` names another way to the same server. A
+    connection in autocommit mode without a transaction copies all rows in one transaction.
 
-    Raises `Error` for what is wrong with the data, and what psycopg raises for what the server
-    refuses. As after a COPY that fails, the transaction can then only be rolled back.
+    Raises `Error` for problems with the data, and psycopg's exceptions for rows that the server
+    refuses. As after any failed COPY, the transaction must then be rolled back.
     """
     check(connection)
     check_names("copy", table, conninfo)
@@ -97,10 +97,10 @@ async def acopy(
     conninfo: str | None = None,
     **options: Unpack[CopyOptions],
 ) -> CopyResult:
-    """Do what `copy` does by an asynchronous connection of psycopg (3), or by one of asyncpg.
+    """Do what `copy` does on an asynchronous connection of psycopg (3) or asyncpg.
 
-    asyncpg does not say how it has logged in: without `conninfo` it is known by database and user,
-    and the PG* variables say where that is.
+    asyncpg does not expose its login parameters. Without `conninfo`, only the database and the
+    user are taken from the connection, and the PG* variables name the server.
     """
     import asyncio
 
@@ -154,14 +154,14 @@ def _relay(
 
 
 def _next(relay: Relay, feed: Feed | None = None) -> Any:
-    """Return what comes next: a COPY that begins, rows for it, or None at the end of either."""
+    """Return the next event: the start of a COPY, rows for it, or None at the end of either."""
     while (piece := relay.next(_pause(feed))) is False:
         pass
     return piece
 
 
 def _pause(feed: Feed | None) -> float:
-    """Feed the rows that wait for more, and return how long to wait for others then."""
+    """Feed the waiting rows, and return how long to wait for more."""
     return 0 if feed is not None and feed.go_on(_MOMENT) else _PAUSE
 
 

@@ -14,21 +14,21 @@ from pgsluice.handed import readable
 from pgsluice.relations import Relation, options_of
 from pgsluice.rows import Lines, lines_of, written
 
-# What data is called that has no name of its own.
+# The name of data without a name.
 NAME = "<data>"
-# Bytes that are read together of a file that is open.
+# Bytes of an open file that are read at once.
 _PIECE = 1 << 20
-# Seconds that a program waits at its end for threads that are asking data for more.
+# Seconds that a program waits at exit for threads that read data.
 _LAST = 1.0
-# What only has objects whose data is in memory, by pyarrow and arro3, polars, and pandas.
+# Attributes of objects with data in memory: pyarrow and arro3, polars, and pandas.
 _SIZES = ("nbytes", "estimated_size", "memory_usage")
 
-# What is registered first is called last: nothing else needs data by then.
+# The first registered function runs last, when nothing else needs data.
 atexit.register(leave, _LAST)
 
 
 class Source(NamedTuple):
-    """The names of files, or an input or a relation in their place."""
+    """File names, or an input or relation instead of them."""
 
     names: Sequence[str] = ()
     input: Input | None = None
@@ -38,7 +38,7 @@ class Source(NamedTuple):
     relation: Relation | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return the options of a command that say what it reads."""
+        """Return the command's options that name its data."""
         return {"files": self.names} if self.relation is None else options_of(self.relation)
 
     def check(self, given: Mapping[str, Any]) -> None:
@@ -48,10 +48,10 @@ class Source(NamedTuple):
 
 
 def source_of(data: Any, *, is_fed: bool = True) -> Source:
-    """Find out what data is. Of an iterator the first item is taken.
+    """Determine the kind of data. The first item of an iterator is consumed.
 
-    The thread that waits feeds the load with the rows of an iterator if it `is_fed`; otherwise a
-    thread of the load asks for them.
+    If `is_fed`, the waiting thread feeds the load with the rows of an iterator. Otherwise a
+    thread of the load reads them.
     """
     if _is_name(data):
         return _of_names([data])
@@ -79,14 +79,14 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
 
 
 def of_batch(data: Any) -> Source:
-    """Return an object with Arrow data, all of which is taken."""
+    """Return a source for an object with Arrow data, which is read completely."""
     if not _is_arrow(data):
         raise TypeError(f"an object of type {type(data).__name__} has no Arrow data")
     return _of_input(Input.table(NAME, map(readable, [data])))
 
 
 def is_used_up(data: Any) -> bool:
-    """Whether what is read of data is gone from it, as from an iterator or an open file."""
+    """Return whether reading consumes the data, as for an iterator or an open file."""
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes, bytearray, memoryview)):
         return any(isinstance(item, Iterator) for item in data)
     return hasattr(data, "read") or isinstance(data, Iterator)
@@ -120,13 +120,13 @@ def _of_stream(objects: Iterator[Any]) -> Source:
 
 
 def _of_items(items: Iterator[Any], is_fed: bool) -> Source:
-    """Return the items of an iterator, which are what the first of them is."""
+    """Return a source for the items of an iterator. The first item determines their kind."""
     try:
         first = next(items)
     except StopIteration:
         return _of_stream(iter(()))
     except Exception as error:
-        # It ends the load as any other that comes later.
+        # The error ends the load, like any later one.
         return _of_stream(_raising(error))
     items = chain([first], items)
     lines = None if _is_arrow(first) else lines_of(first)
@@ -172,7 +172,7 @@ def _is_row(item: Any) -> bool:
     return lines_of(item) == "rows"
 
 
-# What the items of a list may be, and what they are as an input.
+# The possible kinds of a list's items, with the corresponding inputs.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any]], Source]], ...] = (
     (_is_name, _of_names),
     (_is_arrow, _of_arrow),

@@ -1,36 +1,36 @@
-"""The connections that `copy` and `acopy` take: of psycopg (3), and of asyncpg."""
+"""The connections that `copy` and `acopy` accept: of psycopg (3), and of asyncpg."""
 
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Protocol
 
-# A COPY that begins: its statement, and what asyncpg makes that of; None if it cannot.
+# The start of a COPY: its statement, and asyncpg's arguments for it, or None if it has none.
 Begun = tuple[str, dict[str, Any] | None]
 
 
 class Driver(Protocol):
-    """What `acopy` needs of an asynchronous connection."""
+    """The operations that `acopy` needs of an asynchronous connection."""
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
-        """Return a transaction, unless the connection is in one or begins one by itself."""
+        """Return a transaction, unless the connection is in one or begins one itself."""
         ...
 
     async def conninfo(self) -> str:
-        """Return how the connection's server is reached, as far as that is known."""
+        """Return a conninfo string for the connection's server, as far as it is known."""
         ...
 
     async def ask(self, question: str) -> Any:
-        """Return the first value of the first row, if there is one."""
+        """Return the first value of the first row, if any."""
         ...
 
     async def copy(self, begun: Begun, pieces: AsyncIterator[bytes]) -> int:
-        """Carry out a COPY; return how many rows the server has stored."""
+        """Execute a COPY. Return the number of rows that the server has stored."""
         ...
 
 
 def driver_of(connection: Any) -> Driver:
-    """Return what speaks to an asynchronous connection."""
+    """Return the driver for an asynchronous connection."""
     match _library(connection):
         case "psycopg" if hasattr(connection, "__aenter__") and _connects(connection):
             _refuse_pipeline(connection)
@@ -44,7 +44,7 @@ def driver_of(connection: Any) -> Driver:
 
 
 def check(connection: Any) -> None:
-    """Refuse what is no connection of psycopg that blocks, and can copy."""
+    """Refuse anything but a synchronous psycopg connection that can copy."""
     library = _library(connection)
     if library == "asyncpg" or (library == "psycopg" and hasattr(connection, "__aenter__")):
         raise TypeError("the connection is asynchronous: use await pgsluice.acopy(...)")
@@ -54,7 +54,7 @@ def check(connection: Any) -> None:
 
 
 def _refuse_pipeline(connection: Any) -> None:
-    """Refuse a connection of psycopg whose answers come later, as its own COPY does."""
+    """Refuse a psycopg connection in pipeline mode, as its own COPY does."""
     from psycopg import NotSupportedError
 
     if connection.pgconn.pipeline_status:
@@ -62,19 +62,20 @@ def _refuse_pipeline(connection: Any) -> None:
 
 
 def _connects(connection: Any) -> bool:
-    """Whether it is a connection, and not a cursor, a pool or a module's other object."""
+    """Return whether it is a connection, and not a cursor, a pool or an object of another module.
+    """
     return hasattr(connection, "transaction") and hasattr(connection, "cursor")
 
 
 def is_idle(connection: Any) -> bool:
-    """Whether a connection of psycopg is in no transaction."""
+    """Return whether a psycopg connection is outside of a transaction."""
     from psycopg.pq import TransactionStatus
 
     return bool(connection.info.transaction_status == TransactionStatus.IDLE)
 
 
 def conninfo_of(connection: Any) -> str:
-    """Return how a connection of psycopg was made, with its password."""
+    """Return the conninfo string of a psycopg connection, with its password."""
     from psycopg.conninfo import make_conninfo
 
     info = connection.info
@@ -83,7 +84,7 @@ def conninfo_of(connection: Any) -> str:
 
 
 def conninfo_from(settings: Mapping[str, Any]) -> str:
-    """Return the conninfo string of settings, those that are None left out."""
+    """Return a conninfo string of settings, without those that are None."""
     given = {key: str(value) for key, value in settings.items() if value is not None}
     quoted = {key: re.sub(r"(['\\])", r"\\\1", value) for key, value in given.items()}
     return " ".join(f"{key}='{value}'" for key, value in quoted.items())
@@ -122,7 +123,7 @@ class _Asyncpg:
         return self.connection.transaction() if own else nullcontext()
 
     async def conninfo(self) -> str:
-        # Where its server is, the PG* variables say.
+        # The PG* variables name the server.
         names = {"dbname": "pg_catalog.current_database()", "user": "SESSION_USER"}
         return conninfo_from({key: await self.ask(f"SELECT {it}") for key, it in names.items()})
 
@@ -141,18 +142,18 @@ class _Asyncpg:
 
 
 def first_of(row: Any) -> Any:
-    """Return the first value of a row, whatever the connection makes of rows."""
+    """Return the first value of a row, for any row type of the connection."""
     if row is None:
         return None
     return next(iter(row.values() if isinstance(row, dict) else row))
 
 
 def _library(connection: Any) -> str:
-    """Return the library that a connection, or the class that it is made from, is of."""
+    """Return the library to which a connection or its class belongs."""
     names = (each.__module__.partition(".")[0] for each in type(connection).__mro__)
     return next((name for name in names if name in ("psycopg", "asyncpg")), "")
 
 
 def name_of(connection: Any) -> str:
-    """Return the full name of the type of a connection."""
+    """Return the full name of a connection's type."""
     return f"{type(connection).__module__}.{type(connection).__qualname__}"

@@ -1,13 +1,13 @@
-"""The errors of a load, by their kinds: message, detail and hint as PostgreSQL words them."""
+"""The kinds of errors: message, detail and hint are worded as PostgreSQL does it."""
 
 import json
 from typing import Any
 
 
 class Error(Exception):
-    """A failure, by kind. `str` of it has message, detail and hint.
+    """A failure. `str` of it has message, detail and hint.
 
-    Attributes that are not known are None.
+    Its subclasses are the kinds of failures. Unknown attributes are None.
     """
 
     message: str
@@ -65,32 +65,32 @@ class Error(Exception):
 class LoadError(Error):
     """A failure of any kind after which rows of the load may be in the table.
 
-    `load_id`, `rows_committed` and `rows_in_doubt` say which.
+    `load_id`, `rows_committed` and `rows_in_doubt` describe these rows.
     """
 
 
 class UsageError(Error, ValueError):
-    """The options make no sense."""
+    """The options are invalid or contradictory."""
 
 
 class InputError(Error):
-    """The data cannot be read: a file that is not there, or a stream that has raised."""
+    """The data cannot be read: a file does not exist, or a stream has raised."""
 
 
 class DataError(Error):
-    """A row is malformed, or PostgreSQL refuses it; or columns do not fit."""
+    """A row is malformed, PostgreSQL refuses it, or the columns do not match."""
 
 
 class ConnectError(Error):
-    """The server cannot be reached, refuses the login, or went away."""
+    """The server is unreachable, refuses the login, or went away."""
 
 
 class ServerError(Error):
-    """The server refused something that is no row."""
+    """The server refused something other than a row."""
 
 
 class InternalError(Error):
-    """The load's own figures contradict one another."""
+    """The row counts of the load do not add up."""
 
 
 class StoppedError(Error):
@@ -106,7 +106,7 @@ _KINDS: dict[str, type[Error]] = {
     "internal": InternalError,
     "interrupted": StoppedError,
 }
-# Each kind as a `LoadError` too, under the name of the kind.
+# Subclasses of `LoadError` for each kind, with the name of the kind.
 _OF_LOADS: dict[str, type[Error]] = {
     name: type(kind.__name__, (LoadError, kind), {"__doc__": kind.__doc__, "__module__": __name__})
     for name, kind in _KINDS.items()
@@ -114,7 +114,7 @@ _OF_LOADS: dict[str, type[Error]] = {
 
 
 def error_of(text: str, failure: dict[str, Any]) -> Error:
-    """Return the exception for a failure as `--json` has it, whose words are `text`."""
+    """Return the exception for a failure in the form of `--json`, with the message `text`."""
     may_have_rows = bool(failure["committed"] or failure["in_doubt"])
     kinds = _OF_LOADS if may_have_rows else _KINDS
     return kinds[failure["error"]["kind"]](text, failure)
@@ -127,7 +127,7 @@ def raised(failure: BaseException) -> Error:
 
 
 def no_such_table(table: str, hint: str | None = None) -> Error:
-    """Return the exception for a table that does not exist, or not for other sessions."""
+    """Return the exception for a table that does not exist, or is not visible to other sessions."""
     message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
     return of_python("server", message, hint, "42P01")
 

@@ -1,18 +1,18 @@
-"""Rows that come one after the other: the thread that waits for a load asks for them.
+"""Feeding rows to a load: the thread that waits for the load reads them from the iterator.
 
-So a generator runs where it was made, as cursors of some databases have to. A load takes the pieces
-in a thread of its own.
+So a generator runs in the thread that made it, which the cursors of some databases require. The
+load takes the pieces in a separate thread.
 """
 
 import queue
 from collections.abc import Iterator
 
-# Pieces that may wait for the load.
+# Maximum number of pieces that wait for the load.
 _WAITING = 4
 
 
 class Feed:
-    """Pieces that one thread gets from an iterator, and another one takes."""
+    """Pieces that one thread reads from an iterator, and another thread takes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -22,16 +22,17 @@ class Feed:
         self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
-        """Take the pieces, as the load does."""
+        """Yield the pieces to the load."""
         while (piece := self._ready.get()) is not None:
             if isinstance(piece, Exception):
                 raise piece
             yield piece
 
     def go_on(self, seconds: float) -> bool:
-        """Get the next piece, and wait for room for it, but not longer; return whether more come.
+        """Get the next piece, and wait at most `seconds` for room. Return whether more follow.
 
-        What ends the wait for a piece, as KeyboardInterrupt, is raised; an error is handed over.
+        An exception that ends the wait for a piece, such as KeyboardInterrupt, is raised here. An
+        error of the iterator goes to the load.
         """
         if self._is_over:
             return False
@@ -50,7 +51,7 @@ class Feed:
         return not self._is_over
 
     def end(self) -> None:
-        """Let go of the thread that takes pieces: for it the rows do not end, but break off."""
+        """Release the thread that takes pieces. For it, the rows are cut off instead of ending."""
         self._is_over = True
         while True:
             try:

@@ -1,8 +1,9 @@
-"""Frames of pandas: columns of Python's objects, before pyarrow makes one type of each.
+"""Data frames of pandas: columns of Python objects, before pyarrow gives each a single type.
 
-pyarrow makes one struct of all dicts, so that each has the keys of all others, takes a datetime
-without a time zone for one in UTC if others have one, and drops the zone of a time, the time of a
-datetime among dates, and nanoseconds. Dicts become JSON here, and such mixtures are refused.
+pyarrow turns all dicts of a column into one struct, so that each gets the keys of all others. It
+reads a datetime without a time zone as UTC if others have a zone. It drops the zone of a time,
+the time of a datetime among dates, and nanoseconds. Here dicts become JSON, and such mixtures are
+refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,14 +16,14 @@ from pgsluice.arrays import is_of_numpy
 from pgsluice.rows import document, placed
 from pgsluice.values import plain, unwritable
 
-# Types of which pyarrow makes what they are, in any mixture that it takes.
+# Types that pyarrow converts faithfully, in any mixture that it accepts.
 _SAFE = {type(None), bool, int, float, str, bytes, Decimal, UUID}
-# Columns of which all values are of one such type, as pandas names it.
+# pandas' names of columns whose values are all of one such type.
 _UNIFORM = {"string", "bytes", "integer", "floating", "boolean", "decimal", "empty"}
 
 
 def with_documents(frame: Any) -> Any:
-    """Return a frame whose columns pyarrow reads as what they hold. It may be the same one."""
+    """Return a frame whose columns pyarrow converts faithfully. It may be the same frame."""
     import pandas as pd  # type: ignore[import-untyped]
 
     if not isinstance(frame, pd.DataFrame):
@@ -48,7 +49,7 @@ def _has_dict(value: Any) -> bool:
 
 
 def _items(value: Any) -> Iterable[Any] | None:
-    """Return the items of a list that may be anything; None for other values."""
+    """Return the items of a list with items of any type, or None for other values."""
     if isinstance(value, (list, tuple)):
         return () if set(map(type, value)) <= _SAFE else value
     if is_of_numpy(value) and value.shape:
@@ -57,7 +58,7 @@ def _items(value: Any) -> Iterable[Any] | None:
 
 
 def _check(name: Any, column: Iterable[Any]) -> None:
-    """Refuse values that pyarrow would make others of."""
+    """Refuse values that pyarrow would change."""
     seen: set[str] = set()
     for number, value in enumerate(column):
         if type(value) not in _SAFE:

@@ -1,4 +1,4 @@
-"""What libraries hand over in a form that the reader of Arrow's C interface does not take."""
+"""Conversion of Arrow data that the reader of Arrow's C interface does not accept."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pgsluice.frames import with_documents
 
 
 def readable(item: Any) -> Any:
-    """Return the object in a form that can be read; most are as they stand."""
+    """Return the object in a form that can be read. Most objects are returned unchanged."""
     match type(item).__module__.partition(".")[0]:
         case "polars":
             return _of_polars(item)
@@ -18,10 +18,10 @@ def readable(item: Any) -> Any:
 
 
 def _of_polars(frame: Any) -> Any:
-    """Take care of columns that Polars exports as something else.
+    """Convert columns that Polars exports in a wrong form.
 
-    It gives a column without a type a buffer, which the interface has none for, and hands over
-    Python's objects as their addresses.
+    It exports a buffer for a column without a type, although the interface has no buffer there,
+    and it exports Python objects as their addresses.
     """
     import polars as pl
 
@@ -37,7 +37,7 @@ def _of_polars(frame: Any) -> Any:
 
 
 def _without_nested_slices(rows: Any) -> Any:
-    """Copy columns whose structs have structs: the reader cannot take them as slices."""
+    """Copy columns whose structs contain structs, because the reader cannot read slices of them."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     if not isinstance(rows, (pa.Table, pa.RecordBatch)):

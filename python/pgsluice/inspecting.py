@@ -1,4 +1,4 @@
-"""`plan`, `verify`, `tree`, `ledger` and `leaf`: what is looked at, and loads nothing."""
+"""`plan`, `verify`, `tree`, `ledger` and `leaf`: functions that inspect and load nothing."""
 
 from typing import Any, Unpack
 
@@ -30,12 +30,12 @@ from pgsluice.typed import typed
 def plan(
     data: Any, table: str, conninfo: str | None = None, **options: Unpack[PlanOptions]
 ) -> PlanResult:
-    """Say what `load` would do with the data, and why, from a sample of it. It loads nothing.
+    """Report how `load` would treat the data, and why, from a sample. Load nothing.
 
-    `data` is what `load` takes, but nothing that is used up when it is read, as an iterator. The
-    options are those of the command line: see `PlanOptions`.
+    `data` is the same as for `load`, except for data that reading consumes, such as an iterator.
+    The options are those of the command line: see `PlanOptions`.
 
-    Raises `Error`, by its kinds: also that which the load would end in.
+    Raises `Error` or one of its subclasses, including the error that the load would raise.
     """
     if is_used_up(data):
         raise TypeError(
@@ -53,10 +53,11 @@ def verify(
 ) -> VerifyResult:
     """Compare a table with the data that it was loaded from: rows, checksums and leaves.
 
-    `data` is what `load` takes; an iterator is read to its end. A difference is a result that is
-    false, and no error. The options are those of the command line: see `VerifyOptions`.
+    `data` is the same as for `load`. An iterator is read to its end. If there is a difference,
+    the result is false, and no error is raised. The options are those of the command line: see
+    `VerifyOptions`.
 
-    Raises `Error`, by its kinds, where nothing could be compared.
+    Raises `Error` or one of its subclasses if the comparison fails.
     """
     given, source = spec("verify", VerifyOptions, options, conninfo, table), source_of(data)
     source.check(options)
@@ -67,7 +68,7 @@ def verify(
 def tree(table: str, conninfo: str | None = None, **options: Unpack[TreeOptions]) -> Tree:
     """Return a table with its partitions, their bounds, rows and sizes.
 
-    `depth` is how many levels below the table there are. Raises `Error`, by its kinds.
+    `depth` limits the number of levels below the table. Raises `Error` or one of its subclasses.
     """
     return typed(Tree, finish(begin("tree", spec("tree", TreeOptions, options, conninfo, table))))
 
@@ -79,9 +80,9 @@ def ledger(
     table: str | None = None,
     **options: Unpack[LedgerOptions],
 ) -> tuple[LedgerEntry, ...]:
-    """Return the loads that the ledger has, the newest first: all, or those into one table.
+    """Return the loads in the ledger, the newest first: all loads, or those into one table.
 
-    `ledger` is the schema in which it is kept. Raises `Error`, by its kinds.
+    `ledger` is the schema of the ledger. Raises `Error` or one of its subclasses.
     """
     loads = finish(begin("ledger", spec("ledger", LedgerOptions, options, conninfo, table)))
     return tuple(typed(LedgerEntry, load) for load in loads)
@@ -91,9 +92,9 @@ def ledger(
 def ledger_show(
     load_id: str, conninfo: str | None = None, **options: Unpack[LedgerOptions]
 ) -> LedgerDetails:
-    """Return one load of the ledger: how its data is read, and which of its rows are in.
+    """Return one load of the ledger: how its data is read, and which of its rows are committed.
 
-    Raises `Error`, by its kinds: also if there is none of this id.
+    Raises `Error` or one of its subclasses, also if no load has this id.
     """
     given = spec("ledger_show", LedgerOptions, options, conninfo) | {"id": load_id}
     return typed(LedgerDetails, finish(begin("ledger_show", given)))
@@ -103,14 +104,15 @@ def ledger_show(
 def ledger_finish(
     load_id: str, conninfo: str | None = None, **options: Unpack[FinishOptions]
 ) -> FinishedLoad:
-    """Mark a load as finished, once the shares of all of its participants are in the table.
+    """Mark a load as finished, once the shares of all its participants are in the table.
 
-    `participants` is how many there must be: by default as many as `load` was given, or else any
-    number. `rows_hash` is the sum of those of their `Share`, modulo 2^64, in base 16. A load that
-    is finished is only compared with both.
+    `participants` is the required number of participants. By default it is the number that was
+    passed to `load`, if any, and otherwise there is no requirement. `rows_hash` is the required
+    sum of the hashes in their `Share`, modulo 2^64, in hexadecimal. If the load is finished
+    already, both are only compared.
 
-    Raises `Error`, by its kinds: also if the load has other participants or rows. Then nothing is
-    changed.
+    Raises `Error` or one of its subclasses, also if the load has other participants or rows. Then
+    nothing changes.
     """
     given = spec("ledger_finish", FinishOptions, options, conninfo) | {"id": load_id}
     return typed(FinishedLoad, finish(begin("ledger_finish", given)))
@@ -122,11 +124,12 @@ def leaf(
 ) -> Any:
     """Return the leaf of each row of a batch, as a dictionary-encoded array of strings.
 
-    `batch` is an object with Arrow data, as a table of pyarrow or a frame of polars. The array is
-    one of pyarrow where that is installed, else an object with `__arrow_c_array__`. A row that no
-    partition takes has NULL. The options are those of the command line: see `LeafOptions`.
+    `batch` is an object with Arrow data, such as a pyarrow table or a polars frame. The result is
+    a pyarrow array if pyarrow is installed, and otherwise an object with `__arrow_c_array__`. It
+    is NULL for a row that no partition accepts. The options are those of the command line: see
+    `LeafOptions`.
 
-    Raises `Error`, by its kinds: also for a row whose leaf only the server can find.
+    Raises `Error` or one of its subclasses, also for a row whose leaf only the server can find.
     """
     refuse_relation(
         "leaf", batch, "To count the rows of each leaf, use pgsluice.plan(..., full=True)."

@@ -1,4 +1,4 @@
-"""`load` and `aload`: what is handed over goes into a table."""
+"""`load` and `aload`: load data into a table."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -20,19 +20,20 @@ def load(
     progress: bool | Show | None = None,
     **options: Unpack[Options],
 ) -> LoadResult:
-    """Load data into a table, each row straight into its leaf, and return what became of it.
+    """Load data into a table, each row straight into its leaf, and return the result.
 
     `data` is a path or pattern or a list of them; an object with Arrow data (of pyarrow, polars,
-    pandas, DuckDB) or an iterable of such; a binary file; an iterable of dicts or of tuples, as a
-    list, a generator, a `csv.DictReader` or a cursor; or a `relation`, a table of a server.
-    `table` is written as in SQL. `conninfo` is a conninfo string or URL; without it the PG*
-    variables say where the server is, and without these it is the embedded one.
+    pandas, DuckDB) or an iterable of such objects; a binary file; an iterable of dicts or tuples,
+    such as a list, a generator, a `csv.DictReader` or a cursor; or a `relation`, which is a table
+    of a server. `table` is written as in SQL. `conninfo` is a conninfo string or URL. By default,
+    the PG* variables name the server, and without these the embedded server is used.
 
-    `progress` is True to show it, or is called with a `Progress` now and then. The options are
-    those of the command line: see `Options`.
+    `progress` is True to show the progress, or a function that is called with a `Progress` at
+    intervals. The options are those of the command line: see `Options`.
 
-    Raises `Error`, by its kinds. Data that raises is its `__cause__`. What ends the wait,
-    as KeyboardInterrupt or a callback that raises, stops the load in order and is raised.
+    Raises `Error` or one of its subclasses. If the data raises, that exception is its
+    `__cause__`. An exception that ends the wait, such as KeyboardInterrupt or an exception of a
+    callback, stops the load cleanly and is raised.
     """
     return load_for(None, data, table, conninfo, options, progress)
 
@@ -45,7 +46,7 @@ def load_for(
     options: Mapping[str, Any],
     progress: bool | Show | None = None,
 ) -> LoadResult:
-    """Do what `load` does, for a caller with its own keywords: hints name no others."""
+    """Do what `load` does, for a caller with other keywords. Hints name only these."""
     given, source = spec("load", Options, options, conninfo, table), source_of(data)
     source.check(options)
     with shown(progress) as show:
@@ -62,17 +63,17 @@ async def aload(
     progress: bool | Show | None = None,
     **options: Unpack[Options],
 ) -> LoadResult:
-    """Do what `load` does, while other tasks go on.
+    """Do what `load` does, while other tasks continue.
 
-    A task that is cancelled stops the load in order, and waits for its end. A note of the
-    CancelledError says what is in, and the `load_id` by which the rest is loaded.
+    Cancelling the task stops the load cleanly and waits for its end. A note of the CancelledError
+    gives the committed rows, and the `load_id` with which the rest can be loaded.
     """
     import asyncio
 
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
-        # The loop may be closed when a load ends that was given up.
+        # The loop may be closed when an abandoned load ends.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(ended.set)
 
@@ -92,7 +93,7 @@ async def aload(
                 tell(running, show)
         except BaseException as reason:
             running.stop()
-            # Cancelled again, it does not wait any longer.
+            # If it is cancelled again, it does not wait any longer.
             with suppress(asyncio.CancelledError):
                 while not running.wait(0):
                     await pause()

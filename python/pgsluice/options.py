@@ -1,7 +1,7 @@
-"""The options of the commands: those of the command line, by their names with underscores.
+"""The options of the commands: the names are those of the command line, with underscores.
 
-A string is read as on the command line: names are lower case unless in double quotes. Names in a
-list stand as they are.
+A string is parsed as on the command line: names are lower case unless in double quotes. Names in
+a list are taken literally.
 """
 
 import inspect
@@ -17,7 +17,7 @@ Time = float | str | timedelta
 
 
 class ConnectionOptions(TypedDict, total=False):
-    """Where the server is, beside `conninfo`."""
+    """The location of the server, in addition to `conninfo`."""
 
     host: str | None
     port: int | str | None
@@ -26,7 +26,7 @@ class ConnectionOptions(TypedDict, total=False):
 
 
 class _Reading(ConnectionOptions, total=False):
-    """How files are written."""
+    """The format of files."""
 
     format: Literal["csv", "text", "ndjson", "parquet", "arrow"] | None
     header: bool | int | Literal["map", "match"] | None
@@ -45,7 +45,7 @@ class _Reading(ConnectionOptions, total=False):
 
 
 class _Changes(TypedDict, total=False):
-    """Rows that are there already."""
+    """The handling of existing rows."""
 
     on_conflict: Literal["error", "skip", "update", "delete"] | None
     key: Names | None
@@ -65,7 +65,7 @@ class _Speed(_Reading, _Changes, total=False):
 
 
 class Options(_Speed, total=False):
-    """What can be said of a load. The manual's page on the command line explains each."""
+    """The options of `load`. The manual's command-line page explains each."""
 
     # Partitions.
     create_partitions: bool
@@ -91,7 +91,7 @@ class Options(_Speed, total=False):
 
 
 class CopyOptions(_Reading, total=False):
-    """What can be said of rows by the caller's connection, and how others reach its server."""
+    """The options of `copy` and `acopy`, including those for other sessions on the server."""
 
     memory: int | str | None
     wire: Literal["binary", "text"] | None
@@ -99,7 +99,7 @@ class CopyOptions(_Reading, total=False):
 
 
 class PlaceOptions(ConnectionOptions, _Changes, total=False):
-    """Where a writer is known, and what it does to rows that are there already."""
+    """The ledger of a writer, and its handling of existing rows."""
 
     load_id: str | None
     ledger: str | None
@@ -107,7 +107,7 @@ class PlaceOptions(ConnectionOptions, _Changes, total=False):
 
 
 class WriterOptions(PlaceOptions, total=False):
-    """What can be said of a writer."""
+    """The options of a writer."""
 
     columns: Names | None
     map: Mapping[str, str] | None
@@ -117,7 +117,7 @@ class WriterOptions(PlaceOptions, total=False):
 
 
 class SparkOptions(ConnectionOptions, _Changes, total=False):
-    """The options of a write by Spark, beside `table` and `conninfo`."""
+    """The options of a Spark write, in addition to `table` and `conninfo`."""
 
     ignore_extra: bool
     round: bool
@@ -136,7 +136,7 @@ class SparkOptions(ConnectionOptions, _Changes, total=False):
 
 
 class PlanOptions(_Speed, total=False):
-    """What can be said of a plan."""
+    """The options of `plan`."""
 
     full: bool
     exchange: bool | Literal["require", "replace"]
@@ -145,7 +145,7 @@ class PlanOptions(_Speed, total=False):
 
 
 class LeafOptions(ConnectionOptions, total=False):
-    """What can be said of rows whose leaves are looked for."""
+    """The options of `leaf`."""
 
     map: Mapping[str, str] | None
     ignore_extra: bool
@@ -154,7 +154,7 @@ class LeafOptions(ConnectionOptions, total=False):
 
 
 class VerifyOptions(_Reading, _Changes, total=False):
-    """What can be said of a comparison."""
+    """The options of `verify`."""
 
     subset: bool
     replaced: bool
@@ -163,13 +163,13 @@ class VerifyOptions(_Reading, _Changes, total=False):
 
 
 class TreeOptions(ConnectionOptions, total=False):
-    """What can be said of a tree."""
+    """The options of `tree`."""
 
     depth: int | None
 
 
 class LedgerOptions(ConnectionOptions, total=False):
-    """Which ledger."""
+    """The options that name a ledger."""
 
     ledger: str | None
 
@@ -185,7 +185,8 @@ _TIMES = {"lock_timeout", "wait"}
 
 
 def check_names(function: str, table: Any, conninfo: Any) -> None:
-    """Refuse a table or a conninfo that is something else, as when data comes behind the table."""
+    """Refuse a table or conninfo of the wrong type, as when the arguments are in the wrong order.
+    """
     for name, value in (("table", table), ("conninfo", conninfo)):
         if not isinstance(value, str | None):
             raise TypeError(f"{function}() takes {name} as a str, not {type(value).__qualname__}")
@@ -198,7 +199,7 @@ def spec(
     conninfo: str | None,
     table: str | None = None,
 ) -> dict[str, Any]:
-    """Check the options of a function, and return them as JSON has them.
+    """Check the options of a function, and return them in their JSON form.
 
     `known` has their names.
     """
@@ -217,7 +218,7 @@ def spec(
 
 
 def signed(options: Any) -> Callable[[Function], Function]:
-    """Have `help` show the options of a function one by one."""
+    """Make `help` show the options of a function one by one."""
 
     def sign(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -237,7 +238,7 @@ def signed(options: Any) -> Callable[[Function], Function]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in its JSON form."""
     match value:
         case None | bool() | str() | int():
             return value

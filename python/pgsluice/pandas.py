@@ -1,6 +1,6 @@
-"""`method`: rows of pandas' `DataFrame.to_sql` by COPY, in the transaction of SQLAlchemy.
+"""`method`: COPY for pandas' `DataFrame.to_sql`, in the transaction of SQLAlchemy.
 
-It imports neither pandas nor SQLAlchemy: pandas calls it with the table and the connection.
+The module imports neither pandas nor SQLAlchemy: pandas passes the table and the connection.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,10 +17,10 @@ def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any])
 
     pandas calls it once for each chunk: `frame.to_sql("orders", engine, if_exists="append",
     index=False, method=pgsluice.pandas.method)`. It commits nothing. After an error it rolls back
-    the transaction, or the innermost SAVEPOINT, because pandas would commit the chunks before.
+    the transaction, or the innermost SAVEPOINT, because pandas would commit the earlier chunks.
 
-    Raises `UsageError` unless SQLAlchemy connects by psycopg 3. Other errors are those of
-    `pgsluice.copy`, which refuses a table that the transaction has made.
+    Raises `UsageError` unless SQLAlchemy uses psycopg 3. Other errors are those of
+    `pgsluice.copy`, which refuses a table that the same transaction has created.
     """
     try:
         connection = _driver_connection(conn)
@@ -32,17 +32,17 @@ def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any])
 
 
 def _roll_back(conn: Any) -> None:
-    """Roll back what a connection of SQLAlchemy has begun last."""
+    """Roll back the innermost transaction or savepoint of an SQLAlchemy connection."""
     if not hasattr(conn, "get_nested_transaction"):
         return
-    # A connection that is lost has nothing to roll back.
+    # A lost connection has nothing to roll back.
     with suppress(Exception):
         if begun := conn.get_nested_transaction() or conn.get_transaction():
             begun.rollback()
 
 
 def _driver_connection(conn: Any) -> Any:
-    """Return the connection of psycopg behind one of SQLAlchemy."""
+    """Return the psycopg connection of an SQLAlchemy connection."""
     pooled = getattr(conn, "connection", None)
     connection = getattr(pooled, "driver_connection", None)
     if connection is None:

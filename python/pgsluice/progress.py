@@ -1,4 +1,4 @@
-"""How far a load is, for a callback or for people."""
+"""The progress of a load, for a callback or for people."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from typing import TextIO
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a load is."""
+    """The progress of a load."""
 
     rows_read: int
     rows_loaded: int
@@ -27,13 +27,13 @@ class Progress:
 
 Show = Callable[[Progress], object]
 
-# Seconds between two lines where no bar can be drawn.
+# Seconds between two lines if no bar can be drawn.
 _LINE = 10.0
 
 
 @contextmanager
 def shown(progress: bool | Show | None) -> Iterator[Show | None]:
-    """Return what is called with the progress now and then; None if nobody wants to know."""
+    """Yield the function to call with the progress at intervals, or None if it is not wanted."""
     if callable(progress):
         yield progress
     elif not progress:

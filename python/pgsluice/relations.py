@@ -1,4 +1,4 @@
-"""`relation`: a table of a server that `load`, `plan` and `verify` read in place of data."""
+"""`relation`: a table of a server that `load`, `plan` and `verify` read as data."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from pgsluice.errors import usage_error
 
 @dataclass(frozen=True, repr=False)
 class Relation:
-    """A table, view, materialized view or foreign table that is read in place of data."""
+    """A table, view, materialized view or foreign table that is read as data."""
 
     name: str
     """The name as in SQL: `events`, `public.events`, `"Events"`."""
@@ -32,11 +32,11 @@ class Relation:
 
 
 def relation(name: str, conninfo: str | None = None, *, where: str | None = None) -> Relation:
-    """Return a table or view of a server, for `load`, `plan` and `verify` in place of data.
+    """Return a table or view of a server, as data for `load`, `plan` and `verify`.
 
-    `name` is written as in SQL. `conninfo` is a conninfo string or URL; without it the relation is
-    in the database of the target. `where` is SQL: only the rows for which it is true are read.
-    Names in it must be qualified, except for columns and objects in `pg_catalog`.
+    `name` is written as in SQL. `conninfo` is a conninfo string or URL. By default, the relation
+    is in the database of the target. `where` is an SQL condition: only rows for which it is true
+    are read. Names in it must be qualified, except for columns and objects in `pg_catalog`.
 
     Nothing is read or checked before the relation is used.
     """
@@ -44,13 +44,13 @@ def relation(name: str, conninfo: str | None = None, *, where: str | None = None
 
 
 def options_of(given: Relation) -> dict[str, str]:
-    """Return the options of the command line that name a relation."""
+    """Return the command-line options that name a relation."""
     options = {"from_table": given.name, "from": given.conninfo, "where": given.where}
     return {name: value for name, value in options.items() if value is not None}
 
 
 def refuse_relation(function: str, data: Any, hint: str) -> None:
-    """Refuse a relation as the data of a function that cannot read one."""
+    """Refuse a relation as the data of a function that cannot read it."""
     if isinstance(data, Relation):
         raise usage_error(f"{function}() cannot take a relation", hint)
 

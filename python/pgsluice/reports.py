@@ -1,4 +1,4 @@
-"""What `plan`, `verify`, `tree` and `ledger` find: what `--json` prints, by the same names.
+"""The results of `plan`, `verify`, `tree` and `ledger`, with the names that `--json` prints.
 
 The manual's page on JSON explains each number.
 """
@@ -14,7 +14,7 @@ Action = Literal["error", "skip", "update", "delete"]
 
 @dataclass(frozen=True, kw_only=True)
 class OfTable:
-    """How many rows a table gets."""
+    """The number of rows for a table."""
 
     table: str
     rows: int
@@ -22,7 +22,7 @@ class OfTable:
 
 @dataclass(frozen=True, kw_only=True)
 class SelfTest:
-    """Keys that the server puts into the same leaf, and the levels of partitions above these."""
+    """Keys that the server routes to the same leaf, and the levels of partitions above it."""
 
     keys: int
     levels: int
@@ -30,7 +30,7 @@ class SelfTest:
 
 @dataclass(frozen=True, kw_only=True)
 class MissingPartition:
-    """A partition that rows need and the table lacks, and the statements that make it."""
+    """A partition that rows need and the table lacks, with the statements that create it."""
 
     table: str
     rows: int
@@ -39,7 +39,7 @@ class MissingPartition:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PlanResult:
-    """What a load would do."""
+    """The plan of a load."""
 
     table: str
     leaves: int
@@ -75,7 +75,7 @@ class PlanResult:
 
 @dataclass(frozen=True, kw_only=True)
 class VerifiedLeaf:
-    """A leaf that has rows or should have."""
+    """A leaf that has rows or should have rows."""
 
     leaf: str
     rows: int
@@ -87,7 +87,9 @@ class VerifiedLeaf:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VerifyResult:
-    """Whether a table holds the rows of the data, each in its leaf. It is true if it does."""
+    """The result of `verify`. It is true if the table holds the rows of the data, each in its
+    leaf.
+    """
 
     table: str
     on_conflict: Action
@@ -141,7 +143,7 @@ class TreeTable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Tree:
-    """A table and its partitions, each behind its parent."""
+    """A table and its partitions, each after its parent."""
 
     table: str
     tables: tuple[TreeTable, ...]
@@ -154,7 +156,7 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRun:
-    """A run of a load, as it has said of itself."""
+    """A run of a load, as it described itself."""
 
     user: str
     host: str
@@ -166,7 +168,7 @@ class LedgerRun:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LedgerEntry:
-    """A load that the ledger has."""
+    """A load in the ledger."""
 
     id: str
     table: str
@@ -186,9 +188,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerReceipt:
-    """The rows of one table that are in.
+    """The committed rows of one table.
 
-    They are those before `upto`, a number of a source and a place there, and those in `ranges`.
+    These are the rows before `upto`, which is the number of a source and a position in it, and
+    the rows in `ranges`.
     """
 
     table: str
@@ -200,7 +203,7 @@ class LedgerReceipt:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LedgerDetails(LedgerEntry):
-    """A load of the ledger in full."""
+    """A load in the ledger, with all details."""
 
     terms: Mapping[str, str]
     counts: RowCounts
@@ -213,7 +216,7 @@ class LedgerDetails(LedgerEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedLoad:
-    """A load that is finished: the sums of its participants."""
+    """A finished load, with the sums of its participants."""
 
     load_id: str
     participants: int

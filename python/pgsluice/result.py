@@ -1,4 +1,4 @@
-"""The results of loads and flushes; of a load, by the names that `--json` prints."""
+"""The results of loads and flushes. Those of loads have the names that `--json` prints."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
@@ -8,7 +8,7 @@ from pgsluice.typed import typed
 
 @dataclass(frozen=True, kw_only=True)
 class RowCounts:
-    """What became of rows; each counts once. The manual's page on changes explains them."""
+    """Row counts by outcome. Each row counts once. The manual's page on changes explains them."""
 
     inserted: int
     updated: int
@@ -24,7 +24,7 @@ class RowCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """Rows that were sent, and are in the table, but for those that were rejected."""
+    """The rows of a flush. They are in the table, except for the rejected ones."""
 
     rows: int
     """Rows that were sent, or rejected; `counts` says how many."""
@@ -41,14 +41,14 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True)
 class OfLeaf(RowCounts):
-    """What became of the rows of one leaf."""
+    """Row counts of one leaf."""
 
     table: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRow:
-    """The time until the first row was sent: of the clock, and of this process's processors."""
+    """The elapsed time and the CPU time of this process until the first row was sent."""
 
     seconds: float
     cpu_seconds: float
@@ -56,7 +56,7 @@ class FirstRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Lanes:
-    """Rows by how their leaf was found."""
+    """The number of rows by the way in which their leaf was found."""
 
     routed_natively: int
     routed_by_query: int
@@ -65,7 +65,7 @@ class Lanes:
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """Something that did not go the fastest way, why, and how many rows it was."""
+    """A fallback to a slower method, its reason, and the number of rows."""
 
     what: str
     why: str
@@ -76,7 +76,8 @@ class Fallback:
 class Share:
     """The share of a load that one participant has loaded.
 
-    `rows_hash` is the sum of the hashes of its rows modulo 2^64, in base 16, whatever their order.
+    `rows_hash` is the sum of the hashes of its rows modulo 2^64, in hexadecimal. It does not
+    depend on their order.
     """
 
     participant: str

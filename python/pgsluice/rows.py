@@ -1,4 +1,4 @@
-"""Rows of Python values as lines: dicts as objects of JSON, sequences as arrays."""
+"""Rows of Python values as lines of JSON: dicts as objects, sequences as arrays."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from pgsluice.values import UnwritableError, plain
 
 Lines = Literal["dicts", "rows"]
 
-# Rows that are written together.
+# Number of rows that are written at once.
 _TOGETHER = 1000
 _NOT_ROWS = (str, bytes, bytearray, memoryview)
 
@@ -25,21 +25,21 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 
 def lines_of(row: Any) -> Lines | None:
-    """Return how rows like this one are written; None if it is no row."""
+    """Return the writer for rows like this one, or None if it is not a row."""
     if isinstance(row, Mapping) or _has_names(row):
         return "dicts"
     return "rows" if _is_sequence(row) else None
 
 
 def written(rows: Iterable[Any], lines: Lines) -> Iterator[bytes]:
-    """Write each row in a line."""
+    """Yield each row as a line."""
     numbered = enumerate(rows)
     while some := list(islice(numbered, _TOGETHER)):
         yield b"".join(_line(number, row, lines) for number, row in some)
 
 
 def names_of(row: Any) -> Iterable[str]:
-    """Return the names in a row; none if it has no names."""
+    """Return the names in a row, or nothing if it has no names."""
     if isinstance(row, Mapping):
         return row.keys()
     if is_dataclass(row) and not isinstance(row, type):
@@ -51,8 +51,8 @@ def names_of(row: Any) -> Iterable[str]:
 
 
 def document(number: int, column: Any, value: Any) -> str | None:
-    """Return the JSON text of a value in a column of a frame; None for what stands for no value."""
-    # pandas has NaN where there is no value.
+    """Return the JSON text of a value in a frame's column, or None for a missing value."""
+    # pandas has NaN for a missing value.
     if isinstance(value, float) and math.isnan(value):
         return None
     try:
@@ -70,7 +70,7 @@ def placed(number: int, column: Any, error: Exception) -> TypeError:
 
 
 def _in_json(tagged: re.Match[str]) -> str:
-    """Write a tagged string within JSON as the column would."""
+    """Write a tagged string within JSON as a column of its type would print it."""
     letter, text = tagged.groups()
     if letter == "b":
         raise UnwritableError("JSON cannot represent bytes. Instead, decode them to a str")
@@ -104,7 +104,7 @@ def _members(row: Any) -> dict[str, Any]:
 
 
 def _blamed(number: int, row: Any, lines: Lines, error: Exception) -> TypeError:
-    """Return the error for a row, with the column that it is about."""
+    """Return the error for a row, with the column that caused it."""
     columns: Iterable[tuple[Any, Any]] = enumerate(row) if lines == "rows" else _named(row).items()
     for column, value in columns:
         try:
@@ -128,7 +128,7 @@ def _said(error: Exception) -> str:
 
 def _has_names(row: Any) -> bool:
     if is_dataclass(row):
-        # A relation in a list would be loaded as a row that has a conninfo with its password.
+        # A relation in a list would be loaded as a row with a conninfo, including its password.
         return not isinstance(row, type | Relation)
     return bool(arrays.names(row)) or (hasattr(row, "keys") and hasattr(row, "__getitem__"))
 

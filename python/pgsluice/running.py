@@ -1,8 +1,8 @@
-"""Commands of the native module: begin one, wait for it, stop it if the wait ends before it.
+"""Commands of the native module: start one, wait for it, and stop it if the wait ends early.
 
-A command runs in threads of its own and does not hold the interpreter, except to ask an iterator
-or a file for more. So a signal, a task that is cancelled and a callback that raises are all one
-case: the wait ends by an exception.
+A command runs in its own threads and does not hold the interpreter lock, except to read from an
+iterator or a file. So a signal, a cancelled task and a failing callback are the same case: an
+exception ends the wait.
 """
 
 import atexit
@@ -19,9 +19,9 @@ from pgsluice.errors import error_of
 from pgsluice.feeding import Feed
 from pgsluice.progress import Progress, Show
 
-# Seconds after which a signal is seen, and between two calls of a callback.
+# Seconds until a signal is noticed, and between two calls of a callback.
 PAUSE = 0.1
-# Seconds that the interpreter waits at its end for commands that were stopped.
+# Seconds that the interpreter waits at exit for stopped commands.
 _LAST = 5.0
 
 _running: WeakSet[Command] = WeakSet()
@@ -34,7 +34,7 @@ def begin(
     ended: Callable[[], object] | None = None,
     keywords: Iterable[str] | None = None,
 ) -> Command:
-    """Begin a command with the data of a source. Hints name only those of the `keywords`."""
+    """Start a command with the data of a source. Hints name only the `keywords`."""
     if source is not None:
         options |= source.options()
     named = None if keywords is None else list(keywords)
@@ -44,13 +44,13 @@ def begin(
 
 
 def finish(running: Command, show: Show | None = None, feed: Feed | None = None) -> Any:
-    """Wait for the end of a command, and return the object that `--json` has."""
+    """Wait for the end of a command, and return its `--json` object."""
     wait(running, show, feed)
     return result(running)
 
 
 def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -> None:
-    """Wait for the end of a command, and stop it if the wait ends before. Feed it meanwhile."""
+    """Wait for the end of a command, feeding it, and stop it if the wait ends early."""
     told, is_fed = time.monotonic(), feed is not None
     try:
         while not running.wait(0 if is_fed else PAUSE):
@@ -62,7 +62,7 @@ def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -
         running.stop()
         if feed is not None:
             feed.end()
-        # Who presses Ctrl-C again does not wait any longer, and sees the first interrupt alone.
+        # After a second Ctrl-C, do not wait any longer. The user sees only the first interrupt.
         with suppress(KeyboardInterrupt):
             while not running.wait(PAUSE):
                 pass
@@ -73,18 +73,18 @@ def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -
 
 
 def tell(running: Command, show: Show | None) -> None:
-    """Say how far a command is, to who wants to know."""
+    """Call `show`, if given, with the progress of a command."""
     if show:
         show(Progress(**running.progress()))
 
 
 def result(running: Command) -> Any:
-    """Return the object that `--json` has for a command that is over, or raise its error."""
+    """Return the `--json` object of a finished command, or raise its error."""
     return json.loads(raw(running))
 
 
 def raw(running: Command) -> Any:
-    """Return the outcome of a command that is over, or raise its error."""
+    """Return the result of a finished command, or raise its error."""
     outcome, text, cause = running.outcome()
     if text is not None:
         raise error_of(text, json.loads(outcome)) from cause
@@ -92,7 +92,9 @@ def raw(running: Command) -> Any:
 
 
 def note(running: Command, reason: BaseException) -> None:
-    """Say beside the reason why a command was stopped what is in, and how the rest is loaded."""
+    """Add a note to the exception that stopped a command: the committed rows, and how to load the
+    rest.
+    """
     outcome, text, _ = running.outcome()
     if text is not None:
         reason.add_note(f"pgsluice: {error_of(text, json.loads(outcome))}")

@@ -1,4 +1,4 @@
-"""The writer's calls of the extension: each is waited for, and ends in order if the wait does."""
+"""The writer's calls of the extension: each is waited for, and stopped cleanly if the wait ends."""
 
 from collections.abc import Callable
 
@@ -7,16 +7,16 @@ from pgsluice.batches import Waiting
 from pgsluice.errors import DataError, raised
 from pgsluice.options import WriterOptions
 
-# Seconds after which a signal is seen.
+# Seconds until a signal is noticed.
 _PAUSE = 0.1
 
-# The name and the position of the writer; the rows sent, their counts, and the method; the
-# positions of participants that were opened.
+# The name and the position of the writer; the number of sent rows, their counts, and the method;
+# the positions of opened participants.
 Outcome = tuple[str | None, str | None, int, list[tuple[str, int]], str | None, list[str | None]]
 
 
 class Session:
-    """Waits for what the writer does, and knows the position after it."""
+    """Waits for the writer's calls, and knows the position after them."""
 
     def __init__(self) -> None:
         self.writer = Writer(list(WriterOptions.__annotations__))
@@ -30,10 +30,11 @@ class Session:
         failed: Callable[[int, int], None] | None = None,
         going: Waiting | None = None,
     ) -> Outcome:
-        """Wait until a call has ended. An exception during the wait stops it, and is raised then.
+        """Wait for the end of a call. An exception during the wait stops the call, and is then
+        raised.
 
-        `failed` gets the numbers of rows that earlier calls sent and that are lost, and of rows in
-        doubt. An error about one of the rows that are `going` names it.
+        `failed` is called with the number of rows that earlier calls sent and that are lost, and
+        the number of rows in doubt. An error about one of the rows in `going` names it.
         """
         stopped: BaseException | None = None
         outcome: Outcome | None = None

@@ -1,4 +1,4 @@
-"""Objects of JSON as the dataclasses that are named after them."""
+"""JSON objects as dataclasses with the same field names."""
 
 from dataclasses import is_dataclass
 from functools import cache
@@ -9,7 +9,7 @@ Kind = TypeVar("Kind")
 
 
 def typed(kind: type[Kind], value: dict[str, Any]) -> Kind:
-    """Return an object as this dataclass, and those in it as theirs. A list is a tuple."""
+    """Return an object as this dataclass, and nested objects as theirs. A list becomes a tuple."""
     hints = _hints(kind)  # type: ignore[arg-type]
     return kind(**{name: _typed(hints[name], each) for name, each in value.items()})
 

@@ -1,8 +1,8 @@
-"""Values of Python as JSON that keeps their types, so that each column reads or refuses them.
+"""Python values as JSON that keeps their types, so that each column can convert or refuse them.
 
-What JSON has is as JSON has it. Any other value is a string that begins with NUL, the letter of its
-type and its spelling; no string of PostgreSQL has a NUL. The column decides what becomes of it: see
-the module `values` of crates/json.
+A value with a JSON type is written as such. Any other value is a string of NUL, a letter for its
+type and its spelling. No string in PostgreSQL contains NUL. The column decides how to read it:
+see the module `values` of crates/json.
 """
 
 import math
@@ -28,16 +28,16 @@ _BYTES = ("B", "b", "c")
 
 
 class UnwritableError(TypeError):
-    """A value that no column holds as it is. Its row and column are added where they are known."""
+    """A value that no column can hold unchanged. Callers add its row and column."""
 
 
 def tagged(letter: str, text: str) -> str:
-    """Return a value as a string that says its type."""
+    """Return a value as a string that includes its type."""
     return f"\0{letter}{text}"
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it, or by its type and its spelling."""
+    """Return a value in its JSON form, or as a tagged string."""
     if exact := _EXACT.get(type(value)):
         return exact(value)
     for kind, convert in _KINDS:
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def unwritable(value: Any, why: str = "", instead: str = "") -> UnwritableError:
-    """Return the error for a value that is not taken."""
+    """Return the error for a value that is not supported."""
     name = _name(value)
     why = why or "it has no known PostgreSQL type"
     instead = instead or _INSTEAD.get(
@@ -119,7 +119,7 @@ def _date(value: date) -> str:
 
 
 def _datetime(value: datetime) -> Any:
-    if value != value:  #  It is NaT, which is a datetime.
+    if value != value:  # NaT, which is a datetime.
         return None
     offset = value.utcoffset()
     if offset is None:
@@ -195,7 +195,7 @@ def _key(key: Any) -> str:
     raise unwritable(key, "the keys of a JSON object must be strings", "use str(key)")
 
 
-# By exact type, which is found at once.
+# By exact type, which is the fastest lookup.
 _EXACT: dict[type, Callable[[Any], Any]] = {
     type(None): _same,
     bool: _same,
@@ -210,7 +210,7 @@ _EXACT: dict[type, Callable[[Any], Any]] = {
     Decimal: _decimal,
     UUID: _uuid,
 }
-# And their subclasses: a datetime is a date, and a bool an int.
+# Subclasses of these types. A datetime is a date, and a bool is an int.
 _KINDS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (str, _text),
     (int, int),

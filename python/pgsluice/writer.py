@@ -1,8 +1,8 @@
-"""`Writer`: rows that come a few at a time, from a program that runs long.
+"""`Writer`: rows from a long-running program, a few at a time.
 
-What was written waits until there is enough of it, or until it has waited long enough; then all of
-it goes in one transaction. One thread speaks to the server. The locks here decide which rows go
-together, and who waits.
+Written rows wait until there are enough of them, or until they have waited long enough. Then all
+of them are sent in one transaction. One thread talks to the server. The locks here decide which
+rows are sent together, and which caller waits.
 """
 
 import atexit
@@ -30,35 +30,36 @@ _open: "WeakSet[Writer]" = WeakSet()
 class Writer:
     """Writes rows into a table, a few at a time.
 
-    `table`, `conninfo` and the options are as `load` has them. What was written goes when it has
-    `flush_rows` rows or `flush_bytes` bytes, or `flush_seconds` after the first of it came; None is
-    for never. Each time it is one transaction.
+    `table`, `conninfo` and the options are the same as for `load`. Written rows are flushed when
+    there are `flush_rows` rows or `flush_bytes` bytes, or `flush_seconds` after the first of
+    them. None disables a limit. Each flush is one transaction.
 
-    `durability` is "commit" if rows are to be durable when they are sent, or "flush" if only
-    `flush` and `close` are to wait for that: a crash of the server may then undo commits since the
-    last `flush`, and their position with them. The next call raises `ConnectError` with
-    `rows_in_doubt`, unless it is proven that no row is lost.
+    `durability` is "commit" if each flush waits until its rows are durable, or "flush" if only
+    `flush` and `close` wait for that. In the second case, a crash of the server may undo commits
+    since the last `flush`, together with their position. Then the next call raises `ConnectError`
+    with `rows_in_doubt`, unless no row can have been lost.
 
-    With a `load_id`, `write` takes positions, which are stored in the rows' own transaction.
-    `position` is the last one: a program that goes on from there writes each row once. Of several
-    writers of one name the last one that was opened works, and the others fail. A writer is opened
-    again with the same `on_conflict` and its options, and under the same session settings.
+    With a `load_id`, `write` accepts positions, which are stored in the transaction of the rows.
+    `position` is the last one: a program that continues from there writes each row once. If
+    several writers share a name, only the last one opened may write, and the others fail. A
+    writer must be reopened with the same `on_conflict` and related options, and under the same
+    session settings.
 
     `on_reject` is called with each row that the server refuses, as it was given, and the error.
-    Then the other rows of the flush are sent without it, in one transaction. If it raises, nothing
-    is sent. Without it a row that is refused keeps all others from being sent, and the error has
-    its number.
+    Then the other rows of the flush are sent without it, in one transaction. If it raises,
+    nothing is sent. Without `on_reject`, a refused row keeps all others from being sent, and the
+    error has its number.
 
-    With `shared` several writers of one `load_id` work side by side. Each opens participants of its
-    own by `positions`, such as the partitions of a topic, and `write` moves these.
+    With `shared`, several writers of one `load_id` work side by side. Each opens its own
+    participants with `positions`, such as the partitions of a topic, and `write` advances these.
 
-    Rows that `on_reject` returns, mappings by column, are stored in `reject_table` in the
+    If `on_reject` returns rows, as mappings by column, they are stored in `reject_table` in the
     transaction of the flush.
 
-    `on_conflict` and its options are those of `load`. Of several rows of a key one counts in each
-    flush.
+    `on_conflict` and its options are the same as for `load`. If several rows of a flush have the
+    same key, one of them counts.
 
-    Several threads may use it. Raises `Error`, by its kinds.
+    Several threads may use a writer. Raises `Error` or one of its subclasses.
     """
 
     def __init__(
@@ -87,11 +88,11 @@ class Writer:
         self._reading = json.dumps(given)
         place = {name: given[name] for name in _OF_PLACE & given.keys()}
         self._pid = os.getpid()
-        # The one is held while rows are added or taken; the other while rows are sent.
+        # The first lock is held while rows are added or taken, the second while rows are sent.
         self._filling, self._sending = threading.RLock(), threading.RLock()
         self._kind: Kind | None = None
         self._waiting = Waiting()
-        # What could not be sent; it goes again before all others, by itself.
+        # Rows that could not be sent. They are sent again before all others, separately.
         self._returned: Waiting | None = None
         self._failure: BaseException | None = None
         self._is_closed = False
@@ -110,25 +111,26 @@ class Writer:
 
     @property
     def position(self) -> Any:
-        """The position of the last rows that are in; None if there is none.
+        """The position of the last committed rows, or None.
 
-        After an error that rows are lost, the ledger is read again. Go on from here.
+        After an error that reports lost rows, the ledger is read again. Continue from this
+        position.
         """
         position = self._session.position
         return None if position is None else json.loads(position)
 
     @property
     def rows_waiting(self) -> int:
-        """Rows that were written and are not known to be in."""
+        """The number of rows that were written and are not known to be committed."""
         with self._filling:
             return self._waiting.waiting + (self._returned.waiting if self._returned else 0)
 
     def positions(self, participants: Iterable[str]) -> dict[str, Any]:
-        """Open these participants, and no others; return the position of each, or None.
+        """Open these participants, and close all others. Return the position of each, or None.
 
-        Of several writers that open a participant the last one moves it: nothing that another one
-        has under way for it is committed from then on. Rows must not wait: `flush` or `discard`
-        them before.
+        If several writers open a participant, the last one owns it. From then on, no flush of
+        another writer for this participant is committed. No rows may be waiting: call `flush` or
+        `discard` first.
         """
         names = sorted(set(participants))
         with self._sending, self._filling:
@@ -148,17 +150,18 @@ class Writer:
         positions: Mapping[str, tuple[Any, Any]] | None = None,
         rejects: Sequence[Mapping[str, Any]] = (),
     ) -> Receipt | None:
-        """Add rows; return what was sent, if there was enough of it.
+        """Add rows. Return a receipt if enough rows waited to be sent.
 
-        `batch` is an object with Arrow data in memory, or an iterable of dicts or of tuples: each
-        time of the same kind. An iterator is taken to its end first. The names of a batch lead to
-        columns; one with other columns than the batch before it may need its own transaction.
-        `position` is any value that JSON has. `positions` has, by participant, the position before
-        the batch and the one behind it. `rejects` are rows for the reject table.
+        `batch` is an object with Arrow data in memory, or an iterable of dicts or of tuples, and
+        all batches must be of the same kind. An iterator is read to its end first. The names of a
+        batch are mapped to columns. A batch with other columns than the previous one may need its
+        own transaction. `position` is any JSON value. `positions` has, for each participant, the
+        position before the batch and the position after it. `rejects` are rows for the reject
+        table.
 
-        If sending fails, the rows stay. They go again with the next, unless `discard` drops them.
-        An error about one of them has its `row`, a number among the rows that wait, and the
-        `batch` and `row_of_batch`.
+        If sending fails, the rows stay. They are sent again with the next rows, unless `discard`
+        drops them. An error about one of them has its `row`, a number among the waiting rows, and
+        its `batch` and `row_of_batch`.
         """
         taken = Batch.of(batch, self._on_reject is not None)
         along = Along.of(position, positions, rejects)
@@ -176,7 +179,7 @@ class Writer:
         return self._send_if(self._is_enough) if is_enough else None
 
     def flush(self) -> Receipt:
-        """Send what waits, and return when it is in the table, and durable."""
+        """Send the waiting rows. Return when they are committed and durable."""
         with self._filling:
             self._check()
         receipt = self._send_if(lambda: True)
@@ -184,10 +187,10 @@ class Writer:
         return receipt
 
     def discard(self, *, bad_only: bool = False) -> int:
-        """Drop the rows that wait, as behind an error of theirs; return how many they were.
+        """Drop the waiting rows, for example after an error about them. Return their number.
 
-        With `bad_only` those of the flush that has failed are tried, and the rows that the server
-        refuses are dropped. The others wait on.
+        With `bad_only`, the rows of the failed flush are tried, and only those that the server
+        refuses are dropped. The others keep waiting.
         """
         if bad_only:
             return self._discard_bad()
@@ -219,7 +222,7 @@ class Writer:
         return dropped
 
     def close(self) -> None:
-        """Send what waits, and close the writer. It stays open if that fails."""
+        """Send the waiting rows, and close the writer. It stays open if that fails."""
         if self._is_closed:
             return
         with self._filling:
@@ -229,7 +232,7 @@ class Writer:
         self._end()
 
     def stop(self) -> None:
-        """Ask what is being sent to end in order: its `write` or `flush` then raises."""
+        """Stop the rows that are being sent cleanly. Their `write` or `flush` then raises."""
         self._writer.stop()
 
     def __enter__(self) -> Self:
@@ -238,7 +241,7 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
     ) -> None:
-        # Rows of a program that has failed are not sent behind its back.
+        # Do not send rows of a program that has failed.
         try:
             if kind is None:
                 self.close()
@@ -263,9 +266,9 @@ class Writer:
                 self._session.wait(self._writer.flush, failed=self._go_back)
 
     def _go_back(self, earlier: int, _in_doubt: int) -> None:
-        """Drop what waits behind rows of earlier calls that were lost, where positions say it.
+        """Drop the waiting rows after rows of earlier calls were lost, if positions record this.
 
-        The program goes on from the position, and so it writes these rows again.
+        The program continues from the position, and so it writes these rows again.
         """
         with self._filling:
             if earlier and (self._has_position or self._session.position is not None):
@@ -290,7 +293,7 @@ class Writer:
         )
 
     def _send_if(self, is_due: Callable[[], bool]) -> Receipt:
-        """Send what waits, if that is due when all before it is sent."""
+        """Send the waiting rows, if that is still due when all earlier rows are sent."""
         rows, counts, method = 0, dict.fromkeys(_COUNTED, 0), None
         with self._sending:
             while True:
@@ -312,17 +315,18 @@ class Writer:
                     counts[name] += of_it
 
     def _due(self) -> tuple[Waiting, Waiting]:
-        """Return what goes in one transaction, and what waits on.
+        """Return the rows for one transaction, and the rows that keep waiting.
 
-        A column that some rows lack is their default, or stays as it is in rows that are updated:
-        so batches with other columns go by themselves. Dicts that are inserted may lack any.
+        A column that some rows lack gets its default, or keeps its value in updated rows. So
+        batches with other columns are sent separately. Dicts that are inserted may lack any
+        column.
         """
         if self._kind in ("dicts", "ndjson") and not self._is_update:
             return self._waiting, Waiting()
         return self._waiting.split()
 
     def _send(self, going: Waiting) -> Outcome:
-        """Send rows, without those that are rejected."""
+        """Send rows, without the rejected ones."""
         while True:
             try:
                 return self._send_whole(going)
@@ -338,7 +342,7 @@ class Writer:
                         going.rejects.append(kept)
 
     def _try(self, going: Waiting) -> None:
-        """Have the server take rows, and roll them back."""
+        """Let the server check rows, and roll them back."""
         kind, reading = self._kind or "rows", self._reading
         self._session.wait(lambda: self._writer.check(reading, going.given(kind)), going=going)
 
@@ -349,7 +353,7 @@ class Writer:
             self._returned = None
 
         def failed(earlier: int, in_doubt: int) -> None:
-            # Nobody can say whether they are in: to send them again might double them.
+            # It is unknown whether they are committed, and sending them again might duplicate them.
             if in_doubt > earlier and self.load_id is None:
                 self._returned = None
             self._go_back(earlier, in_doubt)
@@ -381,7 +385,7 @@ _COUNTED = RowCounts.__annotations__
 
 
 def _flush_in_time(writer: "ReferenceType[Writer]", seconds: float) -> None:
-    """Send what has waited long enough, as long as the writer is there."""
+    """Send rows that have waited long enough, as long as the writer exists."""
     pause = min(seconds / 4, 0.25)
     while (here := writer()) is not None and not here._is_closed:
         due = time.monotonic() - seconds

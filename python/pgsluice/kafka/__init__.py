@@ -1,7 +1,7 @@
-"""Kafka: messages of topics as rows of a table, each exactly once.
+"""Kafka: store each message of topics exactly once, as a row of a table.
 
-`run` reads topics until it is stopped; `python -m pgsluice.kafka` does it from a shell. It needs
-`pip install 'pgsluice[kafka]'`.
+`run` reads topics until it is stopped, and `python -m pgsluice.kafka` does the same from a shell.
+Both need `pip install 'pgsluice[kafka]'`.
 """
 
 from pgsluice.kafka.result import KafkaResult

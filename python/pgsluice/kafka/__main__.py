@@ -71,9 +71,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def properties(file: Path) -> dict[str, str]:
-    """Read properties as Kafka's own tools do: lines of name=value, and comments after #.
+    """Read properties in the format of Kafka's own tools: name=value lines, and # comments.
 
-    Raises `UsageError`, which does not quote the line: it may be a password.
+    Raises `UsageError`, which does not quote the line, because it may contain a password.
     """
     found = {}
     for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -87,7 +87,7 @@ def properties(file: Path) -> dict[str, str]:
 
 
 def main(args: Sequence[str]) -> int:
-    """Run with the options of a command line; return the exit status."""
+    """Run with the options of a command line. Return the exit status."""
     given = parser().parse_args(args)
     try:
         print(words(_run(given)), file=sys.stderr)
@@ -125,7 +125,7 @@ def _run(given: argparse.Namespace) -> KafkaResult:
 
 
 def words(result: KafkaResult) -> str:
-    """Say what was done, on one line."""
+    """Return a summary on one line."""
     counts = {name: getattr(result.counts, name) for name in type(result.counts).__annotations__}
     said = ", ".join(f"{rows:,} {name.replace('_', ' ')}" for name, rows in counts.items() if rows)
     return (

@@ -1,4 +1,4 @@
-"""The Kafka client, confluent-kafka: an extra, which the tools that check types may lack."""
+"""The Kafka client, confluent-kafka: an extra, which may be missing for type checkers."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""The cluster: its id, the ids of its topics, and how far their partitions reach.
+"""The cluster: its id, the ids of its topics, and the offsets of their partitions.
 
-Messages carry neither id. A topic that is deleted and created again has the same name and new
-offsets, so both ids are part of what a position belongs to.
+Messages carry neither id. A topic that is deleted and created again has the same name but new
+offsets, so a position belongs to both ids.
 """
 
 import logging
@@ -22,11 +22,11 @@ from pgsluice.kafka.client import (
 )
 from pgsluice.kafka.settings import Settings
 
-# Seconds that one answer is waited for, and after which the wait is reported again.
+# Seconds to wait for one answer, and between reports about the wait.
 ANSWER = 5.0
 _REPORT = 10.0
 
-# Properties of consumers, which the client for administration does not know.
+# Properties of consumers that the administration client does not accept.
 _OF_CONSUMERS = (
     "group.id",
     "enable.auto.commit",
@@ -41,7 +41,7 @@ _UNKNOWN = (
     KafkaError._UNKNOWN_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
-# The reach of a partition that does not exist.
+# The offsets of a partition that does not exist.
 _GONE = (-1, -1)
 _REFUSED = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 _FORBIDDEN = (
@@ -50,7 +50,7 @@ _FORBIDDEN = (
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
 
-# The client writes to it what it would write to stderr.
+# The client logs here what it would otherwise write to stderr.
 logger = logging.getLogger("pgsluice.kafka")
 logger.addHandler(logging.NullHandler())
 logger.propagate = False
@@ -58,14 +58,14 @@ logger.propagate = False
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as it is now."""
+    """The present state of a topic."""
 
     id: str
     partitions: int
 
 
 class Cluster:
-    """The cluster of a consumer. Each question waits for an answer as long as need be."""
+    """The cluster of a consumer. Each query waits for an answer as long as necessary."""
 
     def __init__(self, settings: Settings, stopped: threading.Event) -> None:
         self._settings, self._stopped = settings, stopped
@@ -79,7 +79,7 @@ class Cluster:
         """The id of the cluster, once it has answered."""
 
     def client_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the configuration of a client whose errors are noted here."""
+        """Return the configuration of a client whose errors are recorded here."""
         users: Callable[[Any], object] | None = config.get("error_cb")
 
         def note(error: Any) -> None:
@@ -92,29 +92,29 @@ class Cluster:
         return {"log_level": 3, **config, "error_cb": note}
 
     def check(self) -> None:
-        """Raise the error of a login that was refused since."""
+        """Raise the error of a login that was refused meanwhile."""
         self._admin.poll(0)
         if self._refusal is not None:
             raise self._refusal
 
     def connect(self) -> bool:
-        """Wait for the cluster; return whether it has answered before the program was stopped."""
+        """Wait for the cluster. Return False if the program was stopped before it answered."""
         answer = self._asked(lambda: self._admin.describe_cluster(request_timeout=ANSWER).result())
         if answer is not None:
             self.id = answer.cluster_id
         return answer is not None
 
     def topics(self, names: tuple[str, ...]) -> dict[str, Topic] | None:
-        """Return those of the topics that exist; None if the program was stopped meanwhile."""
+        """Return the topics that exist, or None if the program was stopped."""
         if not names:
             return {}
         found: dict[str, Topic] | None = self._asked(lambda: self._try_topics(names))
         return found
 
     def reach(self, consumer: Any, topic: str, partition: int) -> tuple[int, int] | None:
-        """Return the first offset of a partition and the one behind its last message.
+        """Return the first offset of a partition, and the offset after its last message.
 
-        None if it does not exist any more, or if the program was stopped meanwhile.
+        Return None if the partition no longer exists, or if the program was stopped.
         """
         place = TopicPartition(topic, partition)
 
@@ -133,7 +133,7 @@ class Cluster:
         return None if reach == _GONE else reach
 
     def raise_forbidden(self, error: Any) -> None:
-        """Raise an error that does not pass by itself."""
+        """Raise an error that is not temporary."""
         if error.code() in _REFUSED:
             raise self._refused(error)
         if error.code() in _FORBIDDEN:
@@ -159,7 +159,7 @@ class Cluster:
         return found
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
-        """Ask until there is an answer, and report the wait each so often."""
+        """Repeat a query until there is an answer, and report the wait at intervals."""
         reported = time.monotonic() - _REPORT + ANSWER
         while True:
             began = time.monotonic()
@@ -189,7 +189,7 @@ class Cluster:
 
 
 def _made(make: Callable[[], Any]) -> Any:
-    """Return a client; its refusal of a configuration is a usage error."""
+    """Return a client. A refused configuration is a usage error."""
     try:
         return make()
     except KafkaException as failure:
@@ -200,7 +200,7 @@ def _made(make: Callable[[], Any]) -> Any:
 
 
 def consumer_of(cluster: Cluster, settings: Settings) -> Any:
-    """Return a consumer that has subscribed to nothing yet."""
+    """Return a consumer without a subscription."""
     config = cluster.client_config(settings.client)
     consumer: Any = _made(lambda: Consumer(config, logger=logger))
     return consumer

@@ -1,7 +1,7 @@
-"""Messages as rows: the text of a value is a line of JSON, into which the other columns go.
+"""Messages as rows: the text of a value is a line of JSON, to which other columns are added.
 
-The server reads the values, so a message is parsed once only. The writer finds values
-that are not JSON, and names their rows.
+The server reads the values, so a message is parsed only once. The writer finds values that are
+not JSON, and reports their rows.
 """
 
 import json
@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Message(Protocol):
-    """A message of confluent-kafka, as far as it is used here."""
+    """The methods of a confluent-kafka message that are used here."""
 
     def topic(self) -> str | None: ...
     def partition(self) -> int | None: ...
@@ -27,7 +27,7 @@ class Message(Protocol):
 
 
 class Unfit(Exception):  # noqa: N818
-    """A message that is no row."""
+    """A message that cannot become a row."""
 
     def __init__(self, sqlstate: str, message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class Unfit(Exception):  # noqa: N818
 
 
 def place(message: Message) -> str:
-    """Return where a message is, for people."""
+    """Return the position of a message, for people."""
     return f"offset {message.offset()} of {message.topic()}/{message.partition()}"
 
 
@@ -53,15 +53,15 @@ def reject_row(message: Message, sqlstate: str | None, reason: str) -> dict[str,
 
 
 def batch_of(lines: Sequence[bytes], messages: Sequence[Message]) -> Batch:
-    """Return messages as a batch of a writer, which names bad rows by their messages."""
+    """Return messages as a batch of a writer, which identifies bad rows by their messages."""
     text = b"".join(lines)
     return Batch(kind="ndjson", data=text, rows=len(lines), size=len(text), given=messages)
 
 
 def liner(columns: Mapping[str, str]) -> Callable[[Message], bytes]:
-    """Return what makes a line of a message, with these columns beside those of its value.
+    """Return a function that converts a message to a line, adding these columns to its value.
 
-    It raises `Unfit` for a message whose value is no object.
+    The function raises `Unfit` for a message whose value is not an object.
     """
     parts = [(json.dumps(column) + ":", _VALUES[name]) for name, column in columns.items()]
 
@@ -85,7 +85,7 @@ def liner(columns: Mapping[str, str]) -> Callable[[Message], bytes]:
 
 
 def _on_one_line(value: bytes) -> bytes:
-    """Write JSON without line ends, which it may have between its tokens only."""
+    """Remove line ends from JSON, where they occur only between tokens."""
     try:
         json.loads(value)
     except (ValueError, RecursionError) as error:
@@ -98,7 +98,7 @@ def _bytes(value: bytes | str | None) -> bytes | None:
 
 
 def _hex(value: bytes | str | None) -> str | None:
-    """Return bytes as PostgreSQL writes them."""
+    """Return bytes in PostgreSQL's hex format."""
     given = _bytes(value)
     return None if given is None else "\\x" + given.hex()
 

@@ -1,4 +1,4 @@
-"""The partitions that a consumer owns, and the positions that the ledger has of them."""
+"""The partitions of a consumer, and their positions in the ledger."""
 
 import time
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from pgsluice.writer import Writer
 
 Place = tuple[str, int]
 
-# Seconds within which brokers hear that a topic was created again, and between two looks.
+# Seconds until brokers know that a topic was created again, and between two checks.
 _LATE = 5.0
 _PAUSE = 0.25
 
 
 @dataclass
 class Partition:
-    """A partition that is read here."""
+    """A partition that this consumer reads."""
 
     topic: str
     number: int
@@ -40,12 +40,12 @@ class Partition:
         return f"{self.topic}/{self.number}"
 
     def at(self, offset: int) -> Any:
-        """Return an offset of it as the client has it."""
+        """Return an offset of the partition in the client's form."""
         return TopicPartition(self.topic, self.number, offset)
 
 
 class Owned:
-    """The partitions of one consumer. Another consumer that takes one over fences it."""
+    """The partitions of one consumer. A consumer that takes a partition over fences the others."""
 
     def __init__(self, settings: Settings, cluster: Cluster, consumer: Any, writer: Writer) -> None:
         self._settings, self._cluster = settings, cluster
@@ -65,18 +65,18 @@ class Owned:
         return tuple(sorted({it.topic for it in self}))
 
     def add(self, places: list[Place], topics: dict[str, Topic]) -> None:
-        """Add partitions that were assigned; `take` reads their positions."""
+        """Add assigned partitions; `take` reads their positions."""
         for topic, number in places:
             topic_id = topics[topic].id if topic in topics else ""
             self._partitions[topic, number] = self._named(topic, number, topic_id)
 
     def drop(self, places: list[Place]) -> None:
-        """Drop partitions that were revoked."""
+        """Drop revoked partitions."""
         for place in places:
             self._partitions.pop(place, None)
 
     def renew(self, topics: dict[str, Topic]) -> list[str]:
-        """Replace partitions of topics that were created again; return the topics."""
+        """Replace partitions of topics that were created again. Return the topics."""
         renewed = [it for it in self if it.topic in topics and topics[it.topic].id != it.topic_id]
         for it in renewed:
             named = self._named(it.topic, it.number, topics[it.topic].id)
@@ -88,10 +88,10 @@ class Owned:
         return Partition(topic, number, topic_id, name, start=OFFSET_BEGINNING)
 
     def take(self) -> None:
-        """Open all partitions in the ledger, and go on from the positions that it has.
+        """Open all partitions in the ledger, and continue from the recorded positions.
 
-        Nothing may wait in the writer. A partition whose topic is not known yet is left alone; a
-        later look at the topics renews it.
+        The writer must not have waiting rows. A partition whose topic is not known yet is left
+        unchanged until a later check of the topics renews it.
         """
         known = [it for it in self if it.topic_id]
         found = self._writer.positions(it.participant for it in known)
@@ -103,13 +103,13 @@ class Owned:
                 self._begin(it)
 
     def _begin(self, it: Partition) -> None:
-        """Find where a partition is to be read from, and whether it still has that."""
+        """Find the offset from which a partition is to be read, and check that it still exists."""
         reach = self._cluster.reach(self._consumer, it.topic, it.number)
         if reach is None:
             return
         first, end = reach
         if it.position is None:
-            # Earlier messages are not missed by anybody.
+            # Earlier messages were not asked for.
             if self._settings.start == "latest":
                 self._move(it, end)
                 it.start = end
@@ -125,7 +125,7 @@ class Owned:
             )
 
     def lost(self, it: Partition) -> None:
-        """Report that the next message of a partition is gone, as the client says."""
+        """Handle the client's report that the next message of a partition is gone."""
         reach = self._cluster.reach(self._consumer, it.topic, it.number)
         if reach is not None and it.position is not None:
             if it.position > reach[1] and self._is_renewed(it):
@@ -135,9 +135,9 @@ class Owned:
             it.start = OFFSET_BEGINNING
 
     def _is_renewed(self, it: Partition) -> bool:
-        """Whether the topic was deleted or created again, which a broker may hear of late.
+        """Return whether the topic was deleted or created again, which brokers may learn late.
 
-        The next look at the topics begins with the new one.
+        The next check of the topics starts with the new one.
         """
         until = time.monotonic() + _LATE
         while time.monotonic() < until:
@@ -164,16 +164,16 @@ class Owned:
         it.start = first
 
     def _move(self, it: Partition, to: int) -> None:
-        """Store a position to which no message leads."""
+        """Store a position that is not the end of a message."""
         self._writer.write([], positions={it.participant: (it.position, to)})
         self._writer.flush()
         it.position = to
 
     def seek(self) -> None:
-        """Have the client go on where partitions are to be read from."""
+        """Make the client continue at the positions of the partitions."""
         for it in self:
             if it.start is not None and it.topic_id:
-                # A partition that was assigned just now may not be read yet: it is tried again.
+                # A newly assigned partition may not be readable yet. It is tried again.
                 with suppress(KafkaException):
                     self._consumer.seek(it.at(it.start))
                     it.start = None

@@ -1,15 +1,15 @@
-"""The loop of a consumer.
+"""The main loop of a consumer.
 
-    poll -> lines               each poll, with the positions behind it
+    poll -> lines               each poll, with the positions after it
     writer -> commit            when there are enough rows, or when the first has waited long enough
 
-1. A thread commits a flush while the next messages are polled. One flush is under way at a time.
-2. Positions come from the ledger and are moved in the transaction of the rows. Kafka's own offsets
+1. A thread commits a flush while the next messages are polled. Only one flush runs at a time.
+2. Positions come from the ledger and change in the transaction of the rows. Kafka's own offsets
    are committed afterwards, for people who watch the lag.
-3. Before each flush the ids of the topics are asked for: what waits may be of a topic that was
-   deleted and created again.
-4. A partition that is revoked is flushed first. If another consumer has opened it already, the
-   ledger refuses the flush, and what waits is dropped.
+3. Before each flush the ids of the topics are checked, because the waiting rows may belong to a
+   topic that was deleted and created again.
+4. A revoked partition is flushed first. If another consumer has already opened it, the ledger
+   refuses the flush, and the waiting rows are dropped.
 """
 
 import threading
@@ -31,22 +31,22 @@ from pgsluice.kafka.waiting import Waiting
 from pgsluice.result import Receipt, RowCounts
 from pgsluice.writer import Writer
 
-# Seconds after which a signal is seen, the topics are looked at while nothing comes, and a consumer
-# that was overtaken must have heard that it is no owner any more.
+# Seconds until a signal is noticed, between checks of the topics while there are no messages, and
+# until a superseded consumer must have learned that it lost its partitions.
 _PAUSE = 0.25
 _LOOK = 5.0
 _LEARN = 15.0
 
-# Messages that one poll returns at most: of large messages few wait for the flush.
+# Maximum number of messages of one poll. It limits the number of large messages that wait.
 _TOGETHER = 2_000
 
-# The SQLSTATE of a participant that another writer has opened.
+# The SQLSTATE for a participant that another writer has opened.
 _OVERTAKEN = "55006"
 
 
 @dataclass(frozen=True)
 class Flush:
-    """A flush that is under way."""
+    """A running flush."""
 
     receipt: Future[Receipt]
     messages: int
@@ -84,7 +84,7 @@ class Pump:
         self._counts = dict.fromkeys(RowCounts.__annotations__, 0)
 
     def interrupt(self) -> None:
-        """End what is being sent."""
+        """Stop the rows that are being sent."""
         self._writer.stop()
 
     def run(self) -> KafkaResult:
@@ -101,10 +101,10 @@ class Pump:
                     self._step()
                 self._flush()
             finally:
-                # Ends when the flush that is under way does.
+                # This ends when the running flush ends.
                 self._thread.shutdown()
                 self._under_way = None
-                # Messages that were not flushed are read again by the next run.
+                # The next run reads messages that were not flushed again.
                 self._discard()
                 self._consumer.close()
         return KafkaResult(
@@ -112,7 +112,7 @@ class Pump:
         )
 
     def _step(self) -> None:
-        """Poll once, and flush if that is due."""
+        """Poll once, and flush if it is due."""
         wait = _PAUSE
         if self._waiting.since is not None:
             due = self._waiting.since + self._settings.flush_seconds
@@ -124,7 +124,7 @@ class Pump:
             self._settle()
         self._check_overtaken()
         if self._overtaken is not None:
-            # They are read again, if the partitions are still its own.
+            # These messages are read again, if the consumer still owns their partitions.
             return
         if self._must_take:
             self._take()
@@ -143,7 +143,7 @@ class Pump:
             self._is_same()
 
     def _polled(self, room: int, wait: float) -> list[Any]:
-        """Return messages, after the callbacks of a rebalance have run."""
+        """Return messages, after the rebalance callbacks have run."""
         try:
             messages: list[Any] = self._consumer.consume(room, wait)
         except KafkaException as failure:
@@ -155,14 +155,14 @@ class Pump:
         return messages
 
     def _add(self, messages: list[Any]) -> None:
-        """Have messages wait, with the positions behind them."""
+        """Add messages to the waiting ones, with the positions after them."""
         for message in messages:
             if (error := message.error()) is not None:
                 self._heed(error, message)
                 continue
             it = self._owned.get((message.topic(), message.partition()))
             offset: int = message.offset()
-            # A client may still have messages that it read before it was to go on elsewhere.
+            # The client may still have messages that it read before it was moved to another offset.
             if it is None or it.start is not None or (it.position or 0) > offset:
                 continue
             waiting = self._waiting
@@ -176,7 +176,7 @@ class Pump:
                 waiting.rejects.append(self._unfit(message, unfit.sqlstate, str(unfit)))
 
     def _heed(self, error: Any, message: Any) -> None:
-        """Heed what the client says of a partition, or of itself."""
+        """Handle an error that the client reports about a partition, or about itself."""
         it = self._owned.get((message.topic(), message.partition()))
         if error.code() == KafkaError._PARTITION_EOF:
             if it is not None and it.start is None:
@@ -186,20 +186,20 @@ class Pump:
                 self._flush()
                 self._owned.lost(it)
         else:
-            # Others pass: the client tries again by itself.
+            # Other errors are temporary: the client retries by itself.
             self._cluster.raise_forbidden(error)
 
     def _flush(self) -> None:
-        """Commit what waits, unless it is of a topic that is gone; return when that is done."""
+        """Commit the waiting rows, unless their topic is gone. Return when that is done."""
         self._begin_flush()
         self._settle()
 
     def _begin_flush(self) -> None:
-        """Begin to commit what waits, unless it is of a topic that is gone."""
+        """Start to commit the waiting rows, unless their topic is gone."""
         is_same = self._waiting.since is not None and self._is_same()
         self._settle()
         waiting = self._waiting
-        # A flush that was refused has dropped what waits.
+        # A refused flush has dropped the waiting rows.
         if not is_same or waiting.since is None:
             return
         waiting.give(self._writer)
@@ -209,7 +209,7 @@ class Pump:
         self._under_way = Flush(receipt, waiting.messages, offsets)
 
     def _settle(self) -> None:
-        """Wait for the flush that is under way, and count its rows."""
+        """Wait for the running flush, and count its rows."""
         flush, self._under_way = self._under_way, None
         if flush is None:
             return
@@ -226,18 +226,20 @@ class Pump:
         self._done += flush.messages
         self._flushes += 1
         if flush.offsets:
-            # They are for people only.
+            # Kafka's offsets are informational only.
             with suppress(KafkaException):
                 self._consumer.commit(offsets=flush.offsets, asynchronous=True)
 
     def _discard(self) -> None:
-        """Drop what waits; it is read again, by whoever owns its partitions then."""
+        """Drop the waiting rows. The present owner of their partitions reads them again."""
         self._settle()
         self._writer.discard()
         self._waiting = Waiting()
 
     def _is_same(self) -> bool:
-        """Whether the topics are those whose messages wait; if not, begin with the new ones."""
+        """Return whether the topics of the waiting messages are unchanged. If not, start with the
+        new ones.
+        """
         self._looked = time.monotonic()
         topics = self._cluster.topics(self._owned.topics())
         if topics is None:
@@ -252,12 +254,12 @@ class Pump:
         return not renewed
 
     def _take(self) -> None:
-        """Read the positions again; nothing waits."""
+        """Read the positions again. No rows may wait."""
         self._must_take = False
         self._owned.take()
 
     def _check_overtaken(self) -> None:
-        """Raise the error of a flush that was refused, unless the partition is another's now."""
+        """Raise the error of a refused flush, unless another consumer now owns the partition."""
         if self._overtaken is None:
             return
         since, error = self._overtaken
@@ -275,7 +277,7 @@ class Pump:
         )
 
     def _is_at_end(self) -> bool:
-        """Whether all messages were read, if that is to end the run."""
+        """Return whether all messages were read, if that ends the run."""
         return (
             self._settings.until_end
             and bool(self._owned)
@@ -299,11 +301,11 @@ class Pump:
     def _caught(
         self, call: Callable[[list[tuple[str, int]]], None]
     ) -> Callable[[Any, list[Any]], None]:
-        """Return a callback of the client, whose exception is raised by the loop."""
+        """Return a client callback whose exceptions are raised by the loop."""
 
         def callback(_: Any, partitions: list[Any]) -> None:
             try:
-                # A flush that is refused before the rebalance is explained by it.
+                # The rebalance explains a flush that is refused before it.
                 self._settle()
                 self._overtaken = None
                 call([(it.topic, it.partition) for it in partitions])
@@ -342,7 +344,9 @@ class Pump:
         self._consumer.incremental_unassign([TopicPartition(*each) for each in places])
 
     def _let_go(self, places: list[tuple[str, int]]) -> None:
-        """Drop partitions. The others are opened again, as what waited of them may be dropped."""
+        """Drop partitions. The others are opened again, because their waiting rows may be
+        dropped.
+        """
         self._owned.drop(places)
         self._discard()
         self._must_take = bool(self._owned)

@@ -1,4 +1,4 @@
-"""The outcome of a run."""
+"""The result of a run."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from pgsluice.result import RowCounts
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaResult:
-    """The outcome of one `run`."""
+    """The result of one `run`."""
 
     messages: int
     """Messages whose rows, or rejects, were committed."""

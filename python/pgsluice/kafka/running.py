@@ -1,4 +1,4 @@
-"""`run`: reads topics into a table until it is stopped."""
+"""`run`: read topics into a table until stopped."""
 
 import signal
 import sys
@@ -46,19 +46,20 @@ def run(
 ) -> KafkaResult:
     """Write the messages of topics into a table, each exactly once, until stopped.
 
-    Values are objects of JSON, whose names lead to columns. `message_columns` names columns for
-    what a message has beside: `key`, `headers`, `timestamp`, `topic`, `partition`, `offset`.
+    Values are JSON objects, whose names are mapped to columns. `message_columns` names columns
+    for other parts of a message: `key`, `headers`, `timestamp`, `topic`, `partition`, `offset`.
 
-    All messages that came together go in one transaction with the offsets behind them, under
-    `load_id` ("kafka-" and the group, if it is not given). Consumers of one group share the
-    partitions. A partition without a position begins at `start`.
+    Messages that arrive together are stored in one transaction, together with the offsets after
+    them, under `load_id` (by default "kafka-" and the group). Consumers of one group share the
+    partitions. A partition without a position starts at `start`.
 
-    A message that is no row of the table goes to `reject_table`, in the same transaction; without
-    one it ends the run. `config` has more properties of the Kafka client, such as those of SASL.
-    `skip_lost` goes on behind messages that the topic has removed before they were read.
-    `until_end` returns when all messages were read. SIGTERM, SIGINT and `stop` end it in order.
+    A message that does not fit the table goes to `reject_table`, in the same transaction. Without
+    a reject table it ends the run. `config` has additional properties of the Kafka client, such
+    as those for SASL. `skip_lost` continues after messages that the topic removed before they
+    were read. `until_end` returns when all messages were read. SIGTERM, SIGINT and `stop` end the
+    run cleanly.
 
-    Raises `Error`, by its kinds: `InputError` if it is about Kafka.
+    Raises `Error` or one of its subclasses, `InputError` for problems with Kafka.
     """
     named = {"load_id": f"kafka-{group}", **{k: v for k, v in options.items() if v is not None}}
     settings = Settings(
@@ -153,7 +154,7 @@ def _print(notice: str) -> None:
 
 @contextmanager
 def _signals(stopped: threading.Event) -> Iterator[list[Callable[[], object]]]:
-    """Set `stopped` at the first signal, and call what is in the list at the second one."""
+    """Set `stopped` at the first signal, and call the functions in the list at the second one."""
     on_second: list[Callable[[], object]] = []
     if threading.current_thread() is not threading.main_thread():
         yield on_second

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pgsluice.errors import usage_error
 from pgsluice.options import check_names
 
-# Properties that decide whether each message is stored once, each with what to do instead.
+# Properties on which exactly-once storage depends, with what to use instead.
 _OWN = {
     "group.id": "Name the group with group.",
     "enable.auto.commit": "Leave it out: the ledger has the offsets.",
@@ -23,7 +23,7 @@ _META = ("key", "headers", "timestamp", "topic", "partition", "offset")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of `pgsluice.kafka.run`, checked."""
+    """The checked settings of `pgsluice.kafka.run`."""
 
     topics: tuple[str, ...]
     table: str
@@ -47,12 +47,12 @@ class Settings:
 
     @property
     def place(self) -> str:
-        """The cluster as messages name it."""
+        """The name of the cluster in messages."""
         return str(self.client["bootstrap.servers"])
 
     @property
     def needs_order(self) -> bool:
-        """Whether the order of messages with one key decides what is in the table."""
+        """Return whether the result depends on the order of messages with the same key."""
         changes = self.options.get("on_conflict") == "update" or self.options.get("delete_when")
         return bool(changes) and not self.options.get("newer")
 
@@ -60,7 +60,7 @@ class Settings:
 def client_config(
     config: Mapping[str, Any] | None, bootstrap_servers: str | None, group: str
 ) -> dict[str, Any]:
-    """Return the configuration of the client; refuse what would break the promise."""
+    """Return the configuration of the client. Refuse properties that would break exactly-once."""
     given = dict(config or {})
     for name in given:
         if name in _OWN:
@@ -74,14 +74,14 @@ def client_config(
             "no Kafka cluster given",
             "Name a broker: bootstrap_servers=HOST:PORT (--bootstrap-servers HOST:PORT).",
         )
-    # A topic that is created again is found soon.
+    # Notice soon that a topic was created again.
     given.setdefault("topic.metadata.refresh.interval.ms", 10_000)
     return given | {
         "group.id": group,
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "enable.partition.eof": True,
-        # A position that the topic does not have is an error, and never another position.
+        # A position that the topic does not have is an error, and is never replaced by another one.
         "auto.offset.reset": "error",
         "isolation.level": "read_committed",
         "partition.assignment.strategy": "cooperative-sticky",
@@ -99,7 +99,7 @@ def topic_names(topics: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def meta_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of what messages have beside their values, in one order."""
+    """Return the columns for the other parts of messages, in a fixed order."""
     for name in columns:
         if name not in _META:
             raise usage_error(f"a message has no {name}", f"Use one of these: {', '.join(_META)}.")
@@ -107,7 +107,7 @@ def meta_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def checked(table: str, conninfo: str | None, settings: Settings) -> Settings:
-    """Refuse settings that make no sense."""
+    """Refuse contradictory settings."""
     check_names("run", table, conninfo)
     if settings.start not in ("earliest", "latest"):
         raise usage_error(f"start cannot be {settings.start!r}", 'Use "earliest" or "latest".')

@@ -1,4 +1,4 @@
-"""Messages that were polled and are not being committed yet."""
+"""Messages that were polled and whose commit has not started."""
 
 import time
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from pgsluice.writer import Writer
 
 @dataclass
 class Waiting:
-    """Rows of messages, with the rejected ones and the positions behind all of them."""
+    """Rows of messages, with the rejected ones and the positions after them."""
 
     lines: list[bytes] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Waiting:
         return len(self.given) + len(self.rejects)
 
     def move(self, it: Partition, offset: int, size: int) -> None:
-        """Move a partition behind a message of this size."""
+        """Advance a partition past a message of this size."""
         first, _ = self.steps.get(it.participant, (it.position, 0))
         self.steps[it.participant] = (first, offset + 1)
         it.position, it.at_end = offset + 1, False
@@ -39,6 +39,6 @@ class Waiting:
             self.since = time.monotonic()
 
     def give(self, writer: Writer) -> None:
-        """Hand all of it to the writer."""
+        """Pass everything to the writer."""
         batch = batch_of(self.lines, self.given)
         writer.write(batch, positions=self.steps, rejects=self.rejects)

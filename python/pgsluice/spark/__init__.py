@@ -1,7 +1,7 @@
-"""Spark's data source `pgsluice`: frames and streams of Spark into PostgreSQL, each row once.
+"""Spark's data source `pgsluice`: write frames and streams to PostgreSQL, each row once.
 
 It needs `pip install 'pgsluice[spark]'` on the driver and on the executors. The manual's page on
-Spark says what a job guarantees, and how to finish one that failed.
+Spark describes the guarantees of a job, and how to finish one that failed.
 """
 
 from pgsluice.spark.leaves import repartition_by_leaf

@@ -1,4 +1,4 @@
-"""Rows are brought to their leaves before they are written: one leaf, one partition of a frame."""
+"""Repartitioning of rows by leaf before they are written: each leaf in one partition of a frame."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,7 +13,7 @@ from pgsluice.options import ConnectionOptions, LeafOptions, signed, spec
 if TYPE_CHECKING:
     from pgsluice.reports import Tree
 
-# Rows whose leaves are found together: each time the table's partitions are read from the server.
+# Number of rows of a batch. For each batch, the table's partitions are read from the server.
 _ROWS = 200_000
 _SHUFFLE = "spark.sql.shuffle.partitions"
 
@@ -28,11 +28,11 @@ def repartition_by_leaf(
 ) -> DataFrame:
     """Return the frame with all rows of a leaf in one partition.
 
-    A row's partition depends on the name of its leaf and on `partitions` only, which are as many
-    as `spark.sql.shuffle.partitions` says by default; adaptive execution does not change it. Rows
-    that no leaf takes are in one partition, and the load refuses them.
+    The partition of a row depends only on the name of its leaf and on `partitions`, whose default
+    is `spark.sql.shuffle.partitions`. Adaptive execution does not change it. Rows that no leaf
+    accepts are in one partition, and the load refuses them.
 
-    Raises `Error`, by its kinds. Rows whose leaf only the server can find end the job.
+    Raises `Error` or one of its subclasses. Rows whose leaf only the server can find end the job.
     """
     spec("repartition_by_leaf", LeafOptions, options, conninfo, table)
     connection = {k: v for k, v in options.items() if k in ConnectionOptions.__annotations__}
@@ -51,7 +51,7 @@ def _key_columns(tree: "Tree", columns: Sequence[str]) -> list[str]:
             f"table {tree.table} has no partitions",
             "df.repartition(n)",
         )
-    # An identifier is deparsed with its quotes doubled.
+    # A deparsed identifier has its quotes doubled.
     found = [each for each in columns if any(each.replace('"', '""') in key for key in keys)]
     if not found:
         raise usage_error(
@@ -66,7 +66,7 @@ def _column(df: DataFrame, name: str) -> Any:
 
 
 def _leaf_function(table: str, conninfo: str | None, keys: Sequence[str], options: Any) -> Any:
-    """Return the function of Spark from the columns of the key to the name of the leaf."""
+    """Return the Spark function from the columns of the key to the name of the leaf."""
     try:
         from pyspark.sql.functions import arrow_udf  # type: ignore[import-not-found]
     except ImportError as error:
@@ -74,7 +74,7 @@ def _leaf_function(table: str, conninfo: str | None, keys: Sequence[str], option
             "repartition_by_leaf needs Spark 4.1 or later", "pip install 'pyspark>=4.1'"
         ) from error
 
-    # The types tell Spark which kind of function it is. A batch of several columns is a tuple.
+    # Spark derives the kind of the function from the types. A batch of several columns is a tuple.
     def leaf(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for group in _groups(batches):
             rows = pa.concat_tables(group)

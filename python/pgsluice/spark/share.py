@@ -1,4 +1,4 @@
-"""What a task does: it collects its rows, and loads them in one transaction under its number."""
+"""The work of a task: collect its rows, and load them in one transaction under its number."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pgsluice.spark.target import Target
 class Share(WriterCommitMessage):  # type: ignore[misc]
     """The message of a task to the driver: its rows are in the table.
 
-    `rows_hash` does not depend on their order. The driver adds up those of all tasks.
+    `rows_hash` does not depend on their order. The driver adds up the hashes of all tasks.
     """
 
     load_id: str
@@ -30,9 +30,9 @@ def write_share(
 ) -> Share:
     """Load the rows of this task's partition, and return the message to the driver.
 
-    An attempt that comes after another one of the same partition loads nothing.
+    If another attempt has loaded the same partition, nothing is loaded.
 
-    Raises `Error`, by its kinds: also if the partition had other rows before.
+    Raises `Error` or one of its subclasses, also if the other attempt had other rows.
     """
     participant = str(context().partitionId())
     try:
@@ -48,7 +48,7 @@ def write_share(
 
 
 def context() -> Any:
-    """Return the context of the task that this process runs."""
+    """Return the context of the task that runs in this process."""
     found = TaskContext.get()
     if found is None:
         raise RuntimeError("a share of a load is written by a task of Spark only")

@@ -1,4 +1,4 @@
-"""The data source: what Spark asks on the driver, and the writers that it sends to the tasks."""
+"""The data source: the methods that Spark calls on the driver, and the writers in the tasks."""
 
 import logging
 import uuid
@@ -16,23 +16,23 @@ from pgsluice.errors import usage_error
 from pgsluice.spark.share import Share, context, write_share
 from pgsluice.spark.target import Target, target_of
 
-# Spark 4.0 has no such class, and its streams are refused.
+# Spark 4.0 does not have this class, so its streams are refused.
 _STREAMS = "DataSourceStreamArrowWriter"
 _StreamWriter: Any = getattr(datasource, _STREAMS, object)
 _log = logging.getLogger("pgsluice.spark")
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"
-# Hashes of rows are added modulo this.
+# The modulus of sums of row hashes.
 _HASHES = 1 << 64
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("pgsluice")` known to a session."""
+    """Register `format("pgsluice")` with a session."""
     spark.dataSource.register(PgsluiceSource)
 
 
 class PgsluiceSource(datasource.DataSource):  # type: ignore[misc]
-    """The format `pgsluice`, to which frames and streams are appended."""
+    """The format `pgsluice`, to which frames and streams can be appended."""
 
     @classmethod
     def name(cls) -> str:
@@ -45,9 +45,9 @@ class PgsluiceSource(datasource.DataSource):  # type: ignore[misc]
         )
 
     def writer(self, schema: StructType, overwrite: bool) -> "BatchWriter":
-        """Return the writer of a frame; on the driver, once a job.
+        """Return the writer of a frame. Called on the driver, once for each job.
 
-        Raises `Error`, by its kinds, before a task runs.
+        Raises `Error` or one of its subclasses, before a task runs.
         """
         target, arrow = self._target(schema, overwrite)
         load_id = target.options.get("load_id")
@@ -57,9 +57,9 @@ class PgsluiceSource(datasource.DataSource):  # type: ignore[misc]
         return BatchWriter(target, arrow, load_id)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":  # noqa: N802
-        """Return the writer of a stream; on the driver, also for each commit.
+        """Return the writer of a stream. Called on the driver, also for each commit.
 
-        Raises `Error`, by its kinds, before a task runs.
+        Raises `Error` or one of its subclasses, before a task runs.
         """
         if not hasattr(datasource, _STREAMS):
             raise usage_error("streams need Spark 4.1 or later", "pip install 'pyspark>=4.1'")
@@ -86,22 +86,24 @@ class PgsluiceSource(datasource.DataSource):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
-    """The writer of a frame. It is pickled on the driver, so all attempts have its load id."""
+    """The writer of a frame. It is pickled on the driver, so all attempts share its load id."""
 
     target: Target
     arrow: pa.Schema
     load_id: str
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Share:
-        """Load the rows of a partition; in a task."""
+        """Load the rows of a partition. Called in a task."""
         return write_share(self.target, self.load_id, self.arrow, iterator)
 
     def commit(self, messages: Sequence[Any]) -> None:
-        """Mark the load as finished, if the ledger has exactly these partitions; on the driver."""
+        """Mark the load as finished if the ledger has exactly these partitions. Called on the
+        driver.
+        """
         _finish(self.target, self.load_id, messages)
 
     def abort(self, messages: Sequence[Any]) -> None:
-        """Say how the job is finished; on the driver. Nothing is undone."""
+        """Report how to finish the job. Called on the driver. Nothing is undone."""
         done = sum(message is not None for message in messages)
         _log.warning(
             "pgsluice: the job of load %s into %s has failed; committed tasks known to Spark: %d."
@@ -113,13 +115,13 @@ class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class StreamWriter(_StreamWriter):  # type: ignore[misc]
-    """The writer of a stream: each micro-batch of a query is a load of its own."""
+    """The writer of a stream. Each micro-batch of a query is a separate load."""
 
     target: Target
     arrow: pa.Schema
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Share:
-        """Load the rows of a partition of a micro-batch; in a task."""
+        """Load the rows of a partition of a micro-batch. Called in a task."""
         task = context()
         query, batch = (task.getLocalProperty(name) for name in (_QUERY, _BATCH))
         if not query or not batch:
@@ -127,14 +129,14 @@ class StreamWriter(_StreamWriter):  # type: ignore[misc]
         return write_share(self.target, f"{query}/{batch}", self.arrow, iterator)
 
     def commit(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
-        """Mark the load of a micro-batch as finished; on the driver."""
+        """Mark the load of a micro-batch as finished. Called on the driver."""
         ids = {message.load_id for message in messages if isinstance(message, Share)}
         if len(ids) != 1:
             raise RuntimeError(f"the tasks of micro-batch {batchId} name {len(ids)} loads, not 1")
         _finish(self.target, ids.pop(), messages)
 
     def abort(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
-        """Say how the micro-batch is finished; on the driver. Nothing is undone."""
+        """Report how to finish the micro-batch. Called on the driver. Nothing is undone."""
         done = sum(message is not None for message in messages)
         _log.warning(
             "pgsluice: micro-batch %d into %s is not finished; committed tasks known to Spark: %d."
@@ -144,7 +146,7 @@ class StreamWriter(_StreamWriter):  # type: ignore[misc]
 
 
 def _finish(target: Target, load_id: str, messages: Sequence[Any]) -> None:
-    """Mark a load as finished, with the partitions and the rows of these messages and no others."""
+    """Mark a load as finished, with exactly the partitions and the rows of these messages."""
     rows_hash = sum(int(message.rows_hash, 16) for message in messages) % _HASHES
     done = pgsluice.ledger_finish(
         load_id,

@@ -17,14 +17,14 @@ from pgsluice.errors import usage_error
 DEFAULT_MEMORY = "128MB"
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SIZE = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
-# A file without a name is opened again through this.
+# The directory through which a file without a name can be opened again.
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
 def bytes_of(size: int | str) -> int:
     """Return a size as a number of bytes. Its units are powers of two, as on the command line.
 
-    Raises `UsageError` if it is no size.
+    Raises `UsageError` if it is not a size.
     """
     found = _SIZE.fullmatch(str(size).strip())
     if found is None:
@@ -34,9 +34,9 @@ def bytes_of(size: int | str) -> int:
 
 
 class Spool:
-    """Collects record batches; at most `memory` bytes of them are in memory.
+    """Collects record batches, with at most `memory` bytes of them in memory.
 
-    The rest goes into an Arrow file in one of Spark's local directories, compressed by lz4. On
+    The rest goes to an Arrow file in one of Spark's local directories, compressed with lz4. On
     Linux that file has no name and vanishes with the process, however the process ends.
     """
 
@@ -57,7 +57,7 @@ class Spool:
         self._open.close()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take the next batch. Raises OSError if the directory's disk is full."""
+        """Add a batch. Raises OSError if the directory's disk is full."""
         self._schema = batch.schema
         if self._writer is None and self._bytes + batch.nbytes <= self._memory:
             self._bytes += batch.nbytes
@@ -73,7 +73,7 @@ class Spool:
     def data(self) -> pa.Table | str:
         """Return all rows, in a form that `pgsluice.load` can read more than once.
 
-        They are a table in memory, or the path of an Arrow file.
+        It is a table in memory, or the path of an Arrow file.
         """
         if self._writer is None:
             return pa.Table.from_batches(self._batches, self._schema)

@@ -1,6 +1,6 @@
-"""The options of a write: checked on the driver, and handed to the tasks.
+"""The options of a write: checked on the driver, and passed to the tasks.
 
-They are those of `pgsluice.load`, by the same names. Spark has every value as a string.
+They have the names and meanings of `pgsluice.load`. In Spark every value is a string.
 """
 
 import os
@@ -16,15 +16,15 @@ from pgsluice.loading import load_for
 from pgsluice.options import LedgerOptions, PlanOptions, SparkOptions, TreeOptions, spec
 from pgsluice.spark.spool import DEFAULT_MEMORY, bytes_of
 
-# The variables that name a server. Without any of them a load would start a server of its own,
-# on every machine another one.
+# The variables that name a server. Without them, a load would start an embedded server on each
+# machine.
 _NAMING = ("DATABASE_URL", "PGDATABASE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE", "PGUSER")
 _ALONE = "each task of Spark commits by itself"
 _FRAME = "rows come from the frame: change it there, as with select() or withColumnRenamed()"
 _ONE = "a task has one connection: Spark runs as many tasks at once as the executors have cores"
-# Spark hands over its own options of a stream as well.
+# Spark also passes its own options for streams.
 _OF_STREAMS = {"checkpointlocation", "queryname"}
-# Options of `load`, of Spark and of its JDBC writer that cannot be had, and why.
+# Options of `load`, of Spark and of its JDBC writer that are not supported, with the reasons.
 _REFUSED = {
     "atomic": f"{_ALONE}, and all of them together cannot be one transaction",
     "batchsize": "rows are sent by COPY; memory limits what a task collects",
@@ -62,20 +62,20 @@ class Target:
 
     @property
     def memory(self) -> int:
-        """Bytes of rows that a task keeps in memory."""
+        """The number of bytes of rows that a task keeps in memory."""
         return bytes_of(self.options.get("memory", DEFAULT_MEMORY))
 
     def chosen(self, known: Any) -> dict[str, Any]:
-        """Return the options that another function has as well."""
+        """Return the options that another function accepts too."""
         names = known.__annotations__
         return {name: value for name, value in self.options.items() if name in names}
 
     def ledger(self) -> dict[str, Any]:
-        """Return the options that say where the ledger is."""
+        """Return the options that name the ledger."""
         return self.chosen(LedgerOptions)
 
     def check_server(self) -> None:
-        """Refuse a load that names no server, on this machine.
+        """Refuse a load without a named server, on this machine.
 
         Raises `UsageError`.
         """
@@ -88,25 +88,25 @@ class Target:
     def check_columns(self, schema: Any) -> None:
         """Refuse a table, columns or changes with which no task could load a row.
 
-        `schema` is the Arrow schema of the rows. Raises `Error`, by its kinds.
+        `schema` is the Arrow schema of the rows. Raises `Error` or one of its subclasses.
         """
-        # A load, even of no rows, would run statement triggers and wait for max_lag.
+        # A load, even without rows, would run statement triggers and wait for max_lag.
         if (rejects := self.options.get("reject_table")) is not None:
             pgsluice.tree(rejects, self.conninfo, **self.chosen(TreeOptions))
         pgsluice.plan(schema.empty_table(), self.table, self.conninfo, **self.chosen(PlanOptions))
 
     def load(self, rows: Any, options: Mapping[str, Any]) -> pgsluice.LoadResult:
-        """Load rows, with errors whose hints name options of Spark only.
+        """Load rows, with errors whose hints name only Spark options.
 
-        Raises `Error`, by its kinds.
+        Raises `Error` or one of its subclasses.
         """
         return load_for(SparkOptions.__annotations__, rows, self.table, self.conninfo, options)
 
 
 def target_of(given: Mapping[str, str]) -> Target:
-    """Return the target that options of Spark name.
+    """Return the target that Spark options name.
 
-    Raises `UsageError` for an option that does not exist or makes no sense in Spark.
+    Raises `UsageError` for an option that does not exist or is not supported in Spark.
     """
     options = {name: value for name, value in given.items() if name not in _OF_STREAMS}
     table, conninfo = options.pop("table", None), options.pop("conninfo", None)
@@ -143,7 +143,7 @@ def with_password(conninfo: str | None, password: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a value as conninfo strings have it."""
+    """Return a value quoted for a conninfo string."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
