@@ -1,5 +1,5 @@
-//! Arrays of any type into columns of any type: both ways to write a row agree on whether it fits, and write
-//! as many fields as there are columns, or nothing.
+//! Arrays of any type into columns of any type: both writers agree on whether a row fits, and write as many
+//! fields as there are columns, or nothing.
 #![no_main]
 
 use pgsluice_fuzz::choices::Choices;

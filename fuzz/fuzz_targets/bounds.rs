@@ -1,7 +1,7 @@
-//! Any bytes as a deparsed bound: nothing panics. And a bound that is written as the server writes
-//! it is read back as it was.
+//! Any bytes as a deparsed bound: nothing panics, and a bound in the server's spelling is read back
+//! unchanged.
 //!
-//! The parser is private to its crate, and stays so: its file is compiled into this target.
+//! The parser is private to its crate, so this target compiles its file.
 #![no_main]
 
 #[path = "../../crates/pgsluice/src/pg/bounds.rs"]
@@ -50,7 +50,7 @@ fn edge(choices: &mut Choices<'_>) -> Literal {
     }
 }
 
-/// A number, a boolean, any other text, or NULL.
+/// Returns a number, a boolean, any other text, or NULL.
 fn value(choices: &mut Choices<'_>) -> Option<String> {
     Some(match choices.below(6) {
         0 => return None,
@@ -67,7 +67,7 @@ fn character(choices: &mut Choices<'_>) -> char {
     }
 }
 
-/// As `get_const_expr` in `src/backend/utils/adt/ruleutils.c` (PostgreSQL 18) writes a constant:
+/// Returns a constant as `get_const_expr` in `src/backend/utils/adt/ruleutils.c` (PostgreSQL 18) writes it:
 /// plain numbers and booleans bare, anything else as a string with its quotes doubled.
 fn constant(text: &str) -> String {
     let number = text.starts_with(|first: char| first.is_ascii_digit())

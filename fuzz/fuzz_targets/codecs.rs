@@ -1,5 +1,5 @@
-//! Any bytes into every codec: nothing panics, what was there stays, what is appended is one field, and
-//! it holds the value that the key types read.
+//! Any bytes into every codec: nothing panics, existing output is unchanged, and the appended bytes are one
+//! field with the value that the key types read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -56,7 +56,7 @@ fuzz_target!(|input: (&[u8], Option<i32>, &[u8])| {
         check_key(&array, &KeyType::Array(key_type.clone().into()), before, text);
         let range = KeyType::Range(key_type.clone().into());
         if range.parse(text, &mut Vec::new()).is_some() && !text.contains(&0) {
-            // The server makes it canonical, as the key type does: the bytes need not be equal.
+            // The server makes it canonical, as the key type does, so the bytes may differ.
             let range = Codec::Range(codec.clone().into());
             assert!(check(&range, before, text).is_some(), "{range:?}");
         }
@@ -70,7 +70,7 @@ fuzz_target!(|input: (&[u8], Option<i32>, &[u8])| {
     }
 });
 
-/// The value of the field, if there is one.
+/// Returns the value of the field, if any.
 fn check(codec: &Codec, before: &[u8], text: &[u8]) -> Option<Vec<u8>> {
     let mut field = before.to_vec();
     let encoded = codec.encode(text, &mut field);
@@ -90,7 +90,7 @@ fn check_key(codec: &Codec, key_type: &KeyType, before: &[u8], text: &[u8]) {
             let received = key_type.receive(&value, &mut other);
             assert_eq!(received, Some(datum), "{codec:?}");
         }
-        // A zero is in no text of the server.
+        // No text of the server contains a NUL byte.
         None => assert!(text.contains(&0), "{codec:?}"),
     }
 }

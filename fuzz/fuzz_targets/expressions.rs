@@ -1,7 +1,7 @@
-//! Any text as a deparsed expression, and expressions put together as the server writes them over
-//! any row: nothing panics, a value is always the same, and text is cut between characters.
+//! Any text as a deparsed expression, and random expressions in the server's spelling over any row: nothing
+//! panics, evaluation is deterministic, and text is cut between characters.
 //!
-//! The translator is private to its crate, and stays so: its files are compiled into this target.
+//! The translator is private to its crate, so this target compiles its files.
 #![no_main]
 
 #[path = "../../crates/pgsluice/src/pg/expression/mod.rs"]
@@ -134,7 +134,7 @@ fn timestamp(choices: &mut Choices<'_>, depth: usize) -> String {
     }
 }
 
-/// Values at the ends of the types among others, or any bytes.
+/// Returns values, some at the ends of the types, or any bytes.
 fn row(choices: &mut Choices<'_>) -> Vec<u8> {
     let values = [
         "\\N",

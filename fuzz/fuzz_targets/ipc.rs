@@ -1,4 +1,5 @@
-//! Any bytes as a file or stream of Arrow IPC, read as pgsluice does: its rows are written, or it is damaged.
+//! Any bytes as a file or stream of Arrow IPC, read as pgsluice does: its rows are written, or an error
+//! reports the damage.
 #![no_main]
 
 #[path = "../../crates/pgsluice/src/source/typed/frames.rs"]
@@ -30,7 +31,7 @@ fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
     }
 });
 
-/// A small file or stream.
+/// Writes a small file or stream.
 fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
     let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
     let compression = c.pick(&compressions);

@@ -1,5 +1,5 @@
-//! Any bytes into every key type, as text and as binary: nothing panics, a spelling always means the
-//! same, and a datum survives its binary form, its owned form and hashing.
+//! Any bytes into every key type, as text and as binary: nothing panics, a spelling always has the same
+//! value, and a datum is unchanged by its binary form, its owned form and hashing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -74,7 +74,7 @@ fn check_datum(key_type: &KeyType, datum: Datum<'_>) {
     }
 }
 
-/// The binary form of the types that have it without more ado.
+/// Returns the binary form, for types whose encoding is simple.
 fn encode(key_type: &KeyType, datum: Datum<'_>) -> Option<Vec<u8>> {
     use KeyType as K;
     Some(match (key_type, datum) {

@@ -1,5 +1,5 @@
-//! Any bytes as a line of NDJSON: a row with a field for each column, which is the same row once it was an
-//! object again, or a refusal that leaves the output as it was.
+//! Any bytes as a line of NDJSON: the result is a row with a field for each column, which is unchanged by a
+//! conversion to an object and back, or a refusal that leaves the output unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fuzz_target!(|line: &[u8]| {
             let mut object = Vec::new();
             objects.put_object(&row, &mut object);
             assert!(!object.contains(&b'\n'));
-            // What has line ends is no line, and loses those within JSON.
+            // A text with line ends is not a line, and loses those within JSON.
             if !line.contains(&b'\n') {
                 assert_eq!(self::row(&mut objects, &object), Some(row));
             }
@@ -39,10 +39,10 @@ fn row(objects: &mut Objects, line: &[u8]) -> Option<Vec<u8>> {
     Some(row.to_vec())
 }
 
-/// How many [`objects`] has.
+/// The number of columns of [`objects`].
 const COLUMNS: usize = 6;
 
-/// A column of each shape, with short keys.
+/// Returns a column of each shape, with short keys.
 fn objects(unknown: UnknownKeys) -> Objects {
     let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
     let text = || ty(25, Made::Alone);

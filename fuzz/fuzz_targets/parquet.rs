@@ -1,4 +1,4 @@
-//! Any bytes as a Parquet file, read as pgsluice does: its rows are written, or it is damaged.
+//! Any bytes as a Parquet file, read as pgsluice does: its rows are written, or an error reports the damage.
 #![no_main]
 
 #[path = "../../crates/pgsluice/src/source/typed/footer.rs"]
@@ -47,7 +47,7 @@ fn footer_of(bytes: &[u8]) -> Option<&[u8]> {
     rest.get(rest.len().checked_sub(u32::from_le_bytes(*count) as usize)?..)
 }
 
-/// A small file; None of types that are not written.
+/// Writes a small file. Returns `None` for types that cannot be written.
 fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
     let compressions = [
         Compression::UNCOMPRESSED,
@@ -75,7 +75,7 @@ fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
     })
 }
 
-/// Bytes that are read as those of a [`std::fs::File`]: into memory of the length that is asked for.
+/// Bytes that are read like a [`std::fs::File`], into memory of the requested length.
 #[derive(Clone)]
 struct File(Bytes);
 

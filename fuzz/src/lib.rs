@@ -1,5 +1,5 @@
-//! The properties that `crates/core/tests/properties` has, for the targets here: each is a function
-//! of bytes that panics where the property does not hold. And files of columns, which other targets share.
+//! The properties of `crates/core/tests/properties` for the targets here: each is a function of bytes that
+//! panics if the property does not hold. Files of columns are shared by several targets.
 
 #[path = "../../crates/core/tests/properties/attributes.rs"]
 mod attributes;

@@ -1,4 +1,4 @@
-//! No row is allocated for, by either writer, once the buffers are warm.
+//! Neither writer allocates memory for a row once its buffers are warm.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use pgsluice_core::types::{Column, ColumnType, Made};
 
 const ROWS: usize = 1_000;
 
-/// Columns of the types that most tables have.
+/// Returns a batch with columns of the most common types.
 fn batch() -> (RecordBatch, Vec<u32>) {
     let numbers = || (0..ROWS as i64).map(|row| row * 7_919);
     let strings = || numbers().map(|number| format!("\t{number} and more\\"));

@@ -1,5 +1,5 @@
-//! No stage allocates for a row: once its buffers are warm, what a stage allocates depends on the blocks
-//! that it fills, not on the rows.
+//! No stage allocates memory for a row: once its buffers are warm, its allocations depend on the blocks that
+//! it fills, not on the rows.
 
 #[path = "../benches/stages/inputs.rs"]
 mod inputs;
@@ -49,7 +49,7 @@ impl Flow {
         }
     }
 
-    /// Everything from the bytes to the buckets; the number of rows.
+    /// Runs all stages from the bytes to the buckets. Returns the number of rows.
     fn split(&mut self) -> u64 {
         self.rows.clear();
         let scan = Splitter::new(&self.input.format).scan(&self.input.bytes, true, &mut self.rows);
@@ -75,8 +75,7 @@ impl Flow {
         self.rows.len() as u64
     }
 
-    /// Takes all payloads as they would be sent, and gives them back; their number, and that of their
-    /// blocks.
+    /// Takes all payloads as they would be sent, and gives them back. Returns the numbers of payloads and of blocks.
     fn send(&mut self) -> (u64, u64) {
         let (mut payloads, mut blocks) = (0, 0);
         while let Some(payload) = self.take() {
@@ -114,7 +113,7 @@ fn no_row_is_allocated_for() {
         let sent = measure(|| (payloads, blocks) = flow.send());
         assert_eq!(rows, flow.input.rows().len() as u64, "{name}");
         assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
-        // Lists of the blocks of a payload, of its slices and claims, and of the payloads to come.
+        // Lists of a payload's blocks, slices and claims, and of future payloads.
         let most = 8 * (payloads + blocks);
         assert!(
             sent.count_total <= most,

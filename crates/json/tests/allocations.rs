@@ -1,4 +1,4 @@
-//! A row allocates nothing once the buffers are warm, if its keys have no escapes.
+//! A row allocates no memory once the buffers are warm, if its keys have no escapes.
 
 use pgsluice_core::types::{Column, ColumnType, Made};
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
@@ -22,7 +22,7 @@ fn no_row_allocates() {
         br#"{"more":1,"j":12,"a":null}"#,
         br#"{"c":"(1)","b":"{1}","a":true,"j":false}"#,
     ];
-    // Nested values: the library notes their depth in a buffer of its own.
+    // Nested values: the library records their depth in a separate buffer.
     let nested: &[u8] = br#"{"c":{"x":[1,2]},"b":[[1],[2]],"j":{"k":"v"}}"#;
     let mut out = Vec::new();
     let mut load = |lines: &[&[u8]], times| {

@@ -1,4 +1,4 @@
-//! Arrays of any type, made of decisions.
+//! Arrays of any type, derived from decisions.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::choices::Choices;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// Kinds that hold no others.
+/// The number of types without children.
 const FLAT: usize = 36;
 
-/// An array, at times a slice of a longer one. What is nested is no more than `depth` deep.
+/// Returns an array, sometimes a slice of a longer one, nested at most `depth` levels.
 pub fn array(c: &mut Choices<'_>, length: usize, depth: usize) -> ArrayRef {
     if c.once_in(4) {
         return whole(c, length + 3, depth).slice(2, length);
@@ -35,7 +35,7 @@ fn whole(c: &mut Choices<'_>, length: usize, depth: usize) -> ArrayRef {
     }
 }
 
-/// A field for an array, at times one of an extension type.
+/// Returns a field for an array, sometimes of an extension type.
 pub fn field(c: &mut Choices<'_>, name: &str, array: &dyn Array) -> Field {
     let field = Field::new(name, array.data_type().clone(), true);
     match c.below(6) {
@@ -63,7 +63,7 @@ fn options<T>(
     (0..length).map(|_| (!c.once_in(8)).then(|| make(c))).collect()
 }
 
-/// Integers, times and decimals, which are all made of a number.
+/// Integers, times and decimals, which are all derived from a number.
 macro_rules! numbers {
     ($c:expr, $length:expr, $ty:ty) => {
         Arc::new(of::<$ty>($c, $length, |c| number(c) as _))

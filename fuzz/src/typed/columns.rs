@@ -1,22 +1,23 @@
-//! Columns of a table: of any type, or of the type that is meant for values of Arrow.
+//! Columns of a table: of any type, or of a type that suits an Arrow type.
 
 use arrow_schema::DataType;
 use pgsluice_core::types::{Column, ColumnType, Made};
 
 use crate::choices::Choices;
 
-/// All types that are known by their oid, and some that are not: money, pg_node_tree, int4multirange.
+/// All types that are known by their oid, and some unknown ones: money, pg_node_tree, int4multirange.
 const OIDS: [u32; 46] = [
     16, 17, 18, 19, 20, 21, 23, 25, 26, 114, 142, 600, 601, 602, 603, 604, 628, 650, 700, 701, 718,
     774, 790, 829, 869, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1266, 1560, 1562, 1700, 2950,
     3220, 3802, 3904, 3906, 3908, 3910, 3912, 194, 4451,
 ];
 
-/// None, a precision, a length, a scale of a numeric (also negative), the fields of an interval.
+/// The type modifiers: -1, a precision, a length, a scale of a numeric (also negative), and the fields of an
+/// interval.
 const MODIFIERS: [i32; 8] =
     [-1, 0, 3, 6, 14, (9 << 16 | 2) + 4, (3 << 16 | 0x7FE) + 4, 0x7FFF << 16 | 3];
 
-/// Any type.
+/// Returns any type.
 pub fn any(c: &mut Choices<'_>, depth: usize) -> ColumnType {
     let oid = c.pick(&OIDS);
     let modifier = if c.once_in(3) { c.pick(&MODIFIERS) } else { -1 };
@@ -38,7 +39,7 @@ pub fn any(c: &mut Choices<'_>, depth: usize) -> ColumnType {
     ColumnType { modifier, ..ty(oid, made) }
 }
 
-/// The type for values of `of`; at times another that might hold them as well.
+/// Returns the usual type for values of `of`, or sometimes another one that may hold them too.
 pub fn suitable(c: &mut Choices<'_>, of: &DataType) -> ColumnType {
     use DataType as D;
     match c.below(8) {
@@ -88,7 +89,7 @@ pub fn suitable(c: &mut Choices<'_>, of: &DataType) -> ColumnType {
     })
 }
 
-/// A column.
+/// Returns a column.
 pub fn column(name: &str, ty: ColumnType) -> Column {
     Column { name: name.to_owned(), ty }
 }

@@ -1,4 +1,4 @@
-//! Files of columns: made, damaged, and what a decoder makes of them.
+//! Files of columns: generated, damaged, and decoded.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -12,7 +12,7 @@ thread_local! {
     static IS_DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets panics of decoders pass without a word: pgsluice makes errors of them. To be called once.
+/// Silences panics of decoders, which pgsluice converts to errors. Call it once.
 pub fn let_decoders_panic() {
     let hook = take_hook();
     set_hook(Box::new(move |info| {
@@ -22,7 +22,7 @@ pub fn let_decoders_panic() {
     }));
 }
 
-/// What `decode` returns; None if it fails or panics.
+/// Returns the result of `decode`; `None` if it fails or panics.
 pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
     IS_DECODING.set(true);
     let done = catch_unwind(AssertUnwindSafe(decode));
@@ -30,8 +30,8 @@ pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
     done.ok()?.ok()
 }
 
-/// Once in a while a new file that `write` makes, in place of one that is mutated: what it is of depends on
-/// `seed` alone. Returns its length.
+/// Occasionally replaces a mutated file by a new one that `write` generates, whose content depends only on
+/// `seed`. Returns its length.
 pub fn made(
     seed: u32,
     data: &mut [u8],
@@ -41,7 +41,7 @@ pub fn made(
     if seed % 128 != 0 {
         return None;
     }
-    // Any sequence will do: xorshift.
+    // Any pseudo-random sequence will do: xorshift.
     let mut state = u64::from(seed) << 32 | 0x9E37_79B9;
     let bytes: Vec<u8> = (0..600)
         .map(|_| {
@@ -58,7 +58,7 @@ pub fn made(
     Some(file.len())
 }
 
-/// Checks the rows of batches that come from `bytes`, until one is damaged, or there are too many.
+/// Checks the rows of batches from `bytes`, until one is damaged or there are too many.
 pub fn check_batches<E>(bytes: &[u8], mut batches: impl Iterator<Item = Result<RecordBatch, E>>) {
     let mut choices = Choices::new(&bytes[bytes.len() / 2..]);
     for _ in 0..16 {

@@ -1,4 +1,4 @@
-//! Rows of Arrow: batches of any types, and what holds of each.
+//! Arrow batches of any types, and the properties of each.
 
 mod arrays;
 mod columns;
@@ -17,7 +17,7 @@ use crate::choices::Choices;
 const UNITS: [TimeUnit; 4] =
     [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
 
-/// A batch of up to four columns.
+/// Returns a batch of up to four columns.
 pub fn batch(c: &mut Choices<'_>) -> RecordBatch {
     let (length, columns) = (c.below(6), 1 + c.below(4));
     let columns: Vec<ArrayRef> = (0..columns).map(|_| arrays::array(c, length, 3)).collect();

@@ -1,4 +1,4 @@
-//! What holds of the rows of any batch.
+//! The properties of the rows of any batch.
 
 use arrow_array::RecordBatch;
 use pgsluice_arrow::{BoundBatch, Mapping, Unwritten};
@@ -9,16 +9,16 @@ use pgsluice_core::types::Column;
 use super::columns;
 use crate::choices::Choices;
 
-/// Rows of a batch that are looked at: a damaged file may say that there are billions.
+/// The number of rows of a batch that are checked, because a damaged file may claim to have billions.
 const MOST: usize = 100;
 
-/// Writes the rows of a batch into suitable columns, in each way there is.
+/// Writes the rows of a batch into suitable columns, in every format.
 pub fn check(c: &mut Choices<'_>, batch: &RecordBatch) {
     let schema = batch.schema();
     let mut fields = Vec::new();
     for (place, field) in schema.fields().iter().enumerate().take(20) {
         let column = columns::column(field.name(), columns::suitable(c, field.data_type()));
-        // Alone it fits or not.
+        // By itself, a column fits or does not.
         match Mapping::new(&schema, &[(place, column.clone())]) {
             Ok(_) => fields.push((place, column)),
             Err(misfit) => assert!(!misfit.to_string().is_empty()),
@@ -77,7 +77,7 @@ fn check_row(bound: &BoundBatch<'_>, row: usize, count: usize) {
     }
 }
 
-/// What is appended, and what was returned.
+/// Returns the appended bytes, and the result.
 fn appended<T>(put: impl FnOnce(&mut Vec<u8>) -> T) -> (T, Vec<u8>) {
     let mut out = b"before".to_vec();
     let done = put(&mut out);
@@ -99,7 +99,7 @@ fn is_binary(row: &[u8], count: usize) {
 
 fn is_text(row: &[u8], count: usize) {
     assert!(!row.contains(&b'\n') && !row.contains(&b'\r') && str::from_utf8(row).is_ok());
-    // A row without fields is written as one that is empty.
+    // A row without fields is written as an empty one.
     if count > 0 {
         let mut fields = Fields::default();
         Parser::new(&Format::text(), (0..count).collect()).parse(row, &mut fields);

@@ -1,4 +1,4 @@
-//! Values that are near to what the types of PostgreSQL can just hold.
+//! Values near the limits of PostgreSQL's types.
 
 use crate::choices::Choices;
 
@@ -16,7 +16,7 @@ const EDGES: [i64; 14] = [
     // The first and the last day of a date, from 1970.
     -2_440_588,
     2_145_042_905,
-    // Of a floating-point number: infinity and 2^53.
+    // Bits of floating-point numbers: infinity and 2^53.
     0x7FF0_0000_0000_0000,
     0x4340_0000_0000_0000,
     1_000_000_000_000_000_000,
@@ -65,7 +65,7 @@ const SPELLINGS: [&str; 40] = [
     "((1,2),3)",
 ];
 
-/// Any number, most often one that is small or at an edge.
+/// Returns any number, usually a small one or one at a limit.
 pub fn number(c: &mut Choices<'_>) -> i64 {
     match c.below(6) {
         0 => (c.byte() as i8).into(),
@@ -77,7 +77,7 @@ pub fn number(c: &mut Choices<'_>) -> i64 {
     }
 }
 
-/// Any number of sixteen bytes.
+/// Returns any number of sixteen bytes.
 pub fn wide(c: &mut Choices<'_>) -> i128 {
     match c.below(3) {
         0 => number(c).into(),
@@ -86,7 +86,7 @@ pub fn wide(c: &mut Choices<'_>) -> i128 {
     }
 }
 
-/// Any bytes, a few.
+/// Returns a few bytes.
 pub fn bytes(c: &mut Choices<'_>) -> Vec<u8> {
     if c.once_in(4) {
         return vec![c.byte(); 16];
@@ -94,7 +94,7 @@ pub fn bytes(c: &mut Choices<'_>) -> Vec<u8> {
     (0..c.below(6)).map(|_| c.byte()).collect()
 }
 
-/// Any string, most often one that spells a value.
+/// Returns any string, usually one that spells a value.
 pub fn string(c: &mut Choices<'_>) -> String {
     match c.below(3) {
         2 => String::from_utf8_lossy(&bytes(c)).into_owned(),

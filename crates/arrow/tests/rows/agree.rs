@@ -1,5 +1,5 @@
-//! The two writers agree: what one writes in COPY BINARY is what the core's codec of the type makes of the
-//! text that the other spells. So an error would have to be made three times.
+//! The two writers agree: the core's codec, applied to the text that one writer spells, returns the COPY
+//! BINARY that the other writes. So an error would have to be made three times.
 
 use arrow_array::types::*;
 use arrow_array::*;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::harness::{array_of, composite_of, fixed, given, ty, with_modifier};
 
-/// Whether the codec reads every spelling that is written for these values.
+/// Whether the codec must read every spelling of these values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
     All,
@@ -47,7 +47,7 @@ fn assert_agree(array: &dyn Array, ty: &ColumnType, codec: &Codec, reads: Reads)
     }
 }
 
-/// The router makes the same of a key in binary as of its text, wherever it reads that.
+/// Checks that the router reads a key in binary as it reads the key's text, if it reads that.
 fn check_key(ty: &ColumnType, text: &[u8], binary: &[u8]) {
     let Some(key_type) = key_type(ty) else { return };
     let (mut scratch, mut other) = (Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ fn check_key(ty: &ColumnType, text: &[u8], binary: &[u8]) {
     }
 }
 
-/// The type as a partition key has it; None for composite types.
+/// Returns the partition key type of the type; `None` for composite types.
 fn key_type(ty: &ColumnType) -> Option<KeyType> {
     let modifier = ty.modifier;
     let precision = u8::try_from(modifier).unwrap_or(6);
@@ -93,7 +93,7 @@ fn key_type(ty: &ColumnType) -> Option<KeyType> {
     })
 }
 
-/// Integers of every size, with the ends of all types.
+/// Returns integers of every size, including the ends of all types.
 fn int() -> impl Strategy<Value = i64> {
     prop_oneof![
         any::<i64>(),
@@ -117,7 +117,7 @@ fn rows<T: std::fmt::Debug>(
     vec(prop::option::weighted(0.9, values), 1..20)
 }
 
-/// Microseconds from 1970-01-01 in years of four digits.
+/// Microseconds since 1970-01-01, in years of four digits.
 const YEARS: std::ops::Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
 
 proptest! {
@@ -174,7 +174,7 @@ proptest! {
         let narrow: Vec<_> = values.iter().map(|value| value.map(|value| value as f32)).collect();
         let narrow = Float32Array::from(narrow);
         for (oid, codec) in [(700, Codec::Float4), (701, Codec::Float8), (1700, Codec::Numeric)] {
-            // Numbers that are nearly zero are left to the server.
+            // Numbers close to zero are left to the server.
             assert_agree(&array, &ty(oid), &codec, Reads::Some);
             assert_agree(&narrow, &ty(oid), &codec, Reads::Some);
         }

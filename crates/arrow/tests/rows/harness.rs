@@ -1,4 +1,4 @@
-//! A batch of one column, the column of a table, and what becomes of the rows.
+//! A batch of one column, a column of a table, and the resulting rows.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_schema::{Field, Schema};
 use pgsluice_arrow::{Mapping, Misfit, Unwritten};
 use pgsluice_core::types::{Column, ColumnType, Made};
 
-/// A type that is made of nothing else.
+/// Returns a type without components.
 pub(crate) fn ty(oid: u32) -> ColumnType {
     with_modifier(oid, -1)
 }
@@ -33,7 +33,7 @@ pub(crate) fn jsonb() -> ColumnType {
     ty(3802)
 }
 
-/// What a row is, or why it is not.
+/// A written row, or the reason why it does not fit.
 pub(crate) type Row<T> = Result<T, String>;
 
 /// A mapped batch of one column.
@@ -52,7 +52,7 @@ impl Given {
         Ok(Self { mapping, batch })
     }
 
-    /// The fields in COPY BINARY; None is NULL.
+    /// Returns the fields in COPY BINARY; `None` is NULL.
     pub(crate) fn binary(&self) -> Vec<Row<Option<Vec<u8>>>> {
         let bound = self.mapping.bind(&self.batch).expect("the schema's");
         let row = |row| {
@@ -79,7 +79,7 @@ impl Given {
         (0..bound.rows()).map(row).collect()
     }
 
-    /// The fields in COPY text, with their escapes.
+    /// Returns the fields in COPY text, with their escapes.
     pub(crate) fn text(&self) -> Vec<Row<String>> {
         let bound = self.mapping.bind(&self.batch).expect("the schema's");
         let row = |row| {
@@ -102,12 +102,12 @@ pub(crate) fn given(array: &dyn Array, ty: &ColumnType) -> Given {
     Given::new(array, plain(array), ty).expect("a field that fits")
 }
 
-/// A field of the array's own type.
+/// Returns a field of the array's own type.
 pub(crate) fn plain(array: &dyn Array) -> Field {
     Field::new("f", array.data_type().clone(), true)
 }
 
-/// A field of an extension type.
+/// Returns a field of an extension type.
 pub(crate) fn extended(array: &dyn Array, name: &str) -> Field {
     plain(array).with_metadata([("ARROW:extension:name".to_owned(), name.to_owned())].into())
 }
@@ -119,17 +119,17 @@ pub(crate) fn misfit(array: &dyn Array, ty: &ColumnType) -> String {
     }
 }
 
-/// The rows as text, which must all fit, with their escapes.
+/// Returns the rows as text with their escapes. All of them must fit.
 pub(crate) fn texts(array: &dyn Array, ty: &ColumnType) -> Vec<String> {
     given(array, ty).text().into_iter().map(|row| row.expect("fits")).collect()
 }
 
-/// The values in COPY BINARY, which must all fit and not be NULL.
+/// Returns the values in COPY BINARY. All of them must fit, and none may be NULL.
 pub(crate) fn bytes(array: &dyn Array, ty: &ColumnType) -> Vec<Vec<u8>> {
     given(array, ty).binary().into_iter().map(|row| row.expect("fits").expect("a value")).collect()
 }
 
-/// Why the only value fits neither way.
+/// Returns the reason why the only value fits in neither format.
 pub(crate) fn unfit(array: &dyn Array, ty: &ColumnType) -> String {
     let given = given(array, ty);
     let (mut binary, mut text) = (given.binary(), given.text());
@@ -139,12 +139,12 @@ pub(crate) fn unfit(array: &dyn Array, ty: &ColumnType) -> String {
     why
 }
 
-/// Words of a numeric.
+/// Returns the words of a numeric.
 pub(crate) fn words(value: &[u8]) -> Vec<u16> {
     value.as_chunks().0.iter().map(|word| u16::from_be_bytes(*word)).collect()
 }
 
-/// A value of as many bytes.
+/// Returns an array of one value with its exact length.
 pub(crate) fn fixed(value: &[u8]) -> FixedSizeBinaryArray {
     FixedSizeBinaryArray::try_from_iter([value].into_iter()).expect("an array")
 }

@@ -1,4 +1,4 @@
-//! Rows of batches, as both writers have them.
+//! Rows of batches, written by both writers.
 
 mod agree;
 mod harness;

@@ -1,4 +1,4 @@
-//! Dictionaries, runs, slices and validity: how values are packed does not matter.
+//! Dictionaries, runs, slices and validity: the encoding of values in an array does not matter.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn runs_are_their_values() {
     assert_eq!(texts(&long.expect("runs"), &ty(25)), ["a", "\\N", "b"]);
 }
 
-/// ADBC reads the validity and the offsets of a slice from the beginning.
+/// ADBC reads the validity and the offsets of a slice from the beginning of its parent.
 #[test]
 fn a_slice_begins_where_it_does() {
     let numbers = Int32Array::from(vec![Some(1), None, Some(3), None, Some(5)]);

@@ -1,4 +1,4 @@
-//! What is refused for its types: with the column, both types and the reason.
+//! Types that are refused: the error names the column, both types and the reason.
 
 use arrow_array::*;
 use arrow_buffer::ScalarBuffer;

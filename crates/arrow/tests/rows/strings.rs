@@ -31,7 +31,7 @@ fn strings_of_all_kinds_are_text() {
 fn a_string_spells_the_value_of_any_type() {
     assert_eq!(bytes(&StringArray::from(vec![" 7"]), &ty(23)), [7_i32.to_be_bytes()]);
     assert_eq!(bytes(&StringArray::from(vec!["2000-01-02"]), &ty(1082)), [1_i32.to_be_bytes()]);
-    // Only the server knows what this is.
+    // Only the server can read this value.
     let odd = given(&StringArray::from(vec!["tomorrow"]), &ty(1082));
     assert_eq!(odd.binary(), [Err("spelling".to_owned())]);
     assert_eq!(odd.text(), [Ok("tomorrow".to_owned())]);

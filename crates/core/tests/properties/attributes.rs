@@ -1,11 +1,10 @@
-//! The parser's slow and obvious twins: the fields of one line, one byte after the other, after
-//! `CopyReadAttributesCSV` and `CopyReadAttributesText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18).
+//! The parser's naive twins, which read the fields of one line byte by byte, after `CopyReadAttributesCSV`
+//! and `CopyReadAttributesText` in `src/backend/commands/copyfromparse.c` (PostgreSQL 18).
 
-/// The fields of a line, decoded; None is NULL.
+/// The decoded fields of a line; `None` is NULL.
 pub type Fields = Vec<Option<Vec<u8>>>;
 
-/// The fields of a CSV line; None if a quote is not closed.
+/// Returns the fields of a CSV line; `None` if a quote is not closed.
 pub fn csv(line: &[u8], delimiter: u8, null: &[u8], quote: u8, escape: u8) -> Option<Fields> {
     let mut fields = Fields::new();
     let mut at = 0;
@@ -50,7 +49,7 @@ pub fn csv(line: &[u8], delimiter: u8, null: &[u8], quote: u8, escape: u8) -> Op
     }
 }
 
-/// The fields of a line of COPY text.
+/// Returns the fields of a line of COPY text.
 pub fn text(line: &[u8], delimiter: u8, null: &[u8]) -> Fields {
     let mut fields = Fields::new();
     let mut at = 0;
@@ -74,7 +73,7 @@ pub fn text(line: &[u8], delimiter: u8, null: &[u8]) -> Fields {
             at += 1;
             value.push(unescape(escaped, line, &mut at));
         }
-        // The null string is compared with what stands in the line.
+        // The null string is compared with the raw text of the line.
         fields.push((&line[start..end] != null).then_some(value));
         if !delimited {
             return fields;
@@ -82,7 +81,7 @@ pub fn text(line: &[u8], delimiter: u8, null: &[u8]) -> Fields {
     }
 }
 
-/// What a backslash and `escaped` stand for; `at` is behind them.
+/// Returns the byte for a backslash and `escaped`; `at` is the position after them.
 fn unescape(escaped: u8, line: &[u8], at: &mut usize) -> u8 {
     let mut digit = |radix: u32| {
         let digit = line.get(*at).and_then(|&byte| char::from(byte).to_digit(radix));

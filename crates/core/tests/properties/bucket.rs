@@ -1,5 +1,5 @@
-//! Whatever is pushed by whichever thread, taken and given back in whatever order: each row comes out
-//! once, whole and with its own place, and all memory is given back.
+//! Whichever threads push rows, and in whatever order payloads are taken and given back: each row comes out
+//! once, complete and with its own position, and all memory is given back.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::choices::Choices;
 
 const THREADS: usize = 2;
 
-/// The buckets with their shards, and what they should hold, row by row.
+/// The buckets with their shards, and the rows that they should hold.
 struct House {
     nodes: usize,
     scheduler: Scheduler,
     shards: [Shard; THREADS],
     pool: Pool,
-    /// By the row's number, which its bytes begin with.
+    /// The waiting rows by the number with which their bytes begin.
     waiting: BTreeMap<u32, Waiting>,
     next: u32,
     split: u32,
-    /// Whether each has its nodes for itself.
+    /// The payloads, and whether each has its nodes exclusively.
     in_flight: Vec<(Payload, bool)>,
 }
 
@@ -34,7 +34,7 @@ struct Waiting {
     bytes: usize,
 }
 
-/// The property.
+/// Checks the property.
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
@@ -77,7 +77,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 impl House {
-    /// One split of a few rows, some of them very long, by one thread.
+    /// Pushes a split of a few rows, some of them very long, on one thread.
     fn push(&mut self, choices: &mut Choices<'_>) {
         let thread = choices.below(THREADS);
         for _ in 0..choices.below(6) {
@@ -117,7 +117,7 @@ impl House {
         let block = match self.shards[thread].room(bucket, bytes) {
             Ok(_) => None,
             Err(room) => Some(self.pool.take(room).unwrap_or_else(|| {
-                // Whoever finds no room waits until the others have been sent; here it goes on.
+                // A thread without room waits until the others have sent their rows. Here it continues.
                 let block = pgsluice_core::bucket::Block::new(room);
                 self.pool.grow(block.memory());
                 block
@@ -189,7 +189,7 @@ impl House {
             .any(|(payload, is_alone)| *is_alone && payload.nodes().contains(&node))
     }
 
-    /// Strikes the rows of `payload` out.
+    /// Removes the rows of `payload` from the expected ones.
     fn receive(&mut self, mut payload: Payload, is_alone: bool) {
         payload.arrange(|_| &SendOrder::Input);
         let apart: usize = payload.apart().map(|(_, rows)| rows.len()).sum();

@@ -1,13 +1,13 @@
-//! Bytes as a row of decisions: what proptest and the fuzzer both can make, shrink and mutate, so
-//! that one property serves them both. When the bytes run out every decision is the first one.
+//! Bytes as a sequence of decisions, which both proptest and the fuzzer can generate, shrink and mutate, so
+//! that one property serves both. When the bytes are used up, every decision is the first option.
 
 use pgsluice_core::format::{Format, Syntax};
 
-/// What is left to decide with.
+/// The remaining bytes.
 pub struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
-    /// All decisions that `bytes` stand for.
+    /// Creates the decisions that `bytes` encode.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -17,29 +17,29 @@ impl<'a> Choices<'a> {
         !self.0.is_empty()
     }
 
-    /// Any byte.
+    /// Returns any byte.
     pub fn byte(&mut self) -> u8 {
         let Some((&first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
         first
     }
 
-    /// A number below `end`, which is at most 256.
+    /// Returns a number below `end`, which is at most 256.
     pub fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
-    /// True once in `times`.
+    /// Returns true once in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == times - 1
     }
 
-    /// One of `items`.
+    /// Returns one of `items`.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// COPY text with any options that PostgreSQL allows.
+    /// Returns COPY text with any options that PostgreSQL allows.
     pub fn text_format(&mut self) -> Format {
         let format = Format {
             delimiter: self.pick(b"\t,|N\xFF\"'"),
@@ -49,7 +49,7 @@ impl<'a> Choices<'a> {
         if format.check().is_ok() { format } else { Format::text() }
     }
 
-    /// CSV with any options that PostgreSQL allows.
+    /// Returns CSV with any options that PostgreSQL allows.
     pub fn csv_format(&mut self) -> Format {
         let syntax = Syntax::Csv {
             quote: self.pick(b"\"'\\q|."),
@@ -65,8 +65,7 @@ impl<'a> Choices<'a> {
         (0..self.below(4)).map(|_| self.pick(alphabet)).collect()
     }
 
-    /// The bytes that are left, as an input: either as they are, or each as one of those that mean
-    /// something in `format`.
+    /// Returns the remaining bytes as an input: unchanged, or each replaced by a byte with a meaning in `format`.
     pub fn input(&mut self, format: &Format) -> Vec<u8> {
         let raw = self.once_in(4);
         let bytes = std::mem::take(&mut self.0);

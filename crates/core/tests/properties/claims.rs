@@ -1,6 +1,6 @@
-//! Whatever is routed by whichever thread, asked about, taken, committed or lost in whatever order: the
-//! claims of committed payloads are of all rows that are committed, and of no other row, however late it
-//! comes. So a load may die at any moment, and the next one knows each row that is in.
+//! Rows are routed by any thread, asked about, taken, committed or lost in any order: the claims of committed
+//! payloads cover all committed rows, and no other row. So a load may die at any moment, and the next one
+//! knows each committed row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use crate::choices::Choices;
 
 const THREADS: usize = 3;
 
-/// Room for a few rows, so that buckets have many blocks.
+/// A size for a few rows, so that buckets have many blocks.
 const BLOCK: usize = 300;
 
-/// A load, and what is true of it.
+/// A load and its expected state.
 struct House {
     nodes: usize,
     scheduler: Scheduler,
     shards: [Shard; THREADS],
     threads: [Option<Routing>; THREADS],
     splits: u32,
-    /// The node of every row that was ever read.
+    /// The node of every row that was read.
     rows: BTreeMap<Mark, NodeId>,
     committed: BTreeSet<Mark>,
     claims: Vec<Claim>,
     in_flight: Vec<Payload>,
 }
 
-/// A split that a thread is at: the rows that it goes through, and those that wait for the next time.
+/// A split on a thread: its current rows, and the rows that wait for the next pass.
 struct Routing {
     split: u32,
     rows: Vec<Mark>,
@@ -37,14 +37,14 @@ struct Routing {
 }
 
 impl Routing {
-    /// The first row that waits, or is still to come again.
+    /// Returns the first row that waits or is still to come.
     fn expected(&self, asks: bool) -> Option<Mark> {
         let again = self.rows.get(self.next).filter(|_| asks);
         self.waiting.first().into_iter().chain(again).min().copied()
     }
 }
 
-/// The property.
+/// Checks the property.
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
@@ -87,7 +87,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 impl House {
-    /// A few rows of a thread's split; a new one if it has none.
+    /// Routes a few rows of a thread's split, starting a new one if necessary.
     fn route(&mut self, thread: usize, asks: &mut bool, choices: &mut Choices<'_>) {
         let Some(mut routing) = self.threads[thread].take() else {
             *asks = false;
@@ -118,7 +118,7 @@ impl House {
         }
     }
 
-    /// The next split of the input, perhaps of no rows.
+    /// Begins the next split of the input, perhaps without rows.
     fn begin(&mut self, choices: &mut Choices<'_>) -> Routing {
         let split = self.splits;
         self.splits += 1;
@@ -138,7 +138,7 @@ impl House {
         let at = RowAt::new(row.split, row.offset, 0);
         if let Err(bytes) = self.shards[thread].room(bucket, 8) {
             let expected = self.shards[thread].expect_also(at);
-            // While it waits for room others take what is there, and commit it.
+            // While it waits for room, other threads take the existing rows and commit them.
             while choices.once_in(3) {
                 if self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
                     self.commit(self.in_flight.len() - 1);
@@ -195,7 +195,7 @@ impl House {
         self.rows[&row] == claim.node && (row < claim.upto || within)
     }
 
-    /// No claim is of a row that is not committed.
+    /// Checks that no claim covers a row that is not committed.
     fn check(&self) {
         for row in self.rows.keys().filter(|row| !self.committed.contains(row)) {
             let claim = self.claims.iter().find(|claim| self.is_in(claim, *row));
@@ -203,7 +203,7 @@ impl House {
         }
     }
 
-    /// All is routed and sent; whoever comes last for a node claims all of it.
+    /// Routes and sends everything. The last payload of a node claims all its rows.
     fn finish(&mut self, asked: &mut [bool; THREADS]) {
         let mut choices = Choices::new(&[]);
         for (thread, asks) in asked.iter_mut().enumerate() {

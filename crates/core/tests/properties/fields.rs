@@ -1,5 +1,4 @@
-//! The parser finds the fields that PostgreSQL finds, and those that are wanted are the same
-//! whichever they are.
+//! The parser finds the fields that PostgreSQL finds, and returns the same fields for any selection of them.
 
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::parse::{Fields, Parser, Projection, Value};
@@ -8,14 +7,14 @@ use pgsluice_core::split::Splitter;
 use crate::attributes;
 use crate::choices::Choices;
 
-/// The property, for CSV.
+/// Checks the property for CSV.
 pub fn check_csv(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let format = choices.csv_format();
     check(choices, &format);
 }
 
-/// The property, for COPY text.
+/// Checks the property for COPY text.
 pub fn check_text(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let format = choices.text_format();
@@ -23,15 +22,15 @@ pub fn check_text(bytes: &[u8]) {
 }
 
 fn check(mut choices: Choices<'_>, format: &Format) {
-    // All of the first fields, or any.
+    // The first few fields, or any fields.
     let mask = if choices.once_in(2) { (1 << choices.below(8)) - 1 } else { choices.byte() };
     let parser = Parser::new(format, (0..8).filter(|field| mask >> field & 1 == 1).collect());
     let input = choices.input(format);
     let mut keys = Fields::default();
-    // Any bytes, also those that are no row.
+    // Any bytes, including invalid rows.
     check_wanted(&parser, &input, mask, &mut keys);
     let mut rows = Vec::new();
-    // The rows before a fault are rows.
+    // Rows before an error are valid.
     let _ = Splitter::new(format).scan(&input, true, &mut rows);
     for row in rows {
         check_wanted(&parser, row.of(&input), mask, &mut keys);
@@ -54,7 +53,7 @@ fn twin(format: &Format, line: &[u8]) -> attributes::Fields {
     }
 }
 
-/// What [`Parser::parse`] finds is what [`Parser::all`] finds. `keys` may be of another row.
+/// Checks that [`Parser::parse`] finds the same fields as [`Parser::all`]. `keys` may hold another row.
 fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
     let all = parser.all(row);
     parser.parse(row, keys);
@@ -71,8 +70,8 @@ fn check_wanted(parser: &Parser, row: &[u8], mask: u8, keys: &mut Fields) {
     }
 }
 
-/// A projected row has the fields that are kept, if it had as many as it should; otherwise it has another number of
-/// fields.
+/// Checks that a projected row has the selected fields if the row had the expected number of fields.
+/// Otherwise it must also have a wrong number.
 fn check_projected(format: &Format, row: &[u8], mask: u8) {
     let parser = Parser::new(format, Vec::new());
     let all = parser.all(row);
@@ -85,7 +84,7 @@ fn check_projected(format: &Format, row: &[u8], mask: u8) {
         Projection::new(parser.clone(), kept.clone()).project(row, &mut projected);
         let found = parser.all(&projected);
         let wanted = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(field, _)| field);
-        // NULL, with an empty field beside it, would end the data, and is refused instead.
+        // A NULL next to an empty field would be read as the end of the data, and is refused instead.
         let may_be_refused = projected.iter().all(|byte| *byte == format.delimiter);
         match count == all.len() {
             true if may_be_refused && !found.iter().eq(wanted.clone()) => {

@@ -1,28 +1,28 @@
-//! The splitter's slow and obvious twin: one byte after the other, after `CopyReadLineText` in
+//! The splitter's naive twin, which reads byte by byte, after `CopyReadLineText` in
 //! `src/backend/commands/copyfromparse.c` (PostgreSQL 18; for `\.` in CSV, 17).
 
 use pgsluice_core::format::{Format, Syntax};
 
-/// The lines of an input by their offsets, line ends left out.
+/// The offsets of the lines of an input, without line ends.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// First byte, and the one after the last.
+    /// The offsets of the first byte, and of the byte after the last.
     pub lines: Vec<(usize, usize)>,
-    /// Why there are no more.
+    /// The reason for the end.
     pub end: End,
 }
 
-/// Why there are no more lines.
+/// The reason why there are no more lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// The input is at its end.
+    /// The end of the input.
     #[default]
     Input,
-    /// The input is at its end inside quotes.
+    /// The end of the input inside quotes.
     Unterminated,
-    /// Something that begins like the marker `\.`, and may be one or an error.
+    /// A line that begins like the marker `\.`, and may be a marker or an error.
     Marker,
-    /// A line end of another kind than the first.
+    /// A line end that differs from the first one.
     Stray(u8),
 }
 
@@ -106,7 +106,7 @@ fn at_line_end(input: &[u8], at: usize, line_end: &mut Option<&'static [u8]>) ->
     let rest = &input[at..];
     let found: &'static [u8] = match rest {
         [b'\n', ..] => b"\n",
-        // Where lines end by a return alone, a newline behind it is a stray one of the next line.
+        // If lines end with a lone carriage return, a newline after it is a stray one in the next line.
         [b'\r', b'\n', ..] if *line_end != Some(b"\r") => b"\r\n",
         _ => b"\r",
     };
@@ -116,7 +116,7 @@ fn at_line_end(input: &[u8], at: usize, line_end: &mut Option<&'static [u8]>) ->
     Step::Line(at, at + found.len())
 }
 
-/// Whether a CSV line begins with the marker and has nothing else.
+/// Whether a CSV line consists only of the marker.
 fn is_marker(rest: &[u8]) -> bool {
     rest.strip_prefix(b"\\.").is_some_and(|rest| matches!(rest, [] | [b'\n' | b'\r', ..]))
 }

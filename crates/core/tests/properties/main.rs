@@ -1,5 +1,5 @@
-//! Properties of the core, each a function of random bytes: run here by proptest for a few seconds,
-//! and by the targets in `fuzz/` for as long as one likes.
+//! Properties of the core, each a function of random bytes. proptest runs them here for a few seconds, and
+//! the targets in `fuzz/` for any time.
 
 pub mod attributes;
 pub mod bucket;

@@ -1,4 +1,4 @@
-//! The router finds the leaf that its slow twin finds, or stops at the same node for the same cause.
+//! The router finds the same leaf as its naive twin, or stops at the same node for the same reason.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ enum Value {
     Text(Vec<u8>),
 }
 
-/// The property.
+/// Checks the property.
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let tree = Arc::new(tree::tree(&mut choices));
@@ -60,7 +60,7 @@ fn line(values: &[Value]) -> Vec<u8> {
     fields.join(&b'\t')
 }
 
-/// What a server would say: that a value of the first field is its own place.
+/// Returns the server's answers: the value of the first field is its own place.
 fn answers(tree: &Tree, node: NodeId, values: &[Value]) -> Vec<Option<i64>> {
     let key = tree.nodes[node].key.as_ref().expect("a key");
     let place = asked(values).map(|place| match key.strategy {
@@ -79,7 +79,7 @@ fn asked(values: &[Value]) -> Option<i64> {
     }
 }
 
-/// Down from the root, one question at a time.
+/// Descends from the root, one question at a time.
 fn walk(tree: &Tree, values: &[Value]) -> Route {
     let mut node = ROOT;
     while let Some(key) = &tree.nodes[node].key {
@@ -119,7 +119,7 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
             KeyColumn::Opaque { .. } => return Err(Cause::Opaque),
         };
         datums.push(match values.get(*field) {
-            // A row without a single field is a row with one that is empty.
+            // A row without fields is a row with one empty field.
             None if values.is_empty() && *field == 0 => {
                 Some(parse(ty, b"").ok_or(Cause::Spelling(index))?)
             }
@@ -133,7 +133,7 @@ fn step(tree: &Tree, node: NodeId, key: &Key, values: &[Value]) -> Result<NodeId
     naive::child(tree, node, &types, &datums).ok_or(Cause::NoPartition)
 }
 
-/// The one expression that the trees have: the first letter of a text, or else the text of a uuid.
+/// Evaluates the only expression of the trees: the first letter of a text, or the text of a uuid.
 fn expression(values: &[Value], index: usize) -> Result<Option<OwnedDatum>, Cause> {
     let text = match (values.get(1), values.get(2)) {
         (None, _) | (Some(Value::Null), None) => return Err(Cause::Missing(index)),

@@ -1,5 +1,5 @@
-//! Whatever the input and wherever it is cut, the splitter finds the lines that PostgreSQL finds,
-//! and every byte is accounted for.
+//! For any input and any division into pieces, the splitter finds the lines that PostgreSQL finds, and
+//! accounts for every byte.
 
 use pgsluice_core::format::{Format, Syntax};
 use pgsluice_core::split::{Row, Splitter};
@@ -7,7 +7,7 @@ use pgsluice_core::split::{Row, Splitter};
 use crate::choices::Choices;
 use crate::lines::{self, End};
 
-/// What a splitter made of an input: each row's offsets and line, and how it ended.
+/// The result of a splitter: each row's offsets and line, and the end.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     rows: Vec<(usize, usize, u32)>,
@@ -16,15 +16,15 @@ struct Found {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// All bytes are used up.
+    /// All bytes were read.
     Input,
-    /// The marker was met; the offset is behind it.
+    /// The marker was found, with the offset after it.
     Marker(usize),
-    /// The message, and the row's offset and line.
+    /// The error message, and the row's offset and line.
     Malformed(&'static str, usize, u32),
 }
 
-/// The property.
+/// Checks the property.
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let csv = choices.once_in(2);
@@ -40,7 +40,7 @@ pub fn check(bytes: &[u8]) {
     check_lines(&format, &input, &whole);
 }
 
-/// Scans the pieces between the cuts, as the reader does: what is left over comes again.
+/// Scans the pieces between the cuts as the reader does: the remainder of a piece is scanned again.
 fn scan(format: &Format, input: &[u8], cuts: &[usize]) -> Found {
     let mut splitter = Splitter::new(format);
     let mut found = Found { rows: Vec::new(), end: Outcome::Input };
@@ -75,7 +75,7 @@ fn scan(format: &Format, input: &[u8], cuts: &[usize]) -> Found {
     found
 }
 
-/// Between two rows there is one line end and nothing else; at the end there may be none.
+/// Checks that exactly one line end separates two rows, and that the last one is optional.
 fn check_gaps(format: &Format, input: &[u8], found: &Found) {
     let starts = found.rows.iter().map(|&(start, ..)| start);
     let mut at = 0;
@@ -111,7 +111,7 @@ fn check_lines(format: &Format, input: &[u8], found: &Found) {
     };
     let rows: Vec<(usize, usize)> =
         found.rows.iter().map(|&(start, end, _)| (start, end)).collect();
-    // A backslash before the end of the input stands for nothing and is not a part of the row.
+    // A backslash before the end of the input has no meaning and does not belong to the row.
     let lines: Vec<(usize, usize)> = (expected.lines.iter())
         .map(|line| if lone_backslash(line) { (line.0, line.1 - 1) } else { *line })
         .collect();

@@ -1,5 +1,5 @@
-//! Random partition trees as PostgreSQL would allow them: bounds that do not overlap, moduli of
-//! which each divides the next, at most one DEFAULT. And random rows that lie near their bounds.
+//! Random partition trees that PostgreSQL would allow: bounds do not overlap, each modulus divides the next,
+//! and there is at most one DEFAULT. Random rows have values near these bounds.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub const FIELDS: [KeyType; 6] = [
 
 const MAX_NODES: usize = 60;
 
-/// A tree of up to three levels below the root.
+/// Returns a tree of up to three levels below the root.
 pub fn tree(choices: &mut Choices<'_>) -> Tree {
     let mut tree = Tree { nodes: vec![leaf(None, None)] };
     grow(choices, &mut tree, 0, 3);
@@ -69,7 +69,7 @@ fn column(choices: &mut Choices<'_>) -> KeyColumn {
     }
 }
 
-/// `coalesce(left(c1, 1), c2::text)`, of a text and a uuid.
+/// Returns `coalesce(left(c1, 1), c2::text)`, of a text and a uuid.
 fn expression() -> Expr {
     let [text, uuid] = [1, 2].map(|field| Expr::column(field, FIELDS[field].clone()));
     let one = Expr::constant(b"1", &KeyType::Int4).expect("a number");
@@ -81,13 +81,13 @@ fn expression() -> Expr {
 
 fn key_type(column: &KeyColumn) -> KeyType {
     match column {
-        // The places that a server would tell are integers.
+        // The server's answers are integers.
         KeyColumn::Asked { .. } => KeyType::Int8,
         column => column.ty().cloned().unwrap_or(KeyType::Text),
     }
 }
 
-/// One of few values of the type, as text; so few that bounds are met.
+/// Returns one of a few values of the type as text, so that bounds are hit.
 pub fn spelling(choices: &mut Choices<'_>, ty: &KeyType) -> Vec<u8> {
     match ty {
         KeyType::Text => choices.pick(&["", "a", "ab", "b", "ä", "B", "aa"]).into(),
@@ -108,7 +108,7 @@ fn datum(choices: &mut Choices<'_>, ty: &KeyType) -> OwnedDatum {
     ty.parse(&spelling, &mut Vec::new()).map(OwnedDatum::from).expect("it is spelled plainly")
 }
 
-/// Neighbours among a few sorted bounds, some left out.
+/// Returns adjacent ranges between a few sorted bounds, with some left out.
 fn ranges(choices: &mut Choices<'_>, types: &[KeyType]) -> Vec<Bound> {
     let bounds: BTreeSet<Vec<(u8, Option<OwnedDatum>)>> =
         (0..choices.below(8)).map(|_| range_bound(choices, types)).collect();
@@ -125,7 +125,7 @@ fn ranges(choices: &mut Choices<'_>, types: &[KeyType]) -> Vec<Bound> {
     with_default(choices, ranges)
 }
 
-/// A bound as it sorts: MINVALUE, values, MAXVALUE; behind the first or the last, all are the same.
+/// Returns a bound in its sort order: MINVALUE, values, MAXVALUE. After the first or the last, all bounds are equal.
 fn range_bound(choices: &mut Choices<'_>, types: &[KeyType]) -> Vec<(u8, Option<OwnedDatum>)> {
     let mut infinite = None;
     let edge = |ty: &KeyType| {
@@ -162,8 +162,7 @@ fn lists(choices: &mut Choices<'_>, ty: &KeyType) -> Vec<Bound> {
     with_default(choices, bounds)
 }
 
-/// Splits remainder classes again and again by factors that are the same for all of one round;
-/// some classes are left out.
+/// Repeatedly splits remainder classes by factors, which are equal within a round, and leaves some classes out.
 fn hashes(choices: &mut Choices<'_>) -> Vec<Bound> {
     let mut classes = vec![(1_u64, 0_u64)];
     let mut bounds = Vec::new();

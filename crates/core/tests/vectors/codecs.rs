@@ -1,5 +1,5 @@
-//! The same vectors for the codecs: where nothing is left to the server's receive function, their bytes
-//! are those that its send function wrote.
+//! The same vectors for the codecs: unless a value is left to the server, their bytes are those that the
+//! server's send function wrote.
 
 use pgsluice_core::types::{Codec, KeyType, OwnedDatum};
 
@@ -17,7 +17,7 @@ fn every_native_vector_is_encoded_as_the_server_sends_it() {
     }
 }
 
-/// A key in binary is the key that its text is, and no other than the server makes of either.
+/// A key in binary equals the key from its text, and the server's own value.
 #[test]
 fn every_vector_is_received_as_it_is_read() {
     for name in TYPES {
@@ -28,7 +28,7 @@ fn every_vector_is_received_as_it_is_read() {
     }
 }
 
-/// Whether the value was received.
+/// Returns whether the value was received.
 fn check_received(vector: &Vector) -> bool {
     let Vector { line, key_type, text, answer, .. } = vector;
     let server = answer.as_ref().map(|answer| key_type.from_binary(&answer.binary).expect(line));
@@ -51,7 +51,7 @@ fn check_received(vector: &Vector) -> bool {
     received.is_some()
 }
 
-/// Whether the bytes were compared.
+/// Returns whether the bytes were compared.
 fn check(vector: &Vector) -> bool {
     let Vector { line, key_type, native, text, answer } = vector;
     let mut field = Vec::new();
@@ -66,8 +66,8 @@ fn check(vector: &Vector) -> bool {
     true
 }
 
-/// Whether the server sends what it has received: no modifier has changed it, it is in canonical form
-/// however it is spelled, and it is no numeric without digits, of which it sends more than it reads.
+/// Whether the server sends the value unchanged: no modifier applies, every spelling has one canonical form,
+/// and it is not a numeric without digits, of which the server sends more than it reads.
 fn is_sent(vector: &Vector) -> bool {
     let declared = vector.line.split('\t').next().unwrap_or_default();
     let of = match &vector.key_type {
@@ -118,7 +118,7 @@ fn codec(key_type: &KeyType) -> Codec {
     }
 }
 
-/// `pg_type.oid` of the elements of the arrays that there are vectors of.
+/// Returns `pg_type.oid` of an element type of the arrays with vectors.
 fn oid(element: &KeyType) -> u32 {
     match element {
         KeyType::Bytea => 17,

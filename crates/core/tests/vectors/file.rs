@@ -1,10 +1,10 @@
-//! A file of vectors: what the server answered about the spellings of one type.
+//! A file of vectors: the server's answers about the spellings of one type.
 
 use std::fs;
 
 use pgsluice_core::types::{KeyType, Scale};
 
-/// One line of a vector file. The server's answer is `None` where it refused the spelling.
+/// One line of a vector file. The server's answer is `None` if it refused the spelling.
 pub(crate) struct Vector {
     pub(crate) line: String,
     pub(crate) key_type: KeyType,
@@ -98,7 +98,7 @@ fn read_scale(modifiers: &str) -> Option<Scale> {
     Some(Scale { precision: precision.parse().ok()?, scale: scale.parse().ok()? })
 }
 
-/// The server's hash functions return a signed number.
+/// Reads a hash, which the server's functions return as a signed number.
 fn read_hash(text: &str) -> u64 {
     text.parse::<i64>().expect(text) as u64
 }
@@ -108,7 +108,7 @@ fn read_hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(byte).collect()
 }
 
-/// COPY text's escapes, those that COPY TO writes.
+/// Decodes the escapes of COPY text that COPY TO writes.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();

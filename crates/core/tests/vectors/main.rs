@@ -1,6 +1,6 @@
-//! The key types against what PostgreSQL itself answered: `tests/vectors/TYPE.tsv`, written by
-//! `scripts/dump_hash_vectors.py`. At least 1,000 spellings of each type must be read natively, to the
-//! same value, hash and order, bit for bit; those marked for the server must be left to it.
+//! The key types compared with PostgreSQL's own answers: `tests/vectors/TYPE.tsv`, written by
+//! `scripts/dump_hash_vectors.py`. At least 1,000 spellings of each type must be read natively, with the same
+//! value, hash and order, bit for bit. Spellings marked for the server must be left to it.
 
 mod codecs;
 mod file;
@@ -66,10 +66,10 @@ fn every_type_agrees_with_at_least_1000_vectors() {
     for name in TYPES {
         let vectors = read_vectors(name);
         let native = vectors.iter().filter(|vector| vector.native).count();
-        // There are no more than 128 values of "char" that mean the same everywhere.
+        // At most 128 values of "char" have the same meaning everywhere.
         let enough = if name == "char" { 128 } else { 1000 };
         assert!(native >= enough, "{name}: only {native} native vectors");
-        // A text has no spelling that must be left to the server.
+        // Every spelling of a text is read natively.
         assert!(name == "text" || native < vectors.len(), "{name}: no vectors for the server");
         vectors.iter().for_each(check);
         check_order(&vectors);
@@ -100,7 +100,7 @@ fn check(vector: &Vector) {
     assert_eq!(key_type.hash(datum, PARTITION_SEED), answer.hash_partition, "{line}");
 }
 
-/// The lines of one session zone are in the server's order, the refused ones last.
+/// Checks that the lines of one session time zone are in the server's order, with refused values last.
 fn check_order(vectors: &[Vector]) {
     for vectors in vectors.chunk_by(|a, b| zone(a) == zone(b)) {
         let datums: Vec<OwnedDatum> = vectors.iter().map_while(server_datum).collect();

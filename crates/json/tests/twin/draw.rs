@@ -1,18 +1,18 @@
-//! Objects of JSON and types of columns, drawn at random. Each value knows its own text.
+//! Random JSON objects and column types. Each value keeps its own text.
 
 use pgsluice_core::types::{Column, ColumnType, Made};
 use proptest::prelude::*;
 
-/// A value of JSON.
+/// A JSON value.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Null,
-    /// A number or a truth, as it is spelled.
+    /// A number or a boolean, as spelled.
     Word(String),
-    /// A string, and how it is spelled.
+    /// A string and its spelling.
     Text(String, String),
     Array(Vec<Value>),
-    /// No key twice.
+    /// An object without duplicate keys.
     Object(Vec<(String, Value)>),
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn object_text(members: &[(String, Value)]) -> String {
     format!("{{ {}}}", members.join(", "))
 }
 
-/// Types up to arrays of composites of arrays; the columns of a composite are `c0`, `c1` and so on.
+/// Returns types, up to arrays of composites of arrays; the columns of a composite are `c0`, `c1` and so on.
 pub(crate) fn types() -> BoxedStrategy<ColumnType> {
     let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
     let leaf = prop_oneof![
@@ -72,7 +72,7 @@ pub(crate) fn types() -> BoxedStrategy<ColumnType> {
     .boxed()
 }
 
-/// A character, and how it is spelled.
+/// Returns a character and its spelling.
 fn characters() -> impl Strategy<Value = (char, String)> {
     let plain = |character: char| (character, character.to_string());
     prop_oneof![
@@ -119,26 +119,26 @@ fn scalars() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Any values, whatever their type should be.
+/// Returns any values, independent of a type.
 fn values() -> impl Strategy<Value = Value> {
     scalars().prop_recursive(3, 12, 3, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            // Arrays that are likely to match.
+            // Arrays that are likely to match a type.
             (inner.clone(), 1..3_usize).prop_map(|(value, size)| Value::Array(vec![value; size])),
             members(inner).prop_map(Value::Object),
         ]
     })
 }
 
-/// Some of the members `c0` to `c4` in any order.
+/// Returns some of the members `c0` to `c4` in any order.
 fn members(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Vec<(String, Value)>> {
     let keys = Just((0..5).map(|key| format!("c{key}")).collect::<Vec<_>>()).prop_shuffle();
     (keys, prop::collection::vec(values, 0..5))
         .prop_map(|(keys, values)| keys.into_iter().zip(values).collect())
 }
 
-/// Values of a type mostly, others at times.
+/// Returns values that usually fit the type.
 fn of_type(ty: &ColumnType) -> BoxedStrategy<Value> {
     let fitting = match &ty.base().made {
         Made::Array { element, .. } => {

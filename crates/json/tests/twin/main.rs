@@ -1,5 +1,5 @@
-//! Random objects onto random columns: the rows hold what an obvious slow twin says, and are the same once
-//! they were objects again. Anything else is refused, and nothing panics.
+//! Random objects for random columns: the rows equal those of a naive twin, and are unchanged after a
+//! conversion to objects and back. Other objects are refused, and nothing panics.
 
 mod draw;
 mod naive;
@@ -11,7 +11,7 @@ use pgsluice_core::types::{Column, ColumnType};
 use pgsluice_json::{KeyTarget, Keys, MissingKey, Objects, UnknownKeys};
 use proptest::prelude::*;
 
-/// Columns `c0`, `c1` and so on, each second one with a default.
+/// Returns columns `c0`, `c1` and so on, every second one with a default.
 fn objects(types: &[ColumnType]) -> Objects {
     let targets = types.iter().enumerate().map(|(place, ty)| KeyTarget {
         key: format!("c{place}"),
@@ -21,15 +21,15 @@ fn objects(types: &[ColumnType]) -> Objects {
     Objects::new(targets.collect(), UnknownKeys::Ignore)
 }
 
-/// The fields of a row as they stand, and their values.
+/// Returns the raw fields of a row, and their values.
 fn fields(row: &[u8]) -> Vec<(&[u8], Option<String>)> {
     let values = Parser::new(&Format::text(), Vec::new()).all(row).into_iter();
     let values = values.map(|value| value.map(|text| String::from_utf8(text).expect("UTF-8")));
-    // No value has a tab that is not escaped as a letter.
+    // Tabs in values are always escaped as a letter.
     row.split(|byte| *byte == b'\t').zip(values).collect()
 }
 
-/// A row, or none where the line is refused and left the output as it was.
+/// Returns a row, or `None` if the line is refused and the output was left unchanged.
 fn row(objects: &mut Objects, line: &[u8]) -> Option<Vec<u8>> {
     let mut out = b"before".to_vec();
     let done = objects.put_row(line, &mut out);
@@ -66,7 +66,7 @@ proptest! {
         let line = draw::object_text(&members);
         let mut objects = objects(&types);
         let expected: Option<Vec<Option<Option<String>>>> = naive::row(&types, &members);
-        // Twice: the second time, the keys are expected.
+        // Twice, because the second time the order of the keys is expected.
         for _ in 0..2 {
             let written = row(&mut objects, line.as_bytes());
             let Some(expected) = &expected else {

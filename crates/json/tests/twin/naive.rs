@@ -1,11 +1,11 @@
-//! The twin: `populate_record_field` and what it calls in `src/backend/utils/adt/jsonfuncs.c`, line by
-//! line over whole values. None is a refusal.
+//! The twin: `populate_record_field` and its callees in `src/backend/utils/adt/jsonfuncs.c`, line by line
+//! over whole values. `None` is a refusal.
 
 use pgsluice_core::types::{ColumnType, Made};
 
 use crate::draw::Value;
 
-/// For each column, None if its key is missing, or its value, which may be NULL.
+/// Returns, for each column, its value, which may be NULL, or `None` if its key is missing.
 pub(crate) fn row(
     types: &[ColumnType],
     members: &[(String, Value)],
@@ -21,7 +21,7 @@ fn member<'m>(members: &'m [(String, Value)], key: &str) -> Option<&'m Value> {
     members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// The text of a value for the input function of the type; Some(None) is NULL.
+/// Returns the text of a value for the input function of the type; `Some(None)` is NULL.
 pub(crate) fn value(ty: &ColumnType, value: &Value) -> Option<Option<String>> {
     let ty = ty.base();
     let is_json = matches!(ty.oid, 114 | 3802);
@@ -87,7 +87,7 @@ fn quoted(text: &str, delimiter: char) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// `escape_json` in `src/backend/utils/adt/json.c`, which writes what serde_json does.
+/// Imitates `escape_json` in `src/backend/utils/adt/json.c`, whose output equals that of serde_json.
 fn json_string(text: &str) -> String {
     serde_json::to_string(text).expect("a string")
 }
