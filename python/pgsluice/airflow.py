@@ -50,9 +50,9 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
     def bulk_load(
         self, table: str, tmp_file: str | PathLike[str] | BinaryIO, **options: Unpack[Options]
     ) -> LoadResult:
-        """Load a file. Like `PostgresHook`, it expects COPY's text format, unless `format` is
-        given.
+        """Load a file.
 
+        Like `PostgresHook`, it expects COPY's text format, unless `format` is given.
         `format=None` detects the format. If each try writes the file again, pass it as an open
         file: then its content must be the same in a retry. Otherwise its modification time must
         be too.

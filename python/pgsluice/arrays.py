@@ -18,9 +18,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_of_numpy(value: Any) -> bool:
-    """Return whether the value is a scalar or an array of numpy, and not of a library built on
-    it.
-    """
+    """Return whether the value is a scalar or an array of numpy itself."""
     return type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype")
 
 

@@ -85,9 +85,7 @@ class Batch:
         return cls(kind=lines, data=text, rows=rows, size=len(text), names=names, given=given)
 
     def row(self, number: int) -> Any:
-        """Return a row as it was given. For an object with Arrow data, return a slice if
-        possible.
-        """
+        """Return a row as it was given; a slice, if possible, of an object with Arrow data."""
         if self.given is not None:
             return self.given[number]
         if hasattr(self.data, "iloc"):

@@ -62,8 +62,7 @@ def _refuse_pipeline(connection: Any) -> None:
 
 
 def _connects(connection: Any) -> bool:
-    """Return whether it is a connection, and not a cursor, a pool or an object of another module.
-    """
+    """Return whether it is a connection, and not a cursor, a pool or anything else."""
     return hasattr(connection, "transaction") and hasattr(connection, "cursor")
 
 

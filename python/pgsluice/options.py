@@ -185,8 +185,7 @@ _TIMES = {"lock_timeout", "wait"}
 
 
 def check_names(function: str, table: Any, conninfo: Any) -> None:
-    """Refuse a table or conninfo of the wrong type, as when the arguments are in the wrong order.
-    """
+    """Refuse a table or conninfo of the wrong type, as when the arguments are swapped."""
     for name, value in (("table", table), ("conninfo", conninfo)):
         if not isinstance(value, str | None):
             raise TypeError(f"{function}() takes {name} as a str, not {type(value).__qualname__}")

@@ -87,8 +87,9 @@ class VerifiedLeaf:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VerifyResult:
-    """The result of `verify`. It is true if the table holds the rows of the data, each in its
-    leaf.
+    """The result of `verify`.
+
+    It is true if the table holds the rows of the data, each in its leaf.
     """
 
     table: str

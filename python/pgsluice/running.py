@@ -92,8 +92,9 @@ def raw(running: Command) -> Any:
 
 
 def note(running: Command, reason: BaseException) -> None:
-    """Add a note to the exception that stopped a command: the committed rows, and how to load the
-    rest.
+    """Add a note to the exception that stopped a command.
+
+    It tells how many rows are committed, and how to load the rest.
     """
     outcome, text, _ = running.outcome()
     if text is not None:

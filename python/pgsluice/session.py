@@ -30,8 +30,9 @@ class Session:
         failed: Callable[[int, int], None] | None = None,
         going: Waiting | None = None,
     ) -> Outcome:
-        """Wait for the end of a call. An exception during the wait stops the call, and is then
-        raised.
+        """Wait for the end of a call.
+
+        An exception during the wait stops the call, and is then raised.
 
         `failed` is called with the number of rows that earlier calls sent and that are lost, and
         the number of rows in doubt. An error about one of the rows in `going` names it.

@@ -237,8 +237,9 @@ class Pump:
         self._waiting = Waiting()
 
     def _is_same(self) -> bool:
-        """Return whether the topics of the waiting messages are unchanged. If not, start with the
-        new ones.
+        """Return whether the topics of the waiting messages are unchanged.
+
+        If not, start with the new ones.
         """
         self._looked = time.monotonic()
         topics = self._cluster.topics(self._owned.topics())
@@ -344,8 +345,9 @@ class Pump:
         self._consumer.incremental_unassign([TopicPartition(*each) for each in places])
 
     def _let_go(self, places: list[tuple[str, int]]) -> None:
-        """Drop partitions. The others are opened again, because their waiting rows may be
-        dropped.
+        """Drop partitions.
+
+        The others are opened again, because their waiting rows may be dropped.
         """
         self._owned.drop(places)
         self._discard()

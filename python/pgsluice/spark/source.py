@@ -97,8 +97,9 @@ class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
         return write_share(self.target, self.load_id, self.arrow, iterator)
 
     def commit(self, messages: Sequence[Any]) -> None:
-        """Mark the load as finished if the ledger has exactly these partitions. Called on the
-        driver.
+        """Mark the load as finished if the ledger has exactly these partitions.
+
+        Called on the driver.
         """
         _finish(self.target, self.load_id, messages)
 
