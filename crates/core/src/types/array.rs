@@ -1,17 +1,17 @@
-//! Arrays of one dimension: in bytes that sort as arrays do.
+//! One-dimensional arrays, in bytes that sort as arrays do.
 //!
-//! A mark before each element, and after the last, says what follows. A shorter array is below a longer
-//! one that begins like it, and NULL is above all values.
+//! A mark precedes each element and follows the last one. It says what comes next. A shorter array sorts below a
+//! longer one that begins with the same elements, and NULL sorts above all values.
 
 use super::unquoted::Unquoted;
 use super::{Codec, KeyType, element, jsonb, range, wire};
 
-/// What follows, ascending.
+/// Marks that say what comes next, in ascending order.
 const END: u8 = 0;
 const VALUE: u8 = 1;
 const NULL: u8 = 2;
 
-/// [`read`] to bytes that sort, appended to `bytes`.
+/// Appends an array, parsed by [`read`], as bytes that sort.
 pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     read(text, b',', |element| match element {
         Some(element) => {
@@ -27,9 +27,9 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// Encodes what [`read`] reads as `array_recv` takes it, in the same file, for elements of the type
-/// `oid`. It writes the dimensions, whether there are NULLs, the type; the length of the dimension and
-/// its first place; the elements.
+/// Encodes the array that [`read`] parses as `array_recv` (same file) expects it, with elements of the type
+/// `oid`: the number of dimensions, whether there are NULLs, the element type; the length and the lower bound of
+/// the dimension; the elements.
 pub(super) fn encode(
     oid: u32,
     delimiter: u8,
@@ -63,8 +63,8 @@ pub(super) fn encode(
     })
 }
 
-/// `array_in`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18, for one dimension without its
-/// bounds, where `array_nulls` is on. `take` gets the text of each element, or None for NULL.
+/// Parses like `array_in` (`src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18) for one dimension without
+/// explicit bounds, with `array_nulls` on. `take` gets the text of each element, or `None` for NULL.
 ///
 /// Backslashes outside of quotes are left to the server.
 fn read(
@@ -77,7 +77,7 @@ fn read(
     while !rest.is_empty() {
         rest = match read_element(rest, delimiter, &mut take)? {
             [] => break,
-            // Behind a delimiter there is another element, be it as wrong as none.
+            // A delimiter must be followed by another element, even an invalid one.
             [sign, more @ ..] if *sign == delimiter && !more.is_empty() => more,
             _ => return None,
         };
@@ -85,7 +85,7 @@ fn read(
     Some(())
 }
 
-/// Reads an element with the blanks around it; the rest begins with the delimiter.
+/// Reads an element and the whitespace around it; the rest begins with the delimiter.
 fn read_element<'a>(
     text: &'a [u8],
     delimiter: u8,
@@ -104,7 +104,7 @@ fn read_element<'a>(
     Some(rest)
 }
 
-/// Reads an element up to the quote that ends it.
+/// Reads a quoted element up to its closing quote.
 fn read_quoted<'a>(
     text: &'a [u8],
     take: &mut impl FnMut(Option<&[u8]>) -> Option<()>,
@@ -153,13 +153,13 @@ fn trim_end(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// `array_isspace` in the same file, from version 17 on `scanner_isspace`.
+/// Whether the byte is whitespace: `array_isspace` (same file), since version 17 `scanner_isspace`.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
 }
 
-/// Reads what `array_recv` takes, in the same file, as [`parse`] does. None for other dimensions than one
-/// that begins at 1.
+/// Parses the binary form that `array_recv` (same file) reads, into the bytes that [`parse`] writes. Returns
+/// `None` unless the array has at most one dimension and its lower bound is 1.
 pub(super) fn receive(ty: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let mut rest = binary;
     let (dimensions, _nulls, _element) = (int(&mut rest)?, int(&mut rest)?, int(&mut rest)?);
@@ -192,7 +192,7 @@ fn int(bytes: &mut &[u8]) -> Option<i32> {
     Some(i32::from_be_bytes(*value))
 }
 
-/// [`KeyType::parse`] of an element, appended to `bytes`.
+/// Appends the bytes of an element, parsed like [`KeyType::parse`].
 fn parse_value(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     match ty {
         KeyType::Range(subtype) => range::parse(subtype, text, bytes),
@@ -201,7 +201,7 @@ fn parse_value(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// Takes an element and hashes it with [`KeyType::hash`].
+/// Takes an element off `bytes` and hashes it with [`KeyType::hash`].
 fn hash_value(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     match ty {
         KeyType::Range(subtype) => range::hash_extended(subtype, bytes, seed),
@@ -210,7 +210,7 @@ fn hash_value(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     }
 }
 
-/// `hash_array_extended`, in the same file.
+/// Hashes like `hash_array_extended` (same file).
 pub(super) fn hash_extended(ty: &KeyType, mut bytes: &[u8], seed: u64) -> u64 {
     let mut result: u64 = 1;
     while let [follows @ (VALUE | NULL), rest @ ..] = bytes {

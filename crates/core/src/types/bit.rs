@@ -1,10 +1,10 @@
-//! bit and bit varying: digits of base two, or of base sixteen behind an x.
+//! bit and bit varying: binary digits, or hexadecimal digits after an x.
 
 use super::{bytea, wire};
 
-/// Turns what `bit_in` takes into what `bit_recv` takes, and the same for `varbit`:
-/// `src/backend/utils/adt/varbit.c`, PostgreSQL 13 to 18. That is the number of bits, and these from
-/// the highest on. The server compares the number with the column's.
+/// Encodes a text that `bit_in` or `varbit_in` accepts as `bit_recv` or `varbit_recv` expects it
+/// (`src/backend/utils/adt/varbit.c`, PostgreSQL 13 to 18): the number of bits, then the bits, highest first.
+/// The server compares the number with the length of the column.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| match text {
         [b'x' | b'X', digits @ ..] => {

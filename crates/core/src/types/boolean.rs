@@ -2,9 +2,9 @@
 
 use super::wire;
 
-/// `boolin` and `parse_bool_with_len`, `src/backend/utils/adt/bool.c`, PostgreSQL 13 to 18.
+/// Parses like `boolin` and `parse_bool_with_len` (`src/backend/utils/adt/bool.c`, PostgreSQL 13 to 18).
 ///
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// `trim_ascii` strips the characters of C's `isspace` except the vertical tab.
 pub(super) fn parse(text: &[u8]) -> Option<bool> {
     match text {
         b"t" | b"1" => Some(true),
@@ -13,7 +13,7 @@ pub(super) fn parse(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// [`parse`] to what `boolrecv` takes, in the same file.
+/// Encodes the value that [`parse`] returns as `boolrecv` (same file) expects it.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put1(parse(text)?.into(), field);
     Some(())
@@ -24,7 +24,7 @@ fn parse_word(text: &[u8]) -> Option<bool> {
         word.get(..text.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(text))
     };
     match text {
-        [] | [b'o' | b'O'] => None, // an o alone may be on or off
+        [] | [b'o' | b'O'] => None, // "o" may be on or off
         b"1" => Some(true),
         b"0" => Some(false),
         _ if begins(b"true") || begins(b"yes") || begins(b"on") => Some(true),

@@ -2,11 +2,10 @@
 
 use super::wire;
 
-/// `byteain`, `src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18. The bytes are appended to
-/// `bytes`.
+/// Parses like `byteain` (`src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18) and appends the bytes.
 ///
-/// The blanks that it allows among hexadecimal digits are left to it. So are escaped spellings that are
-/// not ASCII, because the server's encoding decides on their bytes.
+/// Leaves two kinds of text to the server: hexadecimal digits with spaces among them, and escaped spellings that
+/// are not ASCII, because the server's encoding determines their bytes.
 pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     match text {
         [b'\\', b'x', digits @ ..] => decode_hex(digits, bytes),
@@ -15,7 +14,7 @@ pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// [`parse`] to what `bytearecv` takes, in the same file.
+/// Encodes the bytes that [`parse`] reads as `bytearecv` (same file) expects them.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text.contains(&0) {
         return None;
@@ -23,7 +22,7 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| parse(text, field))
 }
 
-/// Appends the bytes of pairs of hexadecimal digits.
+/// Appends the bytes that pairs of hexadecimal digits spell.
 pub(super) fn decode_hex(digits: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let (pairs, []) = digits.as_chunks::<2>() else { return None };
     for &[high, low] in pairs {

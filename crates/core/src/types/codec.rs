@@ -1,15 +1,14 @@
-//! Each type whose values are encoded here, and which family's functions serve it.
+//! The types whose values are encoded here, each mapped to the functions of its family.
 
 use super::{
     array, bit, boolean, bytea, datetime, float, geometry, integer, interval, jsonb, lsn, mac,
     money, network, numeric, range, record, text, time, uuid,
 };
 
-/// A type whose values are turned from text into fields of COPY BINARY, with what of the session
-/// matters.
+/// A type whose values are encoded from text into fields of COPY BINARY, with the session settings that matter.
 ///
-/// The modifier of a column does not: the server's receive functions apply it as its input functions
-/// do, and refuse what they refuse.
+/// A column's modifier does not matter: the server's receive functions apply it, and reject values, exactly as
+/// its input functions do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// `boolean`
@@ -32,13 +31,13 @@ pub enum Codec {
     PgLsn,
     /// `money`
     ///
-    /// The caller vouches for the session writing `-$1,234.56` as an English one does.
+    /// The caller guarantees that the session writes `-$1,234.56` as an English locale does.
     Money,
     /// `"char"`
     Char,
     /// `name`
     Name,
-    /// `text`, `character varying`, `character`, `json` and enums: what is sent as it is.
+    /// `text`, `character varying`, `character`, `json` and enums, which are sent unchanged.
     Text,
     /// `character` with a length.
     Padded,
@@ -64,20 +63,20 @@ pub enum Codec {
     Time,
     /// `time with time zone`
     ///
-    /// The caller vouches for `Z` as with [`super::KeyType::Timestamptz`].
+    /// The caller guarantees the meaning of `Z` as for [`super::KeyType::Timestamptz`].
     Timetz {
-        /// As with [`super::KeyType::Timestamptz`].
+        /// The session's time zone, as for [`super::KeyType::Timestamptz`].
         zone: Option<i32>,
     },
-    /// `interval`, all of its fields.
+    /// `interval` with all of its fields.
     Interval,
     /// `timestamp without time zone`
     Timestamp,
     /// `timestamp with time zone`
     ///
-    /// The caller vouches for `Z` as with [`super::KeyType::Timestamptz`].
+    /// The caller guarantees the meaning of `Z` as for [`super::KeyType::Timestamptz`].
     Timestamptz {
-        /// As with [`super::KeyType::Timestamptz`].
+        /// The session's time zone, as for [`super::KeyType::Timestamptz`].
         zone: Option<i32>,
     },
     /// `jsonb`
@@ -98,33 +97,34 @@ pub enum Codec {
     Circle,
     /// An array.
     ///
-    /// The caller vouches for the session's `array_nulls` being on.
+    /// The caller guarantees that `array_nulls` is on in the session.
     Array {
         /// The type of the elements.
         oid: u32,
-        /// The sign between them.
+        /// The character between the elements.
         delimiter: u8,
-        /// How they are encoded.
+        /// Codec of the elements.
         element: Box<Codec>,
     },
     /// A range of any type.
     Range(Box<Codec>),
-    /// Ranges of any type.
+    /// A multirange of any type.
     Multirange(Box<Codec>),
-    /// A composite type: the type of each column, and how it is encoded.
+    /// A composite type: the type and the codec of each column.
     Composite(Box<[(u32, Codec)]>),
 }
 
 impl Codec {
-    /// Appends the field as COPY BINARY has it: its length in four bytes, then its value. Returns None
-    /// where this is not proven to be what the server's input function makes of `text`. Then `field`
-    /// may hold a part of it behind its old end.
+    /// Appends the field in the format of COPY BINARY: its length in four bytes, then its value. Returns `None`
+    /// unless the value is proven equal to the one that the server's input function makes of `text`. In that
+    /// case `field` may have grown by a part of the value.
     ///
-    /// `text` need not be valid in UTF-8, the server's encoding: the server looks.
+    /// `text` need not be valid UTF-8 (the server's encoding), because the server checks it.
     #[inline]
     #[must_use]
     pub fn encode(&self, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
-        // These are most columns. The others are apart so that these need not make room for them.
+        // Most columns have these types. The other types have a function of their own, which keeps this one
+        // small.
         match self {
             Self::Int4 => integer::encode4(text, field),
             Self::Int8 => integer::encode8(text, field),
@@ -175,7 +175,7 @@ impl Codec {
             Self::Range(subtype) => range::encode(subtype, text, field),
             Self::Multirange(subtype) => range::encode_multirange(subtype, text, field),
             Self::Composite(columns) => record::encode(columns, text, field),
-            // Not rare.
+            // Handled by `encode`.
             Self::Int4
             | Self::Int8
             | Self::Numeric
@@ -193,7 +193,7 @@ impl Codec {
 mod tests {
     use super::Codec;
 
-    /// A codec of each type, with a text of it.
+    /// Returns a codec of each type, with a text for it.
     fn all() -> Vec<(Codec, &'static str)> {
         let array = Codec::Array { oid: 25, delimiter: b',', element: Codec::Text.into() };
         vec![

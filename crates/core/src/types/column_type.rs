@@ -1,49 +1,49 @@
-//! What the type of a column is made of, for inputs whose values are not text: nested and typed ones.
+//! The structure of a column's type, for inputs whose values are nested or typed rather than text.
 
 /// A column of the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub ty: ColumnType,
 }
 
-/// A type of the server, and the types that it is made of.
+/// A type of the server, and the types that it consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnType {
     /// `pg_type.oid`
     pub oid: u32,
-    /// `pg_attribute.atttypmod`, or -1 where there is none.
+    /// `pg_attribute.atttypmod`, or -1 if there is no modifier.
     pub modifier: i32,
-    /// Its name, as `format_type` has it.
+    /// Name of the type, as `format_type` writes it.
     pub name: String,
-    /// What it is made of.
+    /// Structure of the type.
     pub made: Made,
 }
 
-/// What a type is made of.
+/// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// Nothing else: scalars, ranges and multiranges, and all that is not known here.
+    /// A type without parts: scalars, ranges, multiranges and all types that are not known here.
     Alone,
     /// An enum.
     Enum,
-    /// A domain: the type below it, which may be a domain again.
+    /// A domain over the given type, which may be a domain itself.
     Domain(Box<ColumnType>),
     /// An array.
     Array {
-        /// The sign between the elements.
+        /// The character between the elements.
         delimiter: u8,
-        /// The type of the elements. The modifier is that of the array.
+        /// The type of the elements, with the modifier of the array.
         element: Box<ColumnType>,
     },
-    /// A composite type: its columns that are not dropped.
+    /// A composite type, with its columns except dropped ones.
     Composite(Vec<Column>),
 }
 
 impl ColumnType {
-    /// The type below all domains.
+    /// Returns the type below all domains.
     #[must_use]
     pub fn base(&self) -> &Self {
         match &self.made {

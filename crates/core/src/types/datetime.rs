@@ -1,16 +1,16 @@
-//! date, timestamp and timestamptz, as the server reads them under every DateStyle. These are the
-//! infinities as it writes them, and the ISO spellings with a four-digit year. Source: `DecodeDateTime`
-//! and what it calls, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
+//! date, timestamp and timestamptz, as the server reads them under every DateStyle: the infinities as the server
+//! writes them, and the ISO spellings with a four-digit year. Source: `DecodeDateTime` and the functions that it
+//! calls, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
 //!
-//! The server keeps values that it would round, roll over or look up: more digits than the type has,
-//! second 60, hour 24, zone names.
+//! Values that the server would round, roll over or look up are left to it: more digits than the type has,
+//! second 60, hour 24, time zone names.
 
 use super::{digits, wire};
 
 pub(crate) const USECS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const USECS_PER_DAY: i64 = 86_400 * USECS_PER_SECOND;
 
-/// The days from 2000-01-01 of `YYYY-MM-DD`; the infinities are the ends of the 32-bit range.
+/// Parses `YYYY-MM-DD` into days from 2000-01-01. The infinities are the ends of the 32-bit range.
 #[inline]
 pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
     match text.try_into() {
@@ -19,8 +19,8 @@ pub(super) fn parse_date(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Returns the microseconds from 2000-01-01 of a date, or of a date and a time without a zone. The
-/// infinities are the ends of the 64-bit range.
+/// Parses a date, or a date and a time without a zone, into microseconds from 2000-01-01. The infinities are the
+/// ends of the 64-bit range.
 pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
     if let Some(end) = infinity(text) {
         return Some(end);
@@ -29,8 +29,8 @@ pub(super) fn parse_timestamp(text: &[u8], precision: u8) -> Option<i64> {
     zone.is_empty().then_some(usecs)
 }
 
-/// The microseconds from 2000-01-01 UTC of what [`parse_timestamp`] reads in the fixed zone `zone`,
-/// or of that with an offset after the time.
+/// Parses a timestamp with or without an offset into microseconds from 2000-01-01 UTC. A text without an offset
+/// is in the fixed zone `zone`.
 pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i64> {
     if let Some(end) = infinity(text) {
         return Some(end);
@@ -40,31 +40,32 @@ pub(super) fn parse_timestamptz(text: &[u8], precision: u8, zone: Option<i32>) -
     Some(usecs - i64::from(east) * USECS_PER_SECOND)
 }
 
-/// All digits of a fraction that the server keeps before it rounds to the column's precision.
+/// The number of fractional digits that the server reads before it rounds to the column's precision.
 pub(super) const ALL_DIGITS: u8 = 6;
 
-/// Whether a second of `usecs` has no more than `precision` digits behind the point.
+/// Whether `usecs` has at most `precision` fractional digits of a second.
 #[inline]
 pub(super) fn is_exact(usecs: i64, precision: u8) -> bool {
     precision >= ALL_DIGITS || usecs % 10_i64.pow((ALL_DIGITS - precision).into()) == 0
 }
 
-/// [`parse_date`] to what `date_recv` takes (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
+/// Encodes the value that [`parse_date`] returns as `date_recv` (`src/backend/utils/adt/date.c`, PostgreSQL 13
+/// to 18) expects it.
 #[inline(never)]
 pub(super) fn encode_date(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put4(parse_date(text)? as u32, field);
     Some(())
 }
 
-/// [`parse_timestamp`] to what `timestamp_recv` takes (`src/backend/utils/adt/timestamp.c`, PostgreSQL
-/// 13 to 18). It rounds as `timestamp_in` does.
+/// Encodes the value that [`parse_timestamp`] returns as `timestamp_recv` (`src/backend/utils/adt/timestamp.c`,
+/// PostgreSQL 13 to 18) expects it. `timestamp_recv` rounds as `timestamp_in` does.
 #[inline(never)]
 pub(super) fn encode_timestamp(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse_timestamp(text, ALL_DIGITS)? as u64, field);
     Some(())
 }
 
-/// Encodes for `timestamptz_recv` in the same way.
+/// Encodes a timestamp with time zone for `timestamptz_recv` in the same way.
 #[inline(never)]
 pub(super) fn encode_timestamptz(
     text: &[u8],
@@ -83,7 +84,8 @@ fn infinity(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The microseconds of the leading date and time, and the rest. A date alone has no rest.
+/// Parses the leading date and time into microseconds and returns the rest. After a date alone, the rest is
+/// empty.
 fn parse_local(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     let (date, time) = text.split_first_chunk::<10>()?;
     let midnight = days_of_date(date)? * USECS_PER_DAY;
@@ -95,7 +97,7 @@ fn parse_local(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     Some((midnight + usecs, rest))
 }
 
-/// The microseconds of `HH:MM[:SS[.f]]`, the hour below `hours`, and the rest.
+/// Parses `HH:MM[:SS[.f]]` with an hour below `hours` into microseconds and returns the rest.
 pub(super) fn parse_clock(text: &[u8], precision: u8, hours: u32) -> Option<(i64, &[u8])> {
     let (word, rest) = match text.split_first_chunk::<8>() {
         Some((clock @ [_, _, b':', _, _, b':', _, _], rest)) => {
@@ -122,7 +124,8 @@ pub(super) fn parse_clock(text: &[u8], precision: u8, hours: u32) -> Option<(i64
     Some((i64::from(seconds) * USECS_PER_SECOND + fraction, rest))
 }
 
-/// The microseconds of one to `precision` digits; with more the server would have to round.
+/// Parses one to `precision` fractional digits into microseconds and returns the rest. Returns `None` for more
+/// digits, which the server would round.
 pub(super) fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 || end > usize::from(precision.min(6)) {
@@ -133,9 +136,9 @@ pub(super) fn parse_fraction(text: &[u8], precision: u8) -> Option<(i64, &[u8])>
     Some((value * [0, 100_000, 10_000, 1_000, 100, 10, 1][end], rest))
 }
 
-/// The seconds east of UTC of `Z`, `+HH`, `+HHMM`, `+HH:MM` or `+HH:MM:SS`, after a blank or none.
+/// Parses `Z`, `+HH`, `+HHMM`, `+HH:MM` or `+HH:MM:SS`, after an optional space, into seconds east of UTC.
 ///
-/// `DecodeTimezone`, whose greatest hour is `MAX_TZDISP_HOUR`, 15.
+/// Like `DecodeTimezone`, allows at most 15 hours (`MAX_TZDISP_HOUR`).
 pub(super) fn parse_offset(text: &[u8]) -> Option<i32> {
     let text = text.strip_prefix(b" ").unwrap_or(text);
     let (sign, h, m, s) = match text {
@@ -186,17 +189,17 @@ static YEARS: [i32; 10_001] = {
         years[year] = days_of(year as u32, 1, 1) as i32;
         year += 1;
     }
-    // The days before the year 1 are never asked for, but its length must be that of a year.
+    // Nothing asks for days before the year 1, but the year 0 must have the length of a year.
     years[0] = years[1] - 366;
     years
 };
 
-/// The days of a common year and of a leap year before each month, and through its end.
+/// The days before each month and through its end, for a common year and a leap year.
 static MONTHS: [[[i32; 2]; 12]; 2] = {
     let mut months = [[[0; 2]; 12]; 2];
     let mut leap = 0;
     while leap < 2 {
-        // The first of these years is common, the second is not.
+        // 2003 is a common year, 2004 a leap year.
         let year = 2003 + leap as u32;
         let begin = days_of(year, 1, 1);
         let mut month = 0;
@@ -211,16 +214,16 @@ static MONTHS: [[[i32; 2]; 12]; 2] = {
     months
 };
 
-/// The days from 2000-01-01 in the proleptic Gregorian calendar, as `date2j` counts them
-/// (`src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18). The year begins in March here, so
-/// that a leap day ends it.
+/// Counts the days from 2000-01-01 in the proleptic Gregorian calendar, like `date2j`
+/// (`src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18). The year begins in March here, so that a leap day
+/// ends it.
 pub(crate) const fn days_of(year: u32, month: u32, day: u32) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
     days as i64 - 730_426
 }
 
-/// The number of two digits, if it is below `end`.
+/// Returns the value of two digits if it is below `end`.
 fn below(end: u32, tens: u8, units: u8) -> Option<u32> {
     let (tens, units) = (tens.wrapping_sub(b'0'), units.wrapping_sub(b'0'));
     let value = u32::from(tens) * 10 + u32::from(units);
@@ -231,7 +234,7 @@ fn below(end: u32, tens: u8, units: u8) -> Option<u32> {
 mod tests {
     use super::{USECS_PER_DAY, parse_date, parse_timestamp, parse_timestamptz};
 
-    /// None in a month that is none.
+    /// Returns 0 for an invalid month.
     fn days_in_month(year: u32, month: u32) -> u32 {
         const DAYS: [u32; 13] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         let leap =
@@ -252,7 +255,7 @@ mod tests {
         parse_timestamptz(text.as_bytes(), 6, None)
     }
 
-    /// The slow twin: it counts every day, one after the other.
+    /// Checks against a slow twin that counts every day, one after the other.
     #[test]
     fn every_day_of_9999_years_follows_the_one_before() {
         let mut days = -730_119; // the server's date '0001-01-01' - date '2000-01-01'

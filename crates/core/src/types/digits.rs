@@ -1,6 +1,6 @@
-//! Decimal digits, eight at a time: a word holds them, the last one in its lowest byte.
+//! Decimal digits, parsed eight at a time: a word holds them, the last digit in its lowest byte.
 
-/// The number of one to sixteen digits, if the text is these and nothing else.
+/// Parses a text of one to sixteen digits and nothing else.
 #[inline]
 pub(super) fn number(text: &[u8]) -> Option<u64> {
     match text.len() {
@@ -10,7 +10,7 @@ pub(super) fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// Apart, because most numbers are short.
+/// Parses nine to sixteen digits. Kept out of [`number`] because most numbers are short.
 #[inline(never)]
 fn up_to_16(text: &[u8]) -> Option<u64> {
     let (high, low) = text.split_last_chunk::<8>()?;
@@ -20,17 +20,17 @@ fn up_to_16(text: &[u8]) -> Option<u64> {
     Some(u64::from(up_to_8(high)?) * 100_000_000 + u64::from(up_to_8(low)?))
 }
 
-/// The number of at most eight digits; none are 0.
+/// Parses at most eight digits; an empty text is 0.
 #[inline]
 pub(super) fn up_to_8(text: &[u8]) -> Option<u32> {
     let zeros = ZEROS.checked_shl(8 * text.len() as u32).unwrap_or(0);
     eight(zeros | word(text))
 }
 
-/// A digit in each byte.
+/// A word with the digit 0 in each byte.
 pub(super) const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
-/// The number of the eight digits in a word.
+/// Returns the number that the eight digits in a word spell.
 #[inline]
 pub(super) fn eight(word: u64) -> Option<u32> {
     let pairs = pairs(word)?;
@@ -38,13 +38,13 @@ pub(super) fn eight(word: u64) -> Option<u32> {
     Some((fours & 0xFFFF) as u32 + (fours >> 32) as u32 * 10_000)
 }
 
-/// The eight digits in a word as four numbers of two digits, each in sixteen bits.
+/// Returns the eight digits in a word as four two-digit numbers of sixteen bits each.
 #[inline]
 pub(super) fn pairs(word: u64) -> Option<u64> {
     const LOWER_BITS: u64 = u64::from_ne_bytes([0x7F; 8]);
     const ABOVE_9: u64 = u64::from_ne_bytes([0x7F - 9; 8]);
     let digits = word ^ ZEROS;
-    // A byte above 9 reaches its highest bit, or has it already.
+    // For a byte above 9 the highest bit is set, by the addition or already before it.
     let above_9 = ((digits & LOWER_BITS) + ABOVE_9) | digits;
     if above_9 & !LOWER_BITS != 0 {
         return None;
@@ -52,8 +52,8 @@ pub(super) fn pairs(word: u64) -> Option<u64> {
     Some((digits & 0x000F_000F_000F_000F) + (digits >> 8 & 0x000F_000F_000F_000F) * 10)
 }
 
-/// The bytes of at most eight as a number, the last one lowest. The reads of each case may overlap,
-/// where they agree.
+/// Returns at most eight bytes as a word, the last byte lowest. Reads may overlap, but they agree on the shared
+/// bytes.
 #[inline]
 pub(super) fn word(text: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
@@ -65,8 +65,8 @@ pub(super) fn word(text: &[u8]) -> u64 {
     u64::from(*first) << (8 * (text.len() - 1)) | middle | u64::from(*last)
 }
 
-/// Returns the highest bit of each byte of a word that is `byte`, up to the lowest such byte. Above
-/// that, other bits may be set as well.
+/// Returns a word in which the highest bit is set in each byte where `word` has `byte`, up to the lowest such
+/// byte. Above that byte, other bits may be set as well.
 #[inline]
 pub(super) fn lowest(byte: u8, word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);

@@ -1,16 +1,16 @@
-//! The values within arrays and ranges, except values that hold values themselves. Their bytes follow
-//! one another, and sort as the values do.
+//! Values within arrays and ranges, except values that contain values themselves. Their bytes follow one another
+//! and sort as the values do.
 //!
-//! Integers are as wide as their datums, with the sign bit inverted. Strings end with two zeros, and a
-//! zero within them is followed by [`ESCAPED`]. All others know where they end.
+//! Integers are as wide as their datums, with the sign bit inverted. Strings end with two zeros, and a zero
+//! within a string is followed by [`ESCAPED`]. The bytes of all other types show where they end.
 
 use super::unquoted::Unquoted;
 use super::{Datum, KeyType, Network, bytea, mac, numeric};
 
-/// Behind a zero within a string: above the zero that ends one.
+/// The byte after a zero within a string. It sorts above the second zero at the end of a string.
 const ESCAPED: u8 = 0xFF;
 
-/// [`KeyType::parse`], appended to `bytes`.
+/// Appends the bytes of a value, parsed like [`KeyType::parse`].
 pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let start = bytes.len();
     match ty {
@@ -21,13 +21,13 @@ pub(super) fn parse(ty: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()
             bytea::parse(text, bytes)?;
             end_string(bytes, start);
         }
-        // The other types' datums are parts of the text, or no bytes.
+        // The datums of the other types are parts of the text or are not byte strings.
         _ => write(ty, ty.parse(text, &mut Vec::new())?, bytes),
     }
     Some(())
 }
 
-/// [`KeyType::receive`], appended to `bytes`.
+/// Appends the bytes of a value, decoded like [`KeyType::receive`].
 pub(super) fn receive(ty: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     write(ty, ty.receive(binary, &mut Vec::new())?, bytes);
     Some(())
@@ -54,8 +54,7 @@ fn is_string(ty: &KeyType) -> bool {
     matches!(ty, K::Text | K::Varchar { .. } | K::Bpchar { .. } | K::Name | K::Bytea)
 }
 
-/// Ends the string that begins at `start`; its zeros are escaped from behind, so that each byte is
-/// moved once.
+/// Ends the string that begins at `start`. Escapes its zeros from the end, so that each byte moves once.
 fn end_string(bytes: &mut Vec<u8>, start: usize) {
     let mut from = bytes.len();
     let zeros = bytes[start..].iter().filter(|&&byte| byte == 0).count();
@@ -74,7 +73,7 @@ fn end_string(bytes: &mut Vec<u8>, start: usize) {
     bytes.extend([0, 0]);
 }
 
-/// Takes a value and hashes it with [`KeyType::hash`].
+/// Takes a value off `bytes` and hashes it with [`KeyType::hash`].
 pub(super) fn hash_extended(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     use KeyType as K;
     let datum = match ty {
@@ -95,17 +94,17 @@ pub(super) fn hash_extended(ty: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     ty.hash(datum, seed)
 }
 
-/// The bytes of an integer.
+/// Returns the bytes of an integer.
 pub(super) fn int(value: i64) -> [u8; 8] {
     (value ^ i64::MIN).to_be_bytes()
 }
 
-/// Takes what [`int`] has written.
+/// Takes an integer that [`int`] wrote.
 pub(super) fn take_int(bytes: &mut &[u8]) -> i64 {
     i64::from_be_bytes(take(bytes)) ^ i64::MIN
 }
 
-/// Takes `N` bytes; zeros, where there are fewer.
+/// Takes `N` bytes, or returns zeros if there are fewer.
 pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
     match bytes.split_first_chunk() {
         Some((value, rest)) => {

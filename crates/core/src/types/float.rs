@@ -1,14 +1,14 @@
-//! real and double precision: decimal spellings, as numbers that sort by plain integer comparison.
+//! real and double precision: decimal spellings, as integers that sort as the numbers do.
 //!
 //! A `real` is widened, which changes neither its order nor its hash: `hashfloat4extended` widens too.
 
 use super::wire;
 use crate::hash;
 
-/// Reads what `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18) takes. That is blanks,
-/// a sign and a decimal number, or the words for no number and for the infinities.
+/// Parses like `float8in` (`src/backend/utils/adt/float.c`, PostgreSQL 13 to 18): whitespace, a sign and a
+/// decimal number, or the words for NaN and for the infinities.
 ///
-/// Hexadecimal digits, subnormal numbers and what does not fit are left to the server.
+/// Hexadecimal digits, subnormal numbers and numbers out of range are left to the server.
 pub(super) fn parse_float8(text: &[u8]) -> Option<i64> {
     read_float8(text).map(sortable)
 }
@@ -23,7 +23,7 @@ fn read_float8(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// As [`parse_float8`], rounded once, to the width that `float4in` rounds to.
+/// Parses like [`parse_float8`], but rounds once, to the width that `float4in` rounds to.
 pub(super) fn parse_float4(text: &[u8]) -> Option<i64> {
     read_float4(text).map(|value| sortable(value.into()))
 }
@@ -38,24 +38,24 @@ fn read_float4(text: &[u8]) -> Option<f32> {
     }
 }
 
-/// The one NaN that the server makes, `get_float4_nan` and `get_float8_nan`, `src/include/utils/float.h`.
+/// The only NaNs that the server creates: `get_float4_nan` and `get_float8_nan`, `src/include/utils/float.h`.
 const NAN4: u32 = 0x7FC0_0000;
 const NAN8: u64 = 0x7FF8_0000_0000_0000;
 
-/// What [`parse_float8`] reads to the bits that `float8recv` takes, in the same file; -0 is not 0 there.
+/// Encodes the number that `float8in` reads as `float8recv` (same file) expects it. There, -0 differs from 0.
 pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(bits(text)?, field);
     Some(())
 }
 
-/// Encodes for `float4recv` in the same way.
+/// Encodes a `real` for `float4recv` in the same way.
 pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = read_float4(text)?;
     wire::put4(if value.is_nan() { NAN4 } else { value.to_bits() }, field);
     Some(())
 }
 
-/// The bits of the number that `float8in` reads.
+/// Returns the bits of the number that `float8in` reads.
 pub(super) fn bits(text: &[u8]) -> Option<u64> {
     let value = read_float8(text)?;
     Some(if value.is_nan() { NAN8 } else { value.to_bits() })
@@ -66,7 +66,8 @@ enum Spelling<'a> {
     Number(&'a str),
 }
 
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// Distinguishes words from numbers. `trim_ascii` strips the characters of C's `isspace` except the vertical
+/// tab.
 fn spelling(text: &[u8]) -> Option<Spelling<'_>> {
     let text = text.trim_ascii();
     let number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
@@ -83,13 +84,13 @@ fn spelling(text: &[u8]) -> Option<Spelling<'_>> {
     Some(Spelling::Word(value))
 }
 
-/// Whether a number that came out as zero was spelled as one; others are too small to be read.
+/// Whether a number that was parsed as zero is spelled as zero. Other spellings are too small to represent.
 fn is_zero(digits: &str) -> bool {
     let mantissa = digits.split(['e', 'E']).next().unwrap_or_default();
     mantissa.bytes().all(|byte| !matches!(byte, b'1'..=b'9'))
 }
 
-/// The value as an integer of the same order: -0 is 0, and NaN is the greatest.
+/// Returns the value as an integer that sorts in the same order: -0 equals 0, and NaN is the greatest.
 pub(crate) fn sortable(value: f64) -> i64 {
     let value = match value {
         _ if value.is_nan() => f64::NAN.abs(),
@@ -99,12 +100,12 @@ pub(crate) fn sortable(value: f64) -> i64 {
     flip(value.to_bits() as i64)
 }
 
-/// The inverse of [`sortable`].
+/// Returns the number for the result of [`sortable`].
 pub(crate) fn value(sortable: i64) -> f64 {
     f64::from_bits(flip(sortable) as u64)
 }
 
-/// `hashfloat8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
+/// Hashes like `hashfloat8extended` (`src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18).
 pub(super) fn hash_extended(sortable: i64, seed: u64) -> u64 {
     match sortable {
         0 => seed,
@@ -112,7 +113,7 @@ pub(super) fn hash_extended(sortable: i64, seed: u64) -> u64 {
     }
 }
 
-/// Turns the magnitude of a negative number around; its own inverse.
+/// Inverts the magnitude of a negative number; is its own inverse.
 fn flip(bits: i64) -> i64 {
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }

@@ -1,15 +1,15 @@
-//! The geometric types, spelled as the server writes them, as the coordinates that their receive
-//! functions take. These order and refuse as the input functions do: `src/backend/utils/adt/geo_ops.c`,
-//! PostgreSQL 13 to 18.
+//! The geometric types, spelled as the server writes them, encoded as the coordinates that their receive
+//! functions expect. The receive functions order and reject values as the input functions do:
+//! `src/backend/utils/adt/geo_ops.c`, PostgreSQL 13 to 18.
 
 use super::{float, wire};
 
-/// `point_in`: `(x,y)`.
+/// Encodes the point `(x,y)`, as `point_in` reads it.
 pub(super) fn encode_point(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| shape.point())
 }
 
-/// `line_in`: `{A,B,C}`.
+/// Encodes the line `{A,B,C}`, as `line_in` reads it.
 pub(super) fn encode_line(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| {
         shape.sign(b'{')?;
@@ -19,7 +19,7 @@ pub(super) fn encode_line(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     })
 }
 
-/// `lseg_in`: `[(x,y),(x,y)]`.
+/// Encodes the segment `[(x,y),(x,y)]`, as `lseg_in` reads it.
 pub(super) fn encode_lseg(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| {
         shape.sign(b'[')?;
@@ -28,12 +28,12 @@ pub(super) fn encode_lseg(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     })
 }
 
-/// `box_in`: `(x,y),(x,y)`.
+/// Encodes the box `(x,y),(x,y)`, as `box_in` reads it.
 pub(super) fn encode_box(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| shape.two_points())
 }
 
-/// `path_in`: `((x,y),...)`, or in brackets if it is open.
+/// Encodes the path `((x,y),...)`, or in brackets if it is open, as `path_in` reads it.
 pub(super) fn encode_path(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| match shape.text.first()? {
         b'[' => {
@@ -47,12 +47,12 @@ pub(super) fn encode_path(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     })
 }
 
-/// `poly_in`: `((x,y),...)`.
+/// Encodes the polygon `((x,y),...)`, as `poly_in` reads it.
 pub(super) fn encode_polygon(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| shape.points(b'(', b')'))
 }
 
-/// `circle_in`: `<(x,y),r>`.
+/// Encodes the circle `<(x,y),r>`, as `circle_in` reads it.
 pub(super) fn encode_circle(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field, |shape| {
         shape.sign(b'<')?;
@@ -74,7 +74,7 @@ fn encode(
     })
 }
 
-/// What is left of the text, and what has been read of it.
+/// The rest of the text, and the field written so far.
 struct GeometryShape<'a> {
     text: &'a [u8],
     field: &'a mut Vec<u8>,
@@ -86,7 +86,7 @@ impl GeometryShape<'_> {
         Some(())
     }
 
-    /// A number up to this sign, which is read too.
+    /// Reads a number and the character `end` after it.
     fn coordinate(&mut self, end: u8) -> Option<()> {
         let (number, rest) = self.text.split_at(memchr::memchr(end, self.text)?);
         self.field.extend(float::bits(number)?.to_be_bytes());
@@ -106,7 +106,8 @@ impl GeometryShape<'_> {
         self.point()
     }
 
-    /// One point at least between these signs, with their number before them.
+    /// Reads at least one point between the characters `open` and `close`, and writes the number of points
+    /// before them.
     fn points(&mut self, open: u8, close: u8) -> Option<()> {
         let counter = self.field.len();
         let mut count: u32 = 1;

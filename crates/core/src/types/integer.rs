@@ -1,18 +1,18 @@
 //! smallint, integer and bigint: decimal spellings, and the hash that all widths share.
 //!
-//! The server reads more from version 16 on (hexadecimal, underscores): not the same on every
-//! version, so not read here.
+//! From version 16 on, the server reads hexadecimal and underscores too. Versions differ there, so that those
+//! spellings are not read here.
 
 use super::{digits, wire};
 use crate::hash;
 
-/// Digits that always fit in 64 bits.
+/// Number of digits that always fit in 64 bits.
 const SAFE_DIGITS: usize = 19;
 
-/// What `int2in`, `int4in` and `int8in` (`pg_strtoint16` to `pg_strtoint64`,
-/// `src/backend/utils/adt/numutils.c`, PostgreSQL 13 to 18) make of blanks, a sign and decimal digits.
+/// Parses whitespace, a sign and decimal digits like `int2in`, `int4in` and `int8in` (`pg_strtoint16` to
+/// `pg_strtoint64`, `src/backend/utils/adt/numutils.c`, PostgreSQL 13 to 18).
 ///
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// `trim_ascii` strips the characters of C's `isspace` except the vertical tab.
 #[inline]
 pub(super) fn parse(text: &[u8], min: i64, max: i64) -> Option<i64> {
     let value = match digits::number(text) {
@@ -30,7 +30,8 @@ fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// [`parse`] to what `int2recv` takes (`src/backend/utils/adt/int.c`, PostgreSQL 13 to 18).
+/// Encodes the value that [`parse`] returns as `int2recv` (`src/backend/utils/adt/int.c`, PostgreSQL 13 to 18)
+/// expects it.
 #[inline]
 pub(super) fn encode2(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = parse(text, i16::MIN.into(), i16::MAX.into())?;
@@ -38,7 +39,7 @@ pub(super) fn encode2(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Encodes for `int4recv` in the same way.
+/// Encodes an `integer` for `int4recv` in the same way.
 #[inline(never)]
 pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let value = parse(text, i32::MIN.into(), i32::MAX.into())?;
@@ -46,22 +47,23 @@ pub(super) fn encode4(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Encodes for `int8recv` (`src/backend/utils/adt/int8.c`) in the same way.
+/// Encodes a `bigint` for `int8recv` (`src/backend/utils/adt/int8.c`) in the same way.
 #[inline(never)]
 pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse(text, i64::MIN, i64::MAX)? as u64, field);
     Some(())
 }
 
-/// [`parse_oid`] to what `oidrecv` takes.
+/// Encodes the value that [`parse_oid`] returns as `oidrecv` expects it.
 pub(super) fn encode_oid(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put4(parse_oid(text)? as u32, field);
     Some(())
 }
 
-/// What `oidin` (`src/backend/utils/adt/oid.c`, PostgreSQL 13 to 18) makes of blanks and plain digits.
+/// Parses whitespace and plain digits like `oidin` (`src/backend/utils/adt/oid.c`, PostgreSQL 13 to 18).
 ///
-/// A number with a sign may wrap around, and from version 16 on a zero in front means octal.
+/// Leaves other spellings to the server: a number with a sign may wrap around, and from version 16 on a leading
+/// zero means octal.
 pub(super) fn parse_oid(text: &[u8]) -> Option<i64> {
     match text.trim_ascii() {
         digits @ ([b'0'] | [b'1'..=b'9', ..]) => parse(digits, 0, u32::MAX.into()),
@@ -87,10 +89,10 @@ fn magnitude(mut digits: &[u8]) -> Option<u64> {
     (!digits.is_empty()).then_some(value)
 }
 
-/// `hashint8extended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
+/// Hashes like `hashint8extended` (`src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18).
 ///
-/// Gives what `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended` give for an
-/// equal value, so it serves them all. It also serves `hashoidextended`, of an unsigned value.
+/// For an equal value, `hashint2extended`, `hashint4extended` and (for 0 and 1) `hashcharextended` return the
+/// same hash, so this function serves them all. It also serves `hashoidextended`, for an unsigned value.
 #[inline]
 pub(super) fn hash_extended(value: i64, seed: u64) -> u64 {
     let low = value as u32;

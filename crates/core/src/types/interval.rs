@@ -1,31 +1,32 @@
-//! interval, as one span of time. Its fields stand in the order of their size, spelled as IntervalStyle
-//! `postgres` does, where neither that setting nor rounding can matter.
+//! interval, as one span of time. Reads fields in the order of their size, spelled as under IntervalStyle
+//! `postgres`, if neither that setting nor rounding can change the value.
 
 use super::datetime::{ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, is_exact, parse_fraction};
 use super::{integer, wire};
 
-/// `interval_cmp_value`, `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18: a month is 30 days.
-/// The infinities of version 17 and later are at its ends.
+/// Returns the span that `interval_cmp_value` compares (`src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to
+/// 18): a month is 30 days. The infinities of version 17 and later are the ends of its range.
 pub(super) fn span(months: i32, days: i32, usecs: i64) -> i128 {
     let days = i128::from(months) * 30 + i128::from(days);
     i128::from(usecs) + days * i128::from(USECS_PER_DAY)
 }
 
-/// `interval_hash_extended` in the same file.
+/// Hashes like `interval_hash_extended` (same file).
 pub(super) fn hash_extended(span: i128, seed: u64) -> u64 {
     integer::hash_extended(span as i64, seed)
 }
 
-/// What `interval_in` makes of `N years N mons N days HH:MM:SS.f`, each part but one left out perhaps.
+/// Parses `N years N mons N days HH:MM:SS.f`, with at least one of the parts, like `interval_in`.
 ///
-/// A sign is read only where there is a single part: under IntervalStyle `sql_standard` the first
-/// one counts for all.
+/// Reads a sign only if there is a single part: under IntervalStyle `sql_standard` the sign of the first part
+/// applies to all parts.
 pub(super) fn parse(text: &[u8], precision: u8) -> Option<i128> {
     let IntervalFields { months, days, usecs } = read(text, precision)?;
     Some(span(months, days, usecs))
 }
 
-/// Reads what `interval_recv` takes, in the same file, unless it would round to the precision.
+/// Decodes the binary form that `interval_recv` (same file) reads, unless the server would round it to the
+/// precision.
 pub(super) fn receive(binary: &[u8], precision: u8) -> Option<i128> {
     let (usecs, rest) = binary.split_first_chunk()?;
     let (days, months) = rest.split_first_chunk()?;
@@ -34,7 +35,7 @@ pub(super) fn receive(binary: &[u8], precision: u8) -> Option<i128> {
     is_exact(usecs, precision).then(|| span(months, days, usecs))
 }
 
-/// The same to what `interval_recv` takes, in the same file. It rounds as `interval_in` does.
+/// Encodes the same intervals as `interval_recv` (same file) expects them. It rounds as `interval_in` does.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let IntervalFields { months, days, usecs } = read(text, ALL_DIGITS)?;
     let [months, days] = [months, days].map(|number| u128::from(number as u32));
@@ -60,7 +61,7 @@ fn read(text: &[u8], precision: u8) -> Option<IntervalFields> {
     }
 }
 
-/// A number and its unit are one part.
+/// Counts the parts; a number and its unit are one part.
 fn parts(text: &[u8]) -> usize {
     let words = text.split(|&byte| byte == b' ').count();
     if text.contains(&b':') { words } else { words.div_ceil(2) }
@@ -108,13 +109,13 @@ impl IntervalUnit {
     }
 }
 
-/// It has so few digits that no field can overflow.
+/// Parses a number with so few digits that no field can overflow.
 fn parse_number(word: &[u8]) -> Option<i32> {
     let digits = (1..=7).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
     digits.then(|| word.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0')))
 }
 
-/// The microseconds of `HH:MM[:SS[.f]]`, the hours of any number.
+/// Parses `HH:MM[:SS[.f]]` with any number of hours into microseconds.
 fn parse_time(word: &[u8], precision: u8) -> Option<i64> {
     let mut fields = word.splitn(3, |&byte| byte == b':');
     let hours = parse_number(fields.next()?)?;

@@ -1,6 +1,6 @@
-//! JSON's signs, as the server's lexer tells them apart (`src/common/jsonapi.c`, PostgreSQL 13 to 18).
+//! A lexer for JSON that agrees with the server's (`src/common/jsonapi.c`, PostgreSQL 13 to 18).
 
-/// What is left of a text.
+/// The rest of a text.
 pub(super) struct Json<'a>(&'a [u8]);
 
 impl<'a> Json<'a> {
@@ -8,7 +8,7 @@ impl<'a> Json<'a> {
         Self(text)
     }
 
-    /// The next sign behind the blanks, still to be read; None at the end.
+    /// Skips whitespace and returns the next character without reading it; `None` at the end.
     pub(super) fn peek(&mut self) -> Option<u8> {
         while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.0 {
             self.0 = rest;
@@ -16,7 +16,7 @@ impl<'a> Json<'a> {
         self.0.first().copied()
     }
 
-    /// Reads the next sign if it is this one.
+    /// Reads the next character if it is `sign`, and returns whether it was.
     pub(super) fn accept(&mut self, sign: u8) -> bool {
         let found = self.peek() == Some(sign);
         if found {
@@ -25,13 +25,13 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Reads `word`, which must be next.
+    /// Reads `word`, which must come next.
     pub(super) fn word(&mut self, word: &[u8]) -> Option<()> {
         self.0 = self.0.strip_prefix(word)?;
         Some(())
     }
 
-    /// Reads a number: `json_lex_number`. A character that must not follow it is refused where the
+    /// Reads a number like `json_lex_number`. A character that must not follow the number is rejected where the
     /// value ends.
     pub(super) fn number(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
@@ -53,7 +53,7 @@ impl<'a> Json<'a> {
         Some(&text[..text.len() - rest.len()])
     }
 
-    /// Reads a string behind its quote and appends it without escapes: `json_lex_string`, where the
+    /// Reads a string after its opening quote and appends it without escapes, like `json_lex_string` if the
     /// server's encoding is UTF-8.
     pub(super) fn string(&mut self, bytes: &mut Vec<u8>) -> Option<()> {
         loop {
@@ -72,13 +72,13 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The text behind its digits, of which there is one at least.
+/// Skips at least one digit and returns the rest of the text.
 fn digits(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     (end > 0).then(|| &text[end..])
 }
 
-/// Reads one character, or two halves of one, behind a backslash.
+/// Reads one character after a backslash, or a surrogate pair.
 fn unescape<'a>(text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (escaped, rest) = text.split_first()?;
     let plain = match escaped {
@@ -104,13 +104,13 @@ fn unescape_unicode<'a>(text: &'a [u8], bytes: &mut Vec<u8>) -> Option<&'a [u8]>
         code = 0x1_0000 + ((first - 0xD800) << 10 | low);
         rest = after;
     }
-    // Neither half of a pair alone nor, in a jsonb, a zero.
+    // Rejects a single surrogate and zero, which a jsonb cannot contain.
     let character = char::from_u32(code).filter(|character| *character != '\0')?;
     bytes.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
     Some(rest)
 }
 
-/// Four hexadecimal digits.
+/// Reads four hexadecimal digits.
 fn code_unit(text: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = text.split_first_chunk::<4>()?;
     let add = |code, digit: &u8| Some(code << 4 | char::from(*digit).to_digit(16)?);

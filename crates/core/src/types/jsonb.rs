@@ -1,8 +1,8 @@
-//! jsonb: in bytes that sort as the server sorts them where strings sort by their bytes.
+//! jsonb, in bytes that sort as the server sorts them if strings sort by their bytes.
 //!
-//! Each value is its kind and its content. A string ends with a zero. An array or object says how many
-//! values or pairs there are, and these follow, a pair's key first, as a string. A value that is
-//! neither an array nor an object stands in an array with a mark for that.
+//! Each value consists of its kind and its content. A string ends with a zero. An array or object begins with
+//! the number of its values or pairs, which follow; the key of a pair comes first, as a string. A scalar at the
+//! top level is wrapped in an array that is marked as such.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::json::Json;
 use super::{element, numeric, text, wire};
 use crate::hash;
 
-/// `enum jbvType`, `src/include/utils/jsonb.h`, in its order.
+/// `enum jbvType`, `src/include/utils/jsonb.h`, in the same order.
 const NULL: u8 = 0;
 const STRING: u8 = 1;
 const NUMERIC: u8 = 2;
@@ -18,7 +18,7 @@ const BOOL: u8 = 3;
 const ARRAY: u8 = 4;
 const OBJECT: u8 = 5;
 
-/// Behind the count of an array, because the count goes before that in `compareJsonbContainers`.
+/// Marks after the count of an array, because `compareJsonbContainers` compares the count first.
 const SCALAR: u8 = 0;
 const NO_SCALAR: u8 = 1;
 
@@ -26,16 +26,16 @@ const NO_SCALAR: u8 = 1;
 const ARRAY_FLAG: u64 = 0x4000_0000;
 const OBJECT_FLAG: u64 = 0x2000_0000;
 
-/// The version of the binary form.
+/// Version of the binary format.
 const VERSION: u8 = 1;
 
-/// Limits on the work for one row; what is beyond them is left to the server.
+/// Limits on the work for one row; larger values are left to the server.
 const MAX_LENGTH: usize = 1 << 16;
 const MAX_DEPTH: usize = 64;
 const MAX_PAIRS: u32 = 256;
 
-/// `jsonb_in`, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18, where the server's encoding is UTF-8.
-/// The value is appended to `bytes`.
+/// Parses like `jsonb_in` (`src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18) if the server's encoding is
+/// UTF-8, and appends the value to `bytes`.
 pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     if text.len() > MAX_LENGTH {
         return None;
@@ -50,8 +50,8 @@ pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     json.peek().is_none().then_some(())
 }
 
-/// The text to what `jsonb_recv` takes, in the same file: a version before it. It reads the text as
-/// `jsonb_in` does.
+/// Encodes the text as `jsonb_recv` (same file) expects it: a version, then the text, which it reads like
+/// `jsonb_in`.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text::has_zero(text) {
         return None;
@@ -143,8 +143,8 @@ fn parse_object(json: &mut Json<'_>, depth: usize, bytes: &mut Vec<u8>) -> Optio
     Some(())
 }
 
-/// Moves the last pair of an object to its place among the others, instead of one with the same key:
-/// `uniqueifyJsonbObject`, `src/backend/utils/adt/jsonb_util.c`. Whether its key is a new one.
+/// Moves the last pair of an object to its place among the others, where it replaces a pair with the same key,
+/// like `uniqueifyJsonbObject` (`src/backend/utils/adt/jsonb_util.c`). Returns whether the key is new.
 fn place_pair(bytes: &mut Vec<u8>, first: usize, last: usize) -> bool {
     let (pairs, pair) = bytes.split_at(last);
     let JsonToken::String(key) = take_token(&mut &*pair) else { return false };
@@ -169,7 +169,7 @@ fn place_pair(bytes: &mut Vec<u8>, first: usize, last: usize) -> bool {
     true
 }
 
-/// What stands in a jsonb, one after the other, as `JsonbIteratorNext` has it but for the ends.
+/// The tokens of a jsonb in order, like those of `JsonbIteratorNext` without the end tokens.
 enum JsonToken<'a> {
     Null,
     /// A value or a key.
@@ -199,7 +199,7 @@ fn take_token<'a>(bytes: &mut &'a [u8]) -> JsonToken<'a> {
     }
 }
 
-/// Takes a value and all that it holds.
+/// Takes a value and everything in it, and passes each token to `visit`.
 fn take_value<'a>(bytes: &mut &'a [u8], mut visit: impl FnMut(JsonToken<'a>)) {
     let mut values: u64 = 1;
     while values > 0 {
@@ -214,8 +214,8 @@ fn take_value<'a>(bytes: &mut &'a [u8], mut visit: impl FnMut(JsonToken<'a>)) {
     }
 }
 
-/// `jsonb_hash_extended`, `src/backend/utils/adt/jsonb_op.c`, and `JsonbHashScalarValueExtended`,
-/// `src/backend/utils/adt/jsonb_util.c`, PostgreSQL 13 to 18; takes the jsonb that `bytes` begin with.
+/// Takes a jsonb off `bytes` and hashes it like `jsonb_hash_extended` (`src/backend/utils/adt/jsonb_op.c`) and
+/// `JsonbHashScalarValueExtended` (`src/backend/utils/adt/jsonb_util.c`, PostgreSQL 13 to 18).
 pub(super) fn hash_extended(bytes: &mut &[u8], seed: u64) -> u64 {
     let is_empty = matches!(take_token(&mut &**bytes), JsonToken::Array(0) | JsonToken::Object(0));
     let mut hash = 0;
@@ -235,7 +235,8 @@ pub(super) fn hash_extended(bytes: &mut &[u8], seed: u64) -> u64 {
     if is_empty { seed } else { hash }
 }
 
-/// Reads what `jsonb_recv` takes, `src/backend/utils/adt/jsonb.c`, a version and text, as [`parse`] does.
+/// Decodes the binary form that `jsonb_recv` (`src/backend/utils/adt/jsonb.c`) reads, a version and a text, like
+/// [`parse`].
 pub(super) fn receive(binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     parse(binary.strip_prefix(&[VERSION])?, bytes)
 }

@@ -1,4 +1,4 @@
-//! Each key type with what of its modifier matters, and which family's functions serve it.
+//! The key types, each with the relevant part of its modifier, mapped to the functions of its family.
 
 use super::{
     Datum, Labels, OwnedDatum, Scale, array, boolean, bytea, datetime, float, integer, interval,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::hash;
 
-/// A key type that is understood natively, with what of its modifier and of the session matters.
+/// A key type with native support, and the relevant parts of its modifier and of the session settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyType {
     /// `boolean`
@@ -19,7 +19,7 @@ pub enum KeyType {
     Int8,
     /// `numeric`
     Numeric {
-        /// The declared precision and scale, if there are any.
+        /// The declared precision and scale, if any.
         scale: Option<Scale>,
     },
     /// `real`
@@ -40,12 +40,12 @@ pub enum KeyType {
     Text,
     /// `character varying`
     Varchar {
-        /// The declared length in characters, if there is one.
+        /// The declared length in characters, if any.
         max: Option<u32>,
     },
     /// `character`
     Bpchar {
-        /// The declared length in characters; none for a bare `bpchar`.
+        /// The declared length in characters; `None` for a bare `bpchar`.
         max: Option<u32>,
     },
     /// `uuid`
@@ -64,56 +64,55 @@ pub enum KeyType {
     Date,
     /// `time without time zone`
     Time {
-        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        /// Fractional digits of a second, 0 to 6; 6 if not declared.
         precision: u8,
     },
     /// `time with time zone`
     ///
-    /// The caller vouches for `Z` as with [`KeyType::Timestamptz`].
+    /// The caller guarantees the meaning of `Z` as for [`KeyType::Timestamptz`].
     Timetz {
-        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        /// Fractional digits of a second, 0 to 6; 6 if not declared.
         precision: u8,
-        /// As with [`KeyType::Timestamptz`].
+        /// The session's time zone, as for [`KeyType::Timestamptz`].
         zone: Option<i32>,
     },
-    /// `interval`, all of its fields.
+    /// `interval` with all of its fields.
     Interval {
-        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        /// Fractional digits of a second, 0 to 6; 6 if not declared.
         precision: u8,
     },
     /// `timestamp without time zone`
     Timestamp {
-        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        /// Fractional digits of a second, 0 to 6; 6 if not declared.
         precision: u8,
     },
     /// `timestamp with time zone`
     ///
-    /// The caller vouches for the session reading `Z` as UTC. It does under every
-    /// `timezone_abbreviations` that PostgreSQL ships, unless, from version 18 on, its own time zone is
-    /// abbreviated so.
+    /// The caller guarantees that the session reads `Z` as UTC. It does under every `timezone_abbreviations`
+    /// file that PostgreSQL ships, unless (from version 18 on) `Z` is an abbreviation of the session's own time
+    /// zone.
     Timestamptz {
-        /// Digits of a second's fraction, 0 to 6; 6 where none are declared.
+        /// Fractional digits of a second, 0 to 6; 6 if not declared.
         precision: u8,
         /// The session's time zone in seconds east of UTC, if its offset is constant.
         zone: Option<i32>,
     },
-    /// `jsonb`; its order is that of a database whose collation sorts by bytes.
+    /// `jsonb`, in the order of a database whose collation sorts by bytes.
     Jsonb,
-    /// An array of any of the others, with the modifier that is declared for the array.
+    /// An array of any of the other types, with the modifier declared for the array.
     ///
-    /// The caller vouches for the session's `array_nulls` being on.
+    /// The caller guarantees that `array_nulls` is on in the session.
     Array(Box<KeyType>),
-    /// One of the six built-in range types: of `integer`, `bigint`, `numeric`, `date`, `timestamp` or
+    /// One of the six built-in range types: a range of `integer`, `bigint`, `numeric`, `date`, `timestamp` or
     /// `timestamptz`.
     Range(Box<KeyType>),
 }
 
 impl KeyType {
-    /// The datum that PostgreSQL's input function gives for `text`, or `None` where that is not
-    /// proven: then the server decides. It stands in `scratch` where it is not part of the text.
+    /// Parses `text` into the datum that PostgreSQL's input function returns, or returns `None` if that is not
+    /// proven; then the server decides. The datum is stored in `scratch` if it is not part of the text.
     ///
-    /// The strings are taken to be valid in the server's encoding, and that to be UTF-8 (or the
-    /// string to be ASCII).
+    /// Strings must be valid in the server's encoding, and that must be UTF-8 (or the string ASCII).
     #[must_use]
     pub fn parse<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
         scratch.clear();
@@ -140,7 +139,7 @@ impl KeyType {
         }
     }
 
-    /// [`Self::parse`] of the types whose datum is [`Datum::Int`]; None for all others.
+    /// Parses like [`Self::parse`] for the types whose datum is [`Datum::Int`]; returns `None` for all others.
     #[inline]
     #[must_use]
     pub fn parse_int(&self, text: &[u8]) -> Option<i64> {
@@ -165,13 +164,13 @@ impl KeyType {
         }
     }
 
-    /// Returns the datum that PostgreSQL's receive function gives for `bytes`, in binary, or `None` where
-    /// that is not proven, as where the modifier would change the value. Whenever [`Self::parse`] reads a text,
-    /// this reads what [`Codec::encode`](super::Codec::encode) makes of the text as the same datum. It
-    /// stands in `scratch` where it is not part of `bytes`.
+    /// Decodes `bytes`, in binary, into the datum that PostgreSQL's receive function returns. Returns `None` if
+    /// that is not proven, or if the modifier would change the value. If [`Self::parse`] reads a text and
+    /// [`Codec::encode`](super::Codec::encode) encodes it, this function decodes the result to the same datum.
+    /// The datum is stored in `scratch` if it is not part of `bytes`.
     ///
-    /// The infinities of `date` and `timestamp` are the ends of the 32-bit and the 64-bit range
-    /// here as they are there.
+    /// The infinities of `date` and `timestamp` are the ends of the 32-bit and the 64-bit range, here as in
+    /// PostgreSQL.
     #[must_use]
     pub fn receive<'a>(&self, bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
         scratch.clear();
@@ -196,7 +195,8 @@ impl KeyType {
         }
     }
 
-    /// [`Self::receive`] of the types whose datum is [`Datum::Int`]; None for all others.
+    /// Decodes like [`Self::receive`] for the types whose datum is [`Datum::Int`]; returns `None` for all
+    /// others.
     #[inline]
     #[must_use]
     pub fn receive_int(&self, bytes: &[u8]) -> Option<i64> {
@@ -225,9 +225,9 @@ impl KeyType {
         })
     }
 
-    /// Decodes the binary form of a value that the server has, as the type's send function writes it:
-    /// [`Self::receive`], but the modifier has been applied already. `None` if `bytes` are not the
-    /// type's.
+    /// Decodes a value in the binary form that the type's send function writes. Works like [`Self::receive`],
+    /// but does not check the modifier, because the server has applied it. Returns `None` if `bytes` are not a
+    /// value of the type.
     #[must_use]
     pub fn from_binary(&self, bytes: &[u8]) -> Option<OwnedDatum> {
         self.without_modifier().receive(bytes, &mut Vec::new()).map(OwnedDatum::from)
@@ -248,15 +248,15 @@ impl KeyType {
         }
     }
 
-    /// The type's extended hash function with `seed`; [`hash::PARTITION_SEED`] for routing.
+    /// Hashes a datum with the type's extended hash function and `seed`; routing uses [`hash::PARTITION_SEED`].
     ///
-    /// `hashcharextended` (boolean, "char"), `hashint2extended`, `hashint4extended` (also date),
-    /// `hashint8extended`, `hashoidextended`, `hashnameextended` of
+    /// The functions are `hashcharextended` (boolean, "char"), `hashint2extended`, `hashint4extended` (also
+    /// date), `hashint8extended`, `hashoidextended` and `hashnameextended` of
     /// `src/backend/access/hash/hashfunc.c`, `time_hash_extended`, `timestamp_hash_extended`,
     /// `uuid_hash_extended`, `hashtextextended`, `hashbpcharextended`, `hashvarlenaextended`,
-    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18. In 18 boolean, date,
-    /// timestamptz and bytea have functions of their own that give the same. The strings' are those of
-    /// a deterministic collation. The others are named where they stand.
+    /// `hashmacaddrextended` and `hashmacaddr8extended`, PostgreSQL 13 to 18. In version 18, boolean, date,
+    /// timestamptz and bytea have functions of their own that return the same hashes. Strings are hashed as
+    /// under a deterministic collation. The functions of the other types are named at their definitions here.
     #[inline]
     #[must_use]
     pub fn hash(&self, datum: Datum<'_>, seed: u64) -> u64 {
@@ -285,7 +285,7 @@ impl KeyType {
     }
 }
 
-/// The datum of what a parser has written.
+/// Returns the bytes that a parser wrote to `scratch` as a datum.
 fn written(parsed: Option<()>, scratch: &[u8]) -> Option<Datum<'_>> {
     parsed.map(|()| Datum::Bytes(scratch))
 }

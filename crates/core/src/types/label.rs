@@ -1,4 +1,4 @@
-//! enum: labels, in the order and with the oids that the catalogue has for them.
+//! enum: labels, in the order and with the oids of the catalogue.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::hash;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels(Arc<LabelTable>);
 
-/// A label's place in the type's order, and the oid at each place.
+/// The position of each label in the type's order, and the oid at each position.
 #[derive(PartialEq, Eq)]
 struct LabelTable {
     places: HashMap<Box<[u8]>, usize>,
     oids: Vec<u32>,
 }
 
-/// Shows equal tables alike, whatever the order of the map.
+/// Formats equal tables alike, whatever the order of the map.
 impl fmt::Debug for LabelTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut labels: Vec<_> = self.places.iter().collect();
@@ -28,7 +28,7 @@ impl fmt::Debug for LabelTable {
 }
 
 impl Labels {
-    /// The labels and their oids, ascending by `pg_enum.enumsortorder`.
+    /// Creates the table from labels and their oids in ascending order of `pg_enum.enumsortorder`.
     #[must_use]
     pub fn new(labels: Vec<(String, u32)>) -> Self {
         let oids = labels.iter().map(|&(_, oid)| oid).collect();
@@ -37,12 +37,13 @@ impl Labels {
         Self(Arc::new(LabelTable { places, oids }))
     }
 
-    /// The place of a label; `enum_in`, `src/backend/utils/adt/enum.c`, PostgreSQL 13 to 18.
+    /// Returns the position of a label that `enum_in` (`src/backend/utils/adt/enum.c`, PostgreSQL 13 to 18)
+    /// accepts.
     pub(super) fn parse(&self, text: &[u8]) -> Option<i64> {
         self.0.places.get(text).map(|&place| place as i64)
     }
 
-    /// `hashenumextended`, `src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18.
+    /// Hashes like `hashenumextended` (`src/backend/access/hash/hashfunc.c`, PostgreSQL 13 to 18).
     pub(super) fn hash_extended(&self, place: i64, seed: u64) -> u64 {
         let oid = usize::try_from(place).ok().and_then(|place| self.0.oids.get(place));
         hash::uint32_extended(oid.copied().unwrap_or_default(), seed)

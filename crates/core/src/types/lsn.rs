@@ -1,13 +1,14 @@
-//! pg_lsn: two hexadecimal numbers, as an integer of the same order.
+//! pg_lsn: two hexadecimal numbers, as an integer that sorts in the same order.
 
 use super::{integer, wire};
 
-/// `pg_lsn_in`, `src/backend/utils/adt/pg_lsn.c`, PostgreSQL 13 to 18: one to eight digits each.
+/// Parses two numbers of one to eight digits like `pg_lsn_in` (`src/backend/utils/adt/pg_lsn.c`, PostgreSQL 13
+/// to 18).
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
     read(text).map(sortable)
 }
 
-/// The same to what `pg_lsn_recv` takes, in the same file.
+/// Encodes a pg_lsn as `pg_lsn_recv` (same file) expects it.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(read(text)?, field);
     Some(())
@@ -26,12 +27,12 @@ fn parse_half(digits: &[u8]) -> Option<u64> {
     u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// An unsigned number as a signed one of the same order; and back.
+/// Maps an unsigned number to a signed one in the same order.
 pub(super) fn sortable(value: u64) -> i64 {
     value as i64 ^ i64::MIN
 }
 
-/// `pg_lsn_hash_extended`, `src/backend/utils/adt/pg_lsn.c`, PostgreSQL 13 to 18.
+/// Hashes like `pg_lsn_hash_extended` (`src/backend/utils/adt/pg_lsn.c`, PostgreSQL 13 to 18).
 pub(super) fn hash_extended(sortable: i64, seed: u64) -> u64 {
     integer::hash_extended(sortable ^ i64::MIN, seed)
 }

@@ -3,8 +3,8 @@
 use super::bytea::decode_hex;
 use super::wire;
 
-/// `macaddr_in`, `src/backend/utils/adt/mac.c`, PostgreSQL 13 to 18, for two digits a byte.
-/// They are appended to `bytes`.
+/// Parses like `macaddr_in` (`src/backend/utils/adt/mac.c`, PostgreSQL 13 to 18) if each byte has two digits,
+/// and appends the bytes.
 pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let groups: &[usize] = match text {
         [_, _, b':' | b'-', ..] => &[2, 2, 2, 2, 2, 2],
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     decode_groups(text, groups, bytes)
 }
 
-/// `macaddr8_in`, `src/backend/utils/adt/mac8.c`, PostgreSQL 13 to 18, for pairs of digits; six bytes
+/// Parses pairs of digits like `macaddr8_in` (`src/backend/utils/adt/mac8.c`, PostgreSQL 13 to 18). Six bytes
 /// become eight.
 pub(super) fn parse8(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let start = bytes.len();
@@ -33,17 +33,17 @@ pub(super) fn parse8(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// [`parse`] to what `macaddr_recv` takes.
+/// Encodes the address that [`parse`] reads as `macaddr_recv` expects it.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| parse(text, field))
 }
 
-/// [`parse8`] to what `macaddr8_recv` takes.
+/// Encodes the address that [`parse8`] reads as `macaddr8_recv` expects it.
 pub(super) fn encode8(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put_with(field, |field| parse8(text, field))
 }
 
-/// Decodes groups of these numbers of digits, all parted by the same sign.
+/// Decodes groups with the given numbers of digits, all separated by the same character.
 fn decode_groups(mut text: &[u8], groups: &[usize], bytes: &mut Vec<u8>) -> Option<()> {
     let separator = text.get(groups[0]).copied();
     if groups.len() > 1 && !matches!(separator, Some(b':' | b'-' | b'.')) {
@@ -66,7 +66,7 @@ mod tests {
 
     type Parse = fn(&[u8], &mut Vec<u8>) -> Option<()>;
 
-    /// Reads a text behind a byte that is there already.
+    /// Parses a text and appends it to a byte that precedes it.
     fn read(parse: Parse, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
         parse(text.as_bytes(), &mut bytes)?;

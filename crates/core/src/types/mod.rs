@@ -1,11 +1,11 @@
-//! The types that are understood natively, as PostgreSQL 13 to 18 has them. As keys they are read from
-//! text and binary to datum, order and hash ([`KeyType`]), as columns from text to binary ([`Codec`]).
-//! One file for each family of types; here the types' common face.
+//! The types with native support, as in PostgreSQL 13 to 18. Key types ([`KeyType`]) parse text and binary into
+//! datums, which they compare and hash; codecs ([`Codec`]) encode columns from text to binary. Each family of
+//! types has its own file, and this module contains their common interface.
 //!
-//! A text becomes a datum only where this is proven to be what the server's own input function gives.
-//! The proof holds under any DateStyle, IntervalStyle, locale or version. Everything else is `None`:
-//! also what the server will refuse, because it is the server that words the error. The server may
-//! refuse an encoded value yet, if its receive function checks it as its input function does.
+//! A text becomes a datum only if that datum is proven equal to the result of the server's own input function,
+//! under any DateStyle, IntervalStyle, locale or version. Everything else is `None`, also a text that the server
+//! will reject, because the server words the error. The server may still reject an encoded value if its receive
+//! function checks it as its input function does.
 
 mod array;
 mod bit;
@@ -44,28 +44,28 @@ pub use label::Labels;
 pub use network::Network;
 pub use numeric::Scale;
 
-/// One partition key value that is not null, in a form that compares and hashes as PostgreSQL's.
+/// A partition key value that is not null, in a form that compares and hashes as PostgreSQL's datums do.
 ///
-/// Only datums of one and the same type are comparable. The order of `Bytes` is that of C collation.
+/// Only datums of the same type are comparable. `Bytes` are ordered as under the C collation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Datum<'a> {
-    /// `boolean` (0 or 1), the integers, `oid`, `"char"`, `date` (days from 2000-01-01), `timestamp`
-    /// with or without time zone (microseconds from 2000-01-01, in UTC for the former), `time`
-    /// (microseconds). Also the place of an enum's label, and the floating-point types and `pg_lsn` as
-    /// integers of the same order.
+    /// `boolean` (0 or 1), the integers, `oid`, `"char"`, `date` (days from 2000-01-01), `timestamp` with or
+    /// without time zone (microseconds from 2000-01-01, in UTC for the former), `time` (microseconds). Also the
+    /// position of an enum's label, and the floating-point types and `pg_lsn` as integers that sort in the same
+    /// order.
     Int(i64),
     /// `interval` (microseconds, a month being 30 days) and `timetz` (by UTC, then by zone).
     Wide(i128),
-    /// `uuid`, the first byte highest.
+    /// `uuid`, with the first byte highest.
     Uuid(u128),
     /// `inet` and `cidr`.
     Network(Network),
-    /// The string types, `bpchar` without its trailing blanks; `bytea`, `macaddr` and `macaddr8`;
-    /// `numeric`, `jsonb`, arrays and ranges in bytes of the same order.
+    /// The string types (`bpchar` without its trailing blanks), `bytea`, `macaddr` and `macaddr8`; also
+    /// `numeric`, `jsonb`, arrays and ranges, in bytes that sort in the same order.
     Bytes(&'a [u8]),
 }
 
-/// A datum with its own bytes, for bounds.
+/// A datum that owns its bytes, for bounds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnedDatum {
     /// See [`Datum::Int`].
@@ -81,7 +81,7 @@ pub enum OwnedDatum {
 }
 
 impl OwnedDatum {
-    /// The datum, borrowed.
+    /// Borrows the datum.
     #[must_use]
     pub fn as_datum(&self) -> Datum<'_> {
         match self {

@@ -1,10 +1,10 @@
-//! money: an amount in hundredths, as it is spelled in English.
+//! money: an amount in hundredths, spelled as in an English locale.
 
 use super::{digits, wire};
 
-/// `cash_in` to what `cash_recv` takes, `src/backend/utils/adt/cash.c`, PostgreSQL 13 to 18: `-$1,234.56`, the
-/// sign, the dollar, the commas and the hundredths left out perhaps. The caller vouches for the
-/// session's lc_monetary, which decides on all of them.
+/// Encodes a text that `cash_in` accepts as `cash_recv` expects it (`src/backend/utils/adt/cash.c`, PostgreSQL
+/// 13 to 18): `-$1,234.56`, in which the sign, the dollar, the commas and the hundredths are optional. The
+/// caller guarantees that the session's lc_monetary gives them this meaning.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -21,7 +21,7 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A number whose digits are plain, or in groups of three.
+/// Parses a number whose digits are plain or in groups of three.
 fn parse_grouped(text: &[u8]) -> Option<u64> {
     if !text.contains(&b',') {
         return digits::number(text);
@@ -29,7 +29,7 @@ fn parse_grouped(text: &[u8]) -> Option<u64> {
     let mut groups = text.split(|&byte| byte == b',');
     let first = groups.next().filter(|first| first.len() <= 3)?;
     groups.try_fold(digits::number(first)?, |number, group| {
-        // So few that it cannot overflow.
+        // The number is too small to overflow.
         let fits = group.len() == 3 && number < 10_000_000_000_000;
         fits.then(|| digits::number(group))?.map(|group| number * 1_000 + group)
     })

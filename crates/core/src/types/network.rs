@@ -1,6 +1,6 @@
-//! inet and cidr: addresses in full, with or without the bits of a network.
+//! inet and cidr: complete addresses, with or without the number of network bits.
 
-// The standard library's addresses without its sockets.
+// Imports the address types without sockets.
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::cmp::Ordering;
 
@@ -11,14 +11,14 @@ use crate::hash;
 const FAMILY_4: u8 = 2;
 const FAMILY_6: u8 = 3;
 
-/// An `inet` or `cidr`, in the order of `network_cmp_internal`, `src/backend/utils/adt/network.c`,
-/// PostgreSQL 13 to 18. That is version 4 first, then by the bits that both networks have, then the
-/// wider network first, then by all bits.
+/// An `inet` or `cidr`, in the order of `network_cmp_internal` (`src/backend/utils/adt/network.c`, PostgreSQL 13
+/// to 18): version 4 first, then by the bits common to both networks, then the wider network first, then by all
+/// bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network {
     v6: bool,
     bits: u8,
-    /// An address of version 4 stands in the first four bytes.
+    /// The address; version 4 uses the first four bytes.
     address: [u8; 16],
 }
 
@@ -35,8 +35,8 @@ impl Network {
         })
     }
 
-    /// Appends bytes that sort as networks do: the version, a byte for each bit of the network and 0
-    /// behind them, the address.
+    /// Appends bytes that sort as networks do: the version, a byte for each bit of the network, a 0, the
+    /// address.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         let bit = |n: u8| self.address[usize::from(n / 8)] >> (7 - n % 8) & 1;
         bytes.push(self.v6.into());
@@ -45,7 +45,7 @@ impl Network {
         bytes.extend(self.address);
     }
 
-    /// Takes what [`Self::write`] has written.
+    /// Takes a network that [`Self::write`] wrote.
     pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
         let (&v6, rest) = bytes.split_first()?;
         let bits = rest.iter().position(|&byte| byte == 0)?;
@@ -54,7 +54,7 @@ impl Network {
         Some(Self { v6: v6 != 0, bits: bits as u8, address: *address })
     }
 
-    /// Appends what `network_recv` takes: family, bits, whether it is a cidr, length, address.
+    /// Appends a field that `network_recv` reads: family, bits, whether it is a cidr, length, address.
     fn put(&self, is_cidr: bool, field: &mut Vec<u8>) -> Option<()> {
         wire::put_with(field, |field| {
             let (family, length) = if self.v6 { (FAMILY_6, 16) } else { (FAMILY_4, 4) };
@@ -64,7 +64,7 @@ impl Network {
         })
     }
 
-    /// The first `bits` bits of the address, as a number.
+    /// Returns the first `bits` bits of the address as a number.
     fn prefix(&self, bits: u8) -> u128 {
         let address = u128::from_be_bytes(self.address);
         address.checked_shr(128 - u32::from(bits)).unwrap_or(0)
@@ -88,8 +88,8 @@ impl PartialOrd for Network {
     }
 }
 
-/// `inet_in`, `src/backend/utils/adt/network.c`, PostgreSQL 13 to 18, for a whole address: version 4 in
-/// plain decimal, version 6 in hexadecimal only.
+/// Parses a complete address like `inet_in` (`src/backend/utils/adt/network.c`, PostgreSQL 13 to 18): version 4
+/// in plain decimal, version 6 in hexadecimal only.
 pub(super) fn parse_inet(text: &[u8]) -> Option<Network> {
     let text = str::from_utf8(text).ok()?;
     let (address, bits) = match text.split_once('/') {
@@ -105,19 +105,19 @@ pub(super) fn parse_inet(text: &[u8]) -> Option<Network> {
     Network::new(true, bits, &address.parse::<Ipv6Addr>().ok()?.octets())
 }
 
-/// `cidr_in` in the same file: it refuses an address with bits beyond those of the network.
+/// Parses like `cidr_in` (same file), which rejects an address with bits beyond those of the network.
 pub(super) fn parse_cidr(text: &[u8]) -> Option<Network> {
     let network = parse_inet(text)?;
     let beyond = u128::from_be_bytes(network.address).checked_shl(network.bits.into());
     (beyond.unwrap_or(0) == 0).then_some(network)
 }
 
-/// [`parse_inet`] to what `inet_recv` takes, in the same file.
+/// Encodes the address that [`parse_inet`] reads as `inet_recv` (same file) expects it.
 pub(super) fn encode_inet(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     parse_inet(text)?.put(false, field)
 }
 
-/// [`parse_cidr`] to what `cidr_recv` takes, in the same file.
+/// Encodes the address that [`parse_cidr`] reads as `cidr_recv` (same file) expects it.
 pub(super) fn encode_cidr(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     parse_cidr(text)?.put(true, field)
 }
@@ -130,8 +130,8 @@ fn parse_bits(text: &str) -> Option<u8> {
     }
 }
 
-/// `network_recv` read backwards, `src/backend/utils/adt/network.c`: family, bits, whether it is a
-/// cidr, length, address.
+/// Decodes the binary form that `network_recv` (`src/backend/utils/adt/network.c`) reads: family, bits, whether
+/// it is a cidr, length, address.
 pub(super) fn from_binary(bytes: &[u8]) -> Option<Network> {
     let [family, bits, _, _, address @ ..] = bytes else { return None };
     match *family {
@@ -141,7 +141,7 @@ pub(super) fn from_binary(bytes: &[u8]) -> Option<Network> {
     }
 }
 
-/// `hashinetextended`, `src/backend/utils/adt/network.c`, PostgreSQL 13 to 18.
+/// Hashes like `hashinetextended` (`src/backend/utils/adt/network.c`, PostgreSQL 13 to 18).
 pub(super) fn hash_extended(network: &Network, seed: u64) -> u64 {
     let mut bytes = [0; 18];
     let family = if network.v6 { FAMILY_6 } else { FAMILY_4 };

@@ -1,8 +1,8 @@
-//! numeric: in bytes that sort as the numbers do, whatever their scale.
+//! numeric, in bytes that sort as the numbers do, whatever their scale.
 //!
-//! It is a kind, the weight of the first digit, the digits of base 10,000 without zeros at either end,
-//! and an end. For a negative number all but the kind are inverted. The end also separates it from the
-//! bytes behind it.
+//! The bytes are a kind, the weight of the first digit, the base-10,000 digits without zeros at either end, and
+//! an end. For a negative number all but the kind are inverted. The end also separates the number from the bytes
+//! that follow.
 
 mod binary;
 
@@ -10,7 +10,7 @@ pub(super) use binary::encode;
 
 use crate::hash;
 
-/// The kinds, ascending.
+/// The kinds, in ascending order.
 const NEGATIVE_INFINITY: u8 = 0;
 const NEGATIVE: u8 = 1;
 const ZERO: u8 = 2;
@@ -18,22 +18,23 @@ const POSITIVE: u8 = 3;
 const INFINITY: u8 = 4;
 const NAN: u8 = 5;
 
-/// Ends the digits, so that of two numbers that begin alike the shorter is the nearer to zero.
+/// End of the digits, which makes the shorter of two numbers with the same first digits the nearer to zero.
 const END: u16 = 0;
 
-/// Digits on either side of the decimal point; more are left to the server, which has limits.
+/// Maximum number of digits on either side of the decimal point. Numbers with more are left to the server, which
+/// has limits.
 const MAX_PLACES: i32 = 1000;
 
-/// What of its modifier a numeric keeps.
+/// The declared precision and scale of a `numeric`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// Decimal digits in all.
+    /// Total number of decimal digits.
     pub precision: i32,
-    /// How many of them are behind the decimal point; negative, the last ones before it are zeros.
+    /// Number of digits after the decimal point. If negative, that many digits before the point are zeros.
     pub scale: i32,
 }
 
-/// A finite decimal number: the digits on both sides of its point, to be moved by the exponent.
+/// A finite decimal number: the digits on both sides of the point, which the exponent moves.
 struct DecimalText<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -41,12 +42,11 @@ struct DecimalText<'a> {
     exponent: i32,
 }
 
-/// Reads what `numeric_in` takes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18. That is a
-/// decimal number with or without an exponent, `NaN`, or an infinity (from version 14 on; before, the
-/// server refuses it anywhere).
+/// Parses like `numeric_in` (`src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18): a decimal number with or
+/// without an exponent, `NaN`, or an infinity (from version 14 on; earlier versions reject it everywhere).
 ///
-/// The number is appended to `bytes`. What would have to be rounded, and what does not fit, is left
-/// to the server. `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// Appends the number to `bytes`. Numbers that do not fit or that would be rounded are left to the server.
+/// `trim_ascii` strips the characters of C's `isspace` except the vertical tab.
 pub(super) fn parse(text: &[u8], scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
     let text = text.trim_ascii();
     match text.last()? {
@@ -129,7 +129,7 @@ fn encode_decimal(
 
 /// The digits of a number without the zeros at both ends.
 ///
-/// Places are counted from the decimal point: 0 is that of the units, -1 that of the tenths.
+/// Places are counted from the decimal point: 0 is the place of the units, -1 that of the tenths.
 struct DigitText {
     zeros: usize,
     highest: i32,
@@ -137,7 +137,7 @@ struct DigitText {
 }
 
 impl DigitText {
-    /// The power of 10,000 that the first group counts.
+    /// Returns the power of 10,000 that the first group counts.
     fn weight(&self) -> i16 {
         self.highest.div_euclid(4) as i16
     }
@@ -148,7 +148,7 @@ impl DecimalText<'_> {
         Some(self.exponent - i32::try_from(self.fraction.len()).ok()?)
     }
 
-    /// None within if the number is zero, None without if it has too many places.
+    /// Returns `Some(None)` for zero, and `None` for a number with too many places.
     fn digits(&self) -> Option<Option<DigitText>> {
         let digits = || self.whole.iter().chain(self.fraction);
         let highest = i32::try_from(self.whole.len()).ok()? - 1 + self.exponent;
@@ -162,7 +162,7 @@ impl DecimalText<'_> {
         Some(Some(DigitText { zeros, highest, lowest }))
     }
 
-    /// The digits of base 10,000, from the highest.
+    /// Passes the base-10,000 digits to `push`, from the highest.
     fn each_group(&self, digits: &DigitText, mut push: impl FnMut(u16)) {
         let DigitText { zeros, highest, lowest } = *digits;
         let mut place = highest;
@@ -182,7 +182,7 @@ impl DecimalText<'_> {
     }
 }
 
-/// Writes the digits of base 10,000 of a number that is not zero.
+/// A writer for the base-10,000 digits of a number that is not zero.
 struct NumericEncoder<'a> {
     bytes: &'a mut Vec<u8>,
     mask: u16,
@@ -196,7 +196,7 @@ impl<'a> NumericEncoder<'a> {
         encoder
     }
 
-    /// One more than the digit, so that none is [`END`].
+    /// Writes the digit plus one, so that no digit equals [`END`].
     fn push(&mut self, digit: u16) {
         self.write(digit + 1);
     }
@@ -210,8 +210,8 @@ impl<'a> NumericEncoder<'a> {
     }
 }
 
-/// Reads what `numeric_recv` takes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18, and appends
-/// the number to `bytes`. Leaves numbers to the server that it would round, or that do not fit.
+/// Decodes the binary form that `numeric_recv` (`src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18) reads,
+/// and appends the number to `bytes`. Leaves numbers to the server that do not fit or that it would round.
 pub(super) fn receive(binary: &[u8], scale: Option<Scale>, bytes: &mut Vec<u8>) -> Option<()> {
     let (words, []) = binary.as_chunks::<2>() else { return None };
     let [count, weight, sign, digits_behind, digits @ ..] = words else { return None };
@@ -231,15 +231,15 @@ pub(super) fn receive(binary: &[u8], scale: Option<Scale>, bytes: &mut Vec<u8>) 
     Some(())
 }
 
-/// The digits of base 10,000 of a number, and the power of 10,000 that the first counts.
+/// The base-10,000 digits of a number, and the power of 10,000 that the first one counts.
 struct Groups<'a> {
     digits: &'a [[u8; 2]],
     weight: i16,
 }
 
 impl Groups<'_> {
-    /// Appends the number. `behind` is how many decimal digits behind the point it says that it has; the
-    /// server cuts off the others.
+    /// Appends the number. `behind` is its declared number of decimal digits after the point; the server cuts
+    /// off any further digits.
     fn encode(
         &self,
         negative: bool,
@@ -274,12 +274,12 @@ impl Groups<'_> {
     }
 }
 
-/// The decimal zeros at the end of a digit of base 10,000 that is not zero.
+/// Counts the trailing decimal zeros of a base-10,000 digit that is not zero.
 fn zeros_behind(digit: u16) -> i32 {
     [10, 100, 1000].into_iter().take_while(|power| digit.is_multiple_of(*power)).count() as i32
 }
 
-/// Takes the number that `bytes` begin with.
+/// Takes the number at the beginning of `bytes`.
 pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     let end = match bytes {
         [kind @ (NEGATIVE | POSITIVE), words @ ..] => {
@@ -295,8 +295,9 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     number
 }
 
-/// The nearest integer, of two the one away from zero; None if there is none of 64 bits:
-/// `numericvar_to_int64`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+/// Rounds to the nearest integer, and halves away from zero, like `numericvar_to_int64`
+/// (`src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18). Returns `None` if the result does not fit in 64
+/// bits.
 pub(crate) fn to_integer(bytes: &[u8]) -> Option<i64> {
     let (mask, words) = match bytes {
         [POSITIVE, words @ .., _, _] => (0, words),
@@ -307,7 +308,7 @@ pub(crate) fn to_integer(bytes: &[u8]) -> Option<i64> {
     let mut words = words.as_chunks::<2>().0.iter().map(|word| u16::from_be_bytes(*word) ^ mask);
     let weight = (words.next()? ^ 1 << 15) as i16;
     let mut digits = words.map(|word| i128::from(word) - 1);
-    // Five digits of base 10,000 hold all integers of 64 bits.
+    // Five base-10,000 digits hold all 64-bit integers.
     if weight > 4 {
         return None;
     }
@@ -317,8 +318,8 @@ pub(crate) fn to_integer(bytes: &[u8]) -> Option<i64> {
     i64::try_from(if mask == 0 { magnitude } else { -magnitude }).ok()
 }
 
-/// `hash_numeric_extended`, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: the sign and the scale
-/// do not count.
+/// Hashes like `hash_numeric_extended` (`src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18), which ignores
+/// the sign and the scale.
 pub(super) fn hash_extended(bytes: &[u8], seed: u64) -> u64 {
     let (mask, words) = match bytes {
         [POSITIVE, words @ .., _, _] => (0, words),

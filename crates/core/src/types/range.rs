@@ -1,8 +1,8 @@
-//! The built-in range types: in bytes that sort as ranges do.
+//! The built-in range types, in bytes that sort as ranges do.
 //!
-//! They say whether it is empty, and describe its bounds. For the lower bound: whether there is one,
-//! its value, whether it is exclusive. For the upper one: whether there is none, its value, whether it
-//! is inclusive.
+//! The first byte says whether the range is empty. The lower bound follows: whether it is finite, its value,
+//! whether it is exclusive. The upper bound comes last: whether it is infinite, its value, whether it is
+//! inclusive.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const NOT_EMPTY: u8 = 1;
 /// `RANGE_EMPTY`, `src/include/utils/rangetypes.h`.
 const FLAG_EMPTY: u8 = 0x01;
 
-/// The sides with their flags for an inclusive and for an infinite bound: `RANGE_LB_INC` and the like.
+/// The sides, with their flags for an inclusive and for an infinite bound: `RANGE_LB_INC` and its siblings.
 const SIDES: [(RangeSide, u8, u8); 2] =
     [(RangeSide::Lower, 0x02, 0x08), (RangeSide::Upper, 0x04, 0x10)];
 
@@ -27,22 +27,21 @@ enum RangeSide {
     Upper,
 }
 
-/// A bound that is written.
+/// A bound that has been written.
 struct RangeBound {
     side: RangeSide,
     inclusive: bool,
-    /// Where its value stands; the bracket's byte is behind it. None for an infinite bound.
+    /// Position of the value, which the byte for the bracket follows; `None` for an infinite bound.
     value: Option<Range<usize>>,
 }
 
-/// What is between the brackets of a range, and the brackets: the text of each bound, and whether it is
-/// inclusive.
+/// The text of each bound of a range, and whether the bound is inclusive.
 struct Bounds<'a>([(&'a [u8], bool); 2]);
 
-/// `range_in`, `src/backend/utils/adt/rangetypes.c`, PostgreSQL 13 to 18, without its bounds. None within
-/// if the range is empty.
+/// Parses a text like `range_in` (`src/backend/utils/adt/rangetypes.c`, PostgreSQL 13 to 18), but leaves the
+/// values of the bounds as text. Returns `Some(None)` for an empty range.
 ///
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// `trim_ascii` strips the characters of C's `isspace` except the vertical tab.
 fn read(text: &[u8]) -> Option<Option<Bounds<'_>>> {
     let text = text.trim_ascii();
     if text.eq_ignore_ascii_case(b"empty") {
@@ -52,7 +51,7 @@ fn read(text: &[u8]) -> Option<Option<Bounds<'_>>> {
     rest.is_empty().then_some(Some(bounds))
 }
 
-/// The range that the text begins with, and the rest.
+/// Reads the range at the beginning of the text and returns the rest.
 fn read_bounds(text: &[u8]) -> Option<(Bounds<'_>, &[u8])> {
     let (open @ (b'[' | b'('), rest) = text.split_first()? else { return None };
     let (lower, rest) = split_quoted(rest, b",)]")?;
@@ -61,8 +60,8 @@ fn read_bounds(text: &[u8]) -> Option<(Bounds<'_>, &[u8])> {
     Some((Bounds([(lower, *open == b'['), (upper, *close == b']')]), rest))
 }
 
-/// A range to what `range_recv` takes, in the same file: flags, and the bounds that are finite. It
-/// orders them and makes them canonical as `range_in` does.
+/// Encodes a range as `range_recv` (same file) expects it: flags, and the finite bounds. It checks the order of
+/// the bounds and makes them canonical as `range_in` does.
 pub(super) fn encode(subtype: &Codec, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode_bounds(subtype, read(text)?.as_ref(), field)
 }
@@ -84,9 +83,9 @@ fn encode_bounds(subtype: &Codec, bounds: Option<&Bounds<'_>>, field: &mut Vec<u
     })
 }
 
-/// `multirange_in` to what `multirange_recv` takes, `src/backend/utils/adt/multirangetypes.c`,
-/// PostgreSQL 14 to 18: the number of ranges, and these. It sorts and joins them as `multirange_in`
-/// does.
+/// Encodes a text that `multirange_in` accepts as `multirange_recv` expects it
+/// (`src/backend/utils/adt/multirangetypes.c`, PostgreSQL 14 to 18): the number of ranges, then the ranges. It
+/// sorts and joins them as `multirange_in` does.
 pub(super) fn encode_multirange(subtype: &Codec, text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let inner = text.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
     let mut rest = inner.trim_ascii_start();
@@ -110,7 +109,7 @@ pub(super) fn encode_multirange(subtype: &Codec, text: &[u8], field: &mut Vec<u8
     })
 }
 
-/// [`read`] to bytes that sort, appended to `bytes`.
+/// Appends a range, parsed by [`read`], as bytes that sort.
 pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let start = bytes.len();
     let Some(Bounds([lower, upper])) = read(text)? else {
@@ -123,7 +122,7 @@ pub(super) fn parse(subtype: &KeyType, text: &[u8], bytes: &mut Vec<u8>) -> Opti
     make_canonical(subtype, [lower, upper], start, bytes)
 }
 
-/// Makes the range canonical that stands in `bytes` from `start` on.
+/// Makes the range in `bytes` from `start` on canonical.
 fn make_canonical(
     subtype: &KeyType,
     [mut lower, mut upper]: [RangeBound; 2],
@@ -144,7 +143,7 @@ fn make_canonical(
 }
 
 impl RangeBound {
-    /// Reads a value and writes it between its two bytes; no text is an infinite bound.
+    /// Reads a value and writes it between its two bytes; an empty text is an infinite bound.
     fn parse(
         subtype: &KeyType,
         side: RangeSide,
@@ -165,7 +164,7 @@ impl RangeBound {
         Self { side, inclusive: false, value: None }
     }
 
-    /// Writes the value that `put` appends between its two bytes.
+    /// Writes the value that `put` appends, between its two bytes.
     fn put(
         side: RangeSide,
         inclusive: bool,
@@ -180,7 +179,8 @@ impl RangeBound {
         Some(Self { side, inclusive, value: Some(value) })
     }
 
-    /// `int4range_canonical`, `int8range_canonical` and `daterange_canonical`, in the same file: `[)`.
+    /// Makes the bound canonical, for ranges of the form `[)`, like `int4range_canonical`, `int8range_canonical`
+    /// and `daterange_canonical` (same file).
     fn make_canonical(&mut self, subtype: &KeyType, bytes: &mut [u8]) -> Option<()> {
         let inclusive = self.side == RangeSide::Lower;
         if let Some(value) = self.value.clone()
@@ -196,7 +196,7 @@ impl RangeBound {
     }
 }
 
-/// The value above; what does not fit, and infinity, is left to the server.
+/// Returns the next greater value, or `None` for infinity and on overflow, which are left to the server.
 fn next(subtype: &KeyType, value: i64) -> Option<i64> {
     let (min, max) = match subtype {
         KeyType::Int8 => (i64::MIN, i64::MAX),
@@ -210,8 +210,8 @@ fn is_discrete(subtype: &KeyType) -> bool {
     matches!(subtype, KeyType::Int4 | KeyType::Int8 | KeyType::Date)
 }
 
-/// `range_serialize`, in the same file: whether nothing is between the bounds. None if they are in the
-/// wrong order.
+/// Whether no value is between the bounds, as in `range_serialize` (same file). Returns `None` if the bounds are
+/// in the wrong order.
 fn holds_nothing(lower: &RangeBound, upper: &RangeBound, bytes: &[u8]) -> Option<bool> {
     let (Some(from), Some(to)) = (&lower.value, &upper.value) else { return Some(false) };
     match bytes[from.clone()].cmp(&bytes[to.clone()]) {
@@ -221,23 +221,24 @@ fn holds_nothing(lower: &RangeBound, upper: &RangeBound, bytes: &[u8]) -> Option
     }
 }
 
-/// Before the value of a bound: `range_cmp_bounds`, in the same file.
+/// Returns the byte before the value of a finite bound, in the order of `range_cmp_bounds` (same file).
 fn finite(side: RangeSide) -> u8 {
     (side == RangeSide::Lower).into()
 }
 
-/// Instead of a bound: below all lower ones, above all upper ones.
+/// Returns the byte for an infinite bound, which sorts below all lower bounds or above all upper bounds.
 fn infinite(side: RangeSide) -> u8 {
     (side == RangeSide::Upper).into()
 }
 
-/// Returns the byte behind the value of a bound. Of two bounds with the same value the wider is the
-/// lower one of lower bounds, the upper one of upper bounds.
+/// Returns the byte after the value of a bound. For equal values, an inclusive lower bound sorts below an
+/// exclusive one, and an inclusive upper bound above an exclusive one.
 fn bracket(side: RangeSide, inclusive: bool) -> u8 {
     (inclusive == (side == RangeSide::Upper)).into()
 }
 
-/// Reads what `range_recv` takes, in the same file, as [`parse`] does: it makes ranges canonical.
+/// Decodes the binary form that `range_recv` (same file) reads, into the bytes that [`parse`] writes; makes
+/// ranges canonical as it does.
 pub(super) fn receive(subtype: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let start = bytes.len();
     let (&flags, mut rest) = binary.split_first()?;
@@ -266,7 +267,7 @@ pub(super) fn receive(subtype: &KeyType, binary: &[u8], bytes: &mut Vec<u8>) -> 
     make_canonical(subtype, bounds, start, bytes)
 }
 
-/// `hash_range_extended`, in the same file; takes the range that `bytes` begin with.
+/// Takes a range off `bytes` and hashes it like `hash_range_extended` (same file).
 pub(super) fn hash_extended(subtype: &KeyType, bytes: &mut &[u8], seed: u64) -> u64 {
     if element::take(bytes) == [EMPTY] {
         return merge_hashes(FLAG_EMPTY, 0, 0, seed);

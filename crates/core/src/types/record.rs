@@ -1,12 +1,12 @@
-//! Composite types: the values of the columns between parentheses.
+//! Composite types: the values of the columns in parentheses.
 
 use super::unquoted::{split_quoted, with_unquoted};
 use super::{Codec, wire};
 
-/// `record_in` to what `record_recv` takes, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18: the
-/// number of columns, and the type and the value of each.
+/// Encodes a text that `record_in` accepts as `record_recv` expects it (`src/backend/utils/adt/rowtypes.c`,
+/// PostgreSQL 13 to 18): the number of columns, then the type and the value of each.
 ///
-/// `trim_ascii` takes all that C's `isspace` takes but the vertical tab.
+/// `trim_ascii` strips the characters of C's `isspace` except the vertical tab.
 pub(super) fn encode(columns: &[(u32, Codec)], text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let mut rest = text.trim_ascii().strip_prefix(b"(")?;
     wire::put_with(field, |field| {

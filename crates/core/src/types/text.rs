@@ -1,18 +1,18 @@
-//! text, varchar, bpchar, name and "char". Lengths are in characters or bytes, and the blanks at the
-//! end of a bpchar count neither in its order nor in its hash.
+//! text, varchar, bpchar, name and "char". Lengths are in characters or bytes. The trailing blanks of a bpchar
+//! count neither in its order nor in its hash.
 
 use super::{digits, wire};
 
-/// The text itself, for `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the like,
-/// PostgreSQL 13 to 18. They treat it as their input functions do. They check its encoding, its length
-/// and other demands of the type, and cut it or fill it up.
+/// Encodes the text unchanged, for `textrecv`, `varcharrecv`, `bpcharrecv`, `json_recv`, `enum_recv` and the
+/// like, PostgreSQL 13 to 18. They treat it as their input functions do: they check its encoding, its length and
+/// other constraints of the type, and cut or pad it.
 #[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text.len() > 8 {
         return if has_zero(text) { None } else { wire::put_bytes(text, field) };
     }
     let word = digits::word(text);
-    // No byte above the text is a zero.
+    // Zero bytes above the text do not count.
     let above = u64::MAX.checked_shl(8 * text.len() as u32).unwrap_or(0);
     if digits::lowest(0, above | word) != 0 {
         return None;
@@ -21,16 +21,17 @@ pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Encodes for `bpcharrecv` of a type with a length, `src/backend/utils/adt/varchar.c`, PostgreSQL 13
-/// to 18: the text without its trailing blanks. The server adds them again up to the length. Where it
-/// is too long it is so without them as well: only blanks are cut off.
+/// Encodes a `character` with a length for `bpcharrecv` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to
+/// 18): the text without its trailing blanks. The server pads it again. Stripping blanks does not change whether
+/// the text fits, because the server cuts off only blanks.
 #[inline]
 pub(super) fn encode_padded(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(without_trailing_blanks(text), field)
 }
 
-/// What `xml_recv` takes, `src/backend/utils/adt/xml.c`, PostgreSQL 13 to 18: the text itself. A declaration is left
-/// to the server, because it would believe the encoding there, as `xml_in` does not.
+/// Encodes the text unchanged for `xml_recv` (`src/backend/utils/adt/xml.c`, PostgreSQL 13 to 18). A text with
+/// an XML declaration is left to the server, because `xml_recv`, unlike `xml_in`, would apply the encoding that
+/// it declares.
 pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text.starts_with(b"<?xml") {
         return None;
@@ -38,8 +39,8 @@ pub(super) fn encode_xml(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(text, field)
 }
 
-/// Whether there is a zero in it, which no text of the server has. It looks at eight bytes at a time,
-/// as texts are short.
+/// Whether the text contains a zero byte, which no text of the server does. Checks eight bytes at a time,
+/// because texts are short.
 #[inline]
 pub(super) fn has_zero(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk() else { return text.contains(&0) };
@@ -48,29 +49,30 @@ pub(super) fn has_zero(text: &[u8]) -> bool {
     words.fold(zeros(last), |found, word| found | zeros(word)) != 0
 }
 
-/// `varchar_input`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18, for what is not too long.
+/// Parses like `varchar_input` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18) if the text is not too
+/// long.
 ///
-/// A longer string is cut if only blanks are cut off: that is left to the server.
+/// The server cuts off blanks from a text that is too long; that is left to the server.
 pub(super) fn parse_varchar(text: &[u8], max: Option<u32>) -> Option<&[u8]> {
     fits(text, max).then_some(text)
 }
 
-/// `bpchar_input`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18: it cuts or adds blanks
-/// at the end, and both vanish here.
+/// Parses like `bpchar_input` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18), which cuts or adds
+/// trailing blanks; here they are always removed.
 pub(super) fn parse_bpchar(text: &[u8], max: Option<u32>) -> Option<&[u8]> {
     let text = without_trailing_blanks(text);
     fits(text, max).then_some(text)
 }
 
-/// `namein`, `src/backend/utils/adt/name.c`, PostgreSQL 13 to 18, for what need not be cut.
+/// Parses like `namein` (`src/backend/utils/adt/name.c`, PostgreSQL 13 to 18) if the name need not be truncated.
 pub(super) fn parse_name(text: &[u8]) -> Option<&[u8]> {
     (text.len() < 64).then_some(text)
 }
 
-/// `charin`, `src/backend/utils/adt/char.c`, PostgreSQL 13 to 18, for at most one ASCII character.
+/// Parses at most one ASCII character like `charin` (`src/backend/utils/adt/char.c`, PostgreSQL 13 to 18).
 ///
-/// It takes the first byte of more, or from version 16 on an octal number. The sign of other bytes, and
-/// with it their hash, depends on the server's machine.
+/// Of a longer text, the server takes the first byte, or from version 16 on an octal number. The sign of a byte
+/// that is not ASCII, and with it the hash, depends on the server's machine.
 pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
     match *text {
         [] => Some(0),
@@ -79,12 +81,13 @@ pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// [`parse_name`] to what `namerecv` takes, in the same file.
+/// Encodes the name that [`parse_name`] reads as `namerecv` (same file) expects it.
 pub(super) fn encode_name(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     encode(parse_name(text)?, field)
 }
 
-/// [`parse_char`] to what `charrecv` takes, in the same file. A zero is not a text.
+/// Encodes the character that [`parse_char`] reads as `charrecv` (same file) expects it. Rejects a zero byte,
+/// which is not valid text.
 pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if text == b"\0" {
         return None;
@@ -93,7 +96,7 @@ pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// `bpchartruelen`, `src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18.
+/// Strips trailing blanks, like `bpchartruelen` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18).
 #[inline]
 pub(super) fn without_trailing_blanks(text: &[u8]) -> &[u8] {
     if let [.., b' '] = text { trimmed(text) } else { text }
@@ -101,7 +104,7 @@ pub(super) fn without_trailing_blanks(text: &[u8]) -> &[u8] {
 
 #[inline(never)]
 fn trimmed(mut text: &[u8]) -> &[u8] {
-    // A column of this type may be blanks for the most part.
+    // Columns of this type may consist mostly of blanks.
     while let Some((rest, b"        ")) = text.split_last_chunk() {
         text = rest;
     }
@@ -115,7 +118,7 @@ fn fits(text: &[u8], max: Option<u32>) -> bool {
     max.is_none_or(|max| text.len() <= max as usize || characters(text) <= max as usize)
 }
 
-/// The characters of valid UTF-8: the bytes that begin one.
+/// Counts the characters of valid UTF-8, that is, the bytes that begin a character.
 fn characters(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }

@@ -1,4 +1,4 @@
-//! time and timetz: `HH:MM[:SS[.f]]`, and the end of the day, `24:00`.
+//! time and timetz: `HH:MM[:SS[.f]]`, including the end of the day, `24:00`.
 
 use super::datetime::{
     ALL_DIGITS, USECS_PER_DAY, USECS_PER_SECOND, is_exact, parse_clock, parse_offset,
@@ -6,39 +6,41 @@ use super::datetime::{
 use super::{integer, wire};
 use crate::hash;
 
-/// The microseconds from midnight: `time_in`, `src/backend/utils/adt/date.c`, PostgreSQL 13 to 18.
+/// Parses a time into microseconds from midnight, like `time_in` (`src/backend/utils/adt/date.c`, PostgreSQL 13
+/// to 18).
 pub(super) fn parse(text: &[u8], precision: u8) -> Option<i64> {
     let (usecs, rest) = parse_of_day(text, precision)?;
     rest.is_empty().then_some(usecs)
 }
 
-/// `timetz_in` in the same file; without an offset the time is of the session's fixed zone.
+/// Parses like `timetz_in` (same file). A time without an offset is in the session's fixed zone.
 pub(super) fn parse_zoned(text: &[u8], precision: u8, zone: Option<i32>) -> Option<i128> {
     let (usecs, west) = read_zoned(text, precision, zone)?;
     Some(zoned(usecs, west))
 }
 
-/// The microseconds from midnight, and the seconds west of UTC.
+/// Parses a time into microseconds from midnight and seconds west of UTC.
 fn read_zoned(text: &[u8], precision: u8, zone: Option<i32>) -> Option<(i64, i32)> {
     let (usecs, offset) = parse_of_day(text, precision)?;
     let east = if offset.is_empty() { zone? } else { parse_offset(offset)? };
     Some((usecs, east.checked_neg()?))
 }
 
-/// [`parse`] to what `time_recv` takes, in the same file. It rounds as `time_in` does.
+/// Encodes the time that [`parse`] reads as `time_recv` (same file) expects it. `time_recv` rounds as `time_in`
+/// does.
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put8(parse(text, ALL_DIGITS)? as u64, field);
     Some(())
 }
 
-/// [`parse_zoned`] to what `timetz_recv` takes, in the same file.
+/// Encodes the time that [`parse_zoned`] reads as `timetz_recv` (same file) expects it.
 pub(super) fn encode_zoned(text: &[u8], zone: Option<i32>, field: &mut Vec<u8>) -> Option<()> {
     let (usecs, west) = read_zoned(text, ALL_DIGITS, zone)?;
     let value = (u128::from(usecs as u64) << 32 | u128::from(west as u32)).to_be_bytes();
     wire::put_bytes(&value[4..], field)
 }
 
-/// Reads what `timetz_recv` takes, unless it would round to the precision.
+/// Decodes the binary form that `timetz_recv` reads, unless the server would round it to the precision.
 pub(super) fn receive_zoned(binary: &[u8], precision: u8) -> Option<i128> {
     let (usecs, west) = binary.split_first_chunk()?;
     let usecs = i64::from_be_bytes(*usecs);
@@ -51,14 +53,14 @@ fn parse_of_day(text: &[u8], precision: u8) -> Option<(i64, &[u8])> {
     (usecs <= USECS_PER_DAY).then_some((usecs, rest))
 }
 
-/// Returns a time in a zone `west` seconds west of UTC, in the order of `timetz_cmp_internal`: by the
+/// Returns a time in a zone `west` seconds west of UTC as a number in the order of `timetz_cmp_internal`: by the
 /// time in UTC, then by the zone.
 pub(super) fn zoned(usecs: i64, west: i32) -> i128 {
     let utc = i128::from(usecs) + i128::from(west) * i128::from(USECS_PER_SECOND);
     utc << 32 | i128::from(west as u32 ^ 1 << 31)
 }
 
-/// `timetz_hash_extended`, `src/backend/utils/adt/date.c`, PostgreSQL 13 to 18.
+/// Hashes like `timetz_hash_extended` (`src/backend/utils/adt/date.c`, PostgreSQL 13 to 18).
 pub(super) fn hash_zoned(zoned: i128, seed: u64) -> u64 {
     let west = zoned as u32 ^ 1 << 31;
     let usecs = (zoned >> 32) - i128::from(west as i32) * i128::from(USECS_PER_SECOND);

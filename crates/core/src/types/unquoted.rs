@@ -1,11 +1,10 @@
-//! The rest of a string without its quotes and escapes. Short ones, nearly all, need no memory of their
-//! own.
+//! Strings without their quotes and escapes. Short strings, which are nearly all, need no allocation.
 
-/// A string of bytes, on the stack while it is short.
+/// A byte string, on the stack while it is short.
 pub(super) struct Unquoted {
     few: [u8; 64],
     length: usize,
-    /// All bytes, once they are too many.
+    /// All bytes, once they exceed the stack buffer.
     many: Vec<u8>,
 }
 
@@ -31,14 +30,15 @@ impl Unquoted {
     }
 }
 
-/// Splits a text at the first of the signs `ends` that stands outside of quotes; the rest begins with it.
+/// Splits a text at the first of the characters `ends` that is outside of quotes; the rest begins with that
+/// character.
 pub(super) fn split_quoted<'a>(text: &'a [u8], ends: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let mut quoted = false;
     let mut place = 0;
     loop {
         match text.get(place)? {
             b'\\' => place += 1,
-            // Two quotes within quotes are one that is meant, and change nothing here.
+            // A doubled quote within quotes is a literal quote. It toggles twice, which changes nothing.
             b'"' => quoted = !quoted,
             sign if !quoted && ends.contains(sign) => return Some(text.split_at(place)),
             _ => {}
@@ -47,7 +47,7 @@ pub(super) fn split_quoted<'a>(text: &'a [u8], ends: &[u8]) -> Option<(&'a [u8],
     }
 }
 
-/// Gives `read` the text without quotes and escapes.
+/// Passes the text without quotes and escapes to `read`.
 pub(super) fn with_unquoted(text: &[u8], read: impl FnOnce(&[u8]) -> Option<()>) -> Option<()> {
     match memchr::memchr2(b'"', b'\\', text) {
         None => read(text),
@@ -55,8 +55,8 @@ pub(super) fn with_unquoted(text: &[u8], read: impl FnOnce(&[u8]) -> Option<()>)
     }
 }
 
-/// `range_parse_bound`, `src/backend/utils/adt/rangetypes.c`, and what is the same in `record_in`,
-/// `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
+/// Removes quotes and escapes like `range_parse_bound` (`src/backend/utils/adt/rangetypes.c`) and the equal code
+/// in `record_in` (`src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18).
 fn unquote(text: &[u8]) -> Unquoted {
     let mut plain = Unquoted::new();
     let mut quoted = false;

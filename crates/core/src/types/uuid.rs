@@ -2,7 +2,7 @@
 
 use super::wire;
 
-/// `string_to_uuid`, `src/backend/utils/adt/uuid.c`, PostgreSQL 13 to 18: a hyphen may follow each
+/// Parses like `string_to_uuid` (`src/backend/utils/adt/uuid.c`, PostgreSQL 13 to 18): a hyphen may follow each
 /// group of four digits but the last, and braces may enclose the whole.
 #[inline]
 pub(super) fn parse(text: &[u8]) -> Option<u128> {
@@ -12,7 +12,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u128> {
     }
 }
 
-/// As the server writes it, which is by far the most frequent: eight digits at a time.
+/// Parses the spelling that the server writes, which is by far the most frequent, eight digits at a time.
 #[inline]
 fn parse_as_written(text: &[u8; 36]) -> Option<u128> {
     let digits = |start: usize| -> [u8; 4] { std::array::from_fn(|digit| text[start + digit]) };
@@ -28,13 +28,13 @@ fn parse_as_written(text: &[u8; 36]) -> Option<u128> {
     parts.iter().try_fold(0, |value, part| Some(value << 32 | u128::from(eight_digits(*part)?)))
 }
 
-/// The number of eight hexadecimal digits.
+/// Parses eight hexadecimal digits.
 #[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<u32> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHEST: u64 = ONES << 7;
     let word = u64::from_be_bytes(digits);
-    // The highest bit of each byte from `first` up to `last`, if all are below 0x80.
+    // Sets the highest bit of each byte from `first` to `last`, if all bytes are below 0x80.
     let within = |word: u64, first: u8, last: u8| {
         let from = word + ONES * u64::from(0x80 - first);
         let beyond = word + ONES * u64::from(0x7F - last);
@@ -66,7 +66,7 @@ fn parse_any(text: &[u8]) -> Option<u128> {
     rest.is_empty().then_some(value)
 }
 
-/// [`parse`] to what `uuid_recv` takes, in the same file.
+/// Encodes the value that [`parse`] returns as `uuid_recv` (same file) expects it.
 #[inline(never)]
 pub(super) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     wire::put16(parse(text)?, field);
@@ -77,7 +77,7 @@ fn parse_group(text: &mut &[u8]) -> Option<u128> {
     let (group, rest) = text.split_first_chunk::<4>()?;
     *text = rest;
     let [a, b, c, d] = group.map(|byte| HEX[usize::from(byte)]);
-    // A byte that is no digit sets the bits above its place.
+    // A byte that is not a digit sets a bit above the four of a digit.
     let value = a << 12 | b << 8 | c << 4 | d;
     ((a | b | c | d) < 16).then_some(value.into())
 }
@@ -100,7 +100,7 @@ const fn hex_table() -> [u32; 256] {
 mod tests {
     use super::parse;
 
-    /// Compares each byte at each place with the slow reader.
+    /// Compares the fast reader with the slow one for each byte at each place.
     #[test]
     fn as_written_is_read_as_any_other() {
         let text = *b"a0eebc99-9C0B-4ef8-bb6d-6bb9bd380a11";
@@ -110,7 +110,7 @@ mod tests {
                 text[place] = byte;
                 let written = super::parse_as_written(&text);
                 let any = super::parse_any(&text);
-                // A hyphen may be missing elsewhere, but not in what is written by the server.
+                // A hyphen may be missing elsewhere, but not in the server's spelling.
                 assert!(written == any || written.is_none(), "{byte} at {place}");
                 let is_hyphen = matches!(place, 8 | 13 | 18 | 23);
                 assert_eq!(

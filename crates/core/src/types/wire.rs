@@ -1,4 +1,4 @@
-//! A field of COPY BINARY: its length in four bytes, then its value, all big-endian.
+//! Fields of COPY BINARY: the length in four bytes, then the value, all big-endian.
 
 /// Appends a value of one byte.
 #[inline]
@@ -35,7 +35,7 @@ pub fn put16(value: u128, field: &mut Vec<u8>) {
     field.extend_from_slice(&bytes);
 }
 
-/// Appends a value that is the lowest `length` bytes of a word.
+/// Appends a value that consists of the lowest `length` bytes of a word.
 #[inline]
 pub fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
     let mut bytes = [0; 12];
@@ -46,7 +46,7 @@ pub fn put_word(word: u64, length: usize, field: &mut Vec<u8>) {
     field.truncate(field.len() - (8 - length));
 }
 
-/// Appends a value that is these bytes.
+/// Appends a value that consists of the given bytes. Returns `None` if it is too long.
 #[inline]
 pub fn put_bytes(value: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let length = i32::try_from(value.len()).ok()?;
@@ -62,7 +62,7 @@ pub fn put_null(field: &mut Vec<u8>) {
     field.extend_from_slice(&(-1_i32).to_be_bytes());
 }
 
-/// Appends the value that `write` appends, with its length.
+/// Appends the value that `write` appends, preceded by its length.
 #[inline]
 pub fn put_with(field: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
     let start = field.len();

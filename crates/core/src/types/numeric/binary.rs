@@ -1,17 +1,17 @@
-//! numeric: in the form of COPY BINARY, which keeps the digits behind the decimal point that were written.
+//! numeric in the format of COPY BINARY, which keeps the written number of digits after the decimal point.
 
 use super::{INFINITY, NAN, parse_decimal, parse_word};
 use crate::types::{digits, wire};
 
-/// `NUMERIC_POS` and the like, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
+/// `NUMERIC_POS` and its siblings, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18.
 const WIRE_POSITIVE: u16 = 0x0000;
 const WIRE_NEGATIVE: u16 = 0x4000;
 const WIRE_NAN: u16 = 0xC000;
 const WIRE_INFINITY: u16 = 0xD000;
 const WIRE_NEGATIVE_INFINITY: u16 = 0xF000;
 
-/// [`super::parse`] to what `numeric_recv` takes, in the same file, with the digits behind the decimal point
-/// that are written. It rounds, and refuses, as `numeric_in` does.
+/// Encodes the number that [`super::parse`] reads as `numeric_recv` (same file) expects it, with the written
+/// number of digits after the decimal point. It rounds and rejects numbers as `numeric_in` does.
 #[inline(never)]
 pub(crate) fn encode(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if let Some(number) = Short::parse(text) {
@@ -29,11 +29,11 @@ fn encode_long(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// A number of at most eight bytes, which fit in a word, without a sign.
+/// A number without a sign of at most eight bytes, which fit in a word.
 struct Short {
-    /// All digits, as if there were no decimal point.
+    /// All digits, without the decimal point.
     digits: u32,
-    /// Digits behind the point.
+    /// Number of digits after the point.
     scale: u32,
 }
 
@@ -52,7 +52,7 @@ impl Short {
         if written == 0 {
             return None;
         }
-        // What is before the point moves to where that was.
+        // Shifts the digits before the point by one byte, over the point.
         let behind = (1 << (8 * scale)) - 1;
         let before = if point == 0 { word } else { word >> 8 & !behind };
         let zeros = digits::ZEROS.checked_shl(8 * written as u32).unwrap_or(0);
@@ -80,7 +80,8 @@ impl Short {
     }
 }
 
-/// At most sixteen digits before the decimal point and eight behind it: six of base 10,000.
+/// Encodes a number with at most sixteen digits before the decimal point and eight after it: six base-10,000
+/// digits.
 #[inline]
 fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let (negative, text) = match text {
@@ -98,7 +99,7 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     let (upper, lower) = ((whole / 100_000_000) as u32, (whole % 100_000_000) as u32);
     let groups =
         u128::from(pair(upper)) << 96 | u128::from(pair(lower) << 32 | pair(fraction)) << 32;
-    // Of six.
+    // There are six groups.
     let zeros = (groups.leading_zeros() / 16).min(5);
     let groups = groups << (16 * zeros);
     let count = 8 - groups.trailing_zeros() / 16;
@@ -116,7 +117,7 @@ fn encode_plain(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Zero has no sign.
+/// Returns the sign word.
 #[inline]
 fn wire_sign(negative: bool) -> u16 {
     if negative { WIRE_NEGATIVE } else { WIRE_POSITIVE }
@@ -124,13 +125,13 @@ fn wire_sign(negative: bool) -> u16 {
 
 const TENS: [u32; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Eight digits as two of base 10,000.
+/// Returns eight decimal digits as two base-10,000 digits.
 #[inline]
 fn pair(number: u32) -> u64 {
     u64::from((number / 10_000) << 16 | (number % 10_000))
 }
 
-/// A number of any spelling.
+/// Encodes a number in any spelling.
 fn encode_any(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
     if !matches!(text.last()?, b'0'..=b'9' | b'.') {
         let sign = match parse_word(text, None)? {

@@ -1,4 +1,4 @@
-//! The spellings of numbers, their order and their ends.
+//! Tests of spellings of numbers, their order and where they end.
 
 use super::{Scale, parse, take, to_integer};
 

@@ -1,4 +1,4 @@
-//! Ranges read from text, and encoded.
+//! Tests of ranges parsed from text, and encoded.
 
 use super::{encode, encode_multirange, parse};
 use crate::types::{Codec, KeyType};
