@@ -1,11 +1,11 @@
-//! Integers: their limits, and `+ - * / %` over any two widths.
+//! Integers: their limits, and `+ - * / %` for any two widths.
 //!
-//! `int2pl` to `int8mod` of `src/backend/utils/adt/int.c` and `int8.c`, PostgreSQL 13 to 18. A result
-//! that does not fit, and a division by zero, are errors there, and None here.
+//! Follows `int2pl` to `int8mod` of `src/backend/utils/adt/int.c` and `int8.c`, PostgreSQL 13 to 18. Overflows
+//! and divisions by zero are errors there, and `None` here.
 
 use crate::types::KeyType;
 
-/// An operator of two integers.
+/// An operator on two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `+`
@@ -14,9 +14,9 @@ pub enum Operator {
     Subtract,
     /// `*`
     Multiply,
-    /// `/`, towards zero.
+    /// `/`, rounded towards zero.
     Divide,
-    /// `%` or `mod`, with the sign of the left side.
+    /// `%` or `mod`, with the sign of the left operand.
     Remainder,
 }
 
@@ -27,14 +27,15 @@ impl Operator {
             Self::Subtract => left.checked_sub(right),
             Self::Multiply => left.checked_mul(right),
             Self::Divide => left.checked_div(right),
-            // Unlike the quotient, the remainder of the least integer by -1 is no error.
+            // Unlike the quotient, the remainder of the least integer by -1 is not an error.
             Self::Remainder if right == -1 => Some(0),
             Self::Remainder => left.checked_rem(right),
         }
     }
 }
 
-/// The type of `left operator right`: the wider one. `%` has no operators of two widths.
+/// Returns the type of `left operator right`, which is the wider type. `%` exists only for operands of equal
+/// width.
 pub(super) fn result(operator: Operator, left: &KeyType, right: &KeyType) -> Option<KeyType> {
     let (of_left, of_right) = (limits(left)?, limits(right)?);
     if operator == Operator::Remainder && left != right {
@@ -43,7 +44,7 @@ pub(super) fn result(operator: Operator, left: &KeyType, right: &KeyType) -> Opt
     Some(if of_left.1 < of_right.1 { right.clone() } else { left.clone() })
 }
 
-/// The least and the greatest value of an integer type; None for another type.
+/// Returns the least and the greatest value of an integer type; `None` for other types.
 pub(super) fn limits(ty: &KeyType) -> Option<(i64, i64)> {
     match ty {
         KeyType::Int2 => Some((i16::MIN.into(), i16::MAX.into())),
@@ -53,7 +54,7 @@ pub(super) fn limits(ty: &KeyType) -> Option<(i64, i64)> {
     }
 }
 
-/// `value`, if it fits into the integer type `ty`.
+/// Returns `value` if it fits into the integer type `ty`.
 pub(super) fn within(ty: &KeyType, value: i64) -> Option<i64> {
     let (least, greatest) = limits(ty)?;
     (least <= value && value <= greatest).then_some(value)

@@ -1,4 +1,4 @@
-//! Days as dates of the proleptic Gregorian calendar, from the year 1 to 9999, and their ISO weeks.
+//! Dates of the proleptic Gregorian calendar, from the year 1 to 9999, and their ISO weeks.
 
 use crate::types::datetime::days_of;
 
@@ -10,14 +10,14 @@ pub(super) struct Date {
     pub(super) day: u32,
 }
 
-/// The days from 0000-03-01 to 2000-01-01.
+/// Number of days from 0000-03-01 to 2000-01-01.
 const FROM_MARCH: i64 = 730_425;
 
 impl Date {
-    /// Returns the date `days` days after 2000-01-01: `j2date`, `src/backend/utils/adt/datetime.c`,
-    /// PostgreSQL 13 to 18. None before the year 1 and after the year 9999.
+    /// Returns the date `days` days after 2000-01-01, like `j2date` (`src/backend/utils/adt/datetime.c`,
+    /// PostgreSQL 13 to 18); `None` before the year 1 and after the year 9999.
     ///
-    /// A year begins in March here, so that a leap day ends it; 400 of them have 146,097 days.
+    /// A year begins in March here, so that a leap day ends it; 400 years have 146,097 days.
     pub(super) fn of(days: i64) -> Option<Self> {
         let days = u32::try_from(days.checked_add(FROM_MARCH)?).ok()?;
         let (era, day) = (days / 146_097, days % 146_097);
@@ -30,19 +30,20 @@ impl Date {
         (1..=9999).contains(&year).then_some(Self { year, month, day })
     }
 
-    /// The days from 2000-01-01.
+    /// Returns the number of days from 2000-01-01.
     pub(super) fn days(self) -> i64 {
         days_of(self.year, self.month, self.day)
     }
 }
 
-/// The days since Monday; 2000-01-01 was a Saturday.
+/// Returns the number of days since Monday; 2000-01-01 was a Saturday.
 pub(super) fn weekday(days: i64) -> i64 {
     (days + 5).rem_euclid(7)
 }
 
-/// The year that the day's week belongs to, and the week's number: `date2isoyear` and `date2isoweek`,
-/// `src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18. A week belongs where its Thursday does.
+/// Returns the year that the day's week belongs to, and the number of the week, like `date2isoyear` and
+/// `date2isoweek` (`src/backend/utils/adt/timestamp.c`, PostgreSQL 13 to 18). A week belongs to the year of its
+/// Thursday.
 pub(super) fn iso_week(days: i64) -> Option<(u32, i64)> {
     let thursday = days - weekday(days) + 3;
     let year = Date::of(thursday)?.year;

@@ -1,7 +1,7 @@
-//! Casts among the types that expressions know, without modifiers.
+//! Casts between the types that expressions support, without modifiers.
 //!
-//! A value that the server would refuse is None, such as a number that does not fit or text that is no
-//! number. So are casts to text whose result a setting decides.
+//! The result is `None` if the server would reject the value, such as a number out of range or text that is not
+//! a number. It is also `None` for casts to text that depend on a setting.
 
 use std::io::Write;
 
@@ -10,20 +10,20 @@ use super::value::{ExprValue, read};
 use crate::types::datetime::USECS_PER_DAY;
 use crate::types::{KeyType, float, numeric};
 
-/// A cast, by what it does to a value.
+/// A cast, named after its effect on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cast {
-    /// The datum stays as it is.
+    /// Keeps the datum unchanged.
     Relabel,
-    /// To an integer that may be narrower: `int84` and so on, `src/backend/utils/adt/int8.c`.
+    /// To an integer type, which may be narrower: `int84` and so on, `src/backend/utils/adt/int8.c`.
     Integer,
-    /// `i8tod`, `i4tod`: to double precision.
+    /// To double precision: `i8tod`, `i4tod`.
     IntegerToFloat8,
-    /// `i8tof`, `i4tof`: to real, rounded once.
+    /// To real, rounded once: `i8tof`, `i4tof`.
     IntegerToFloat4,
-    /// `int8_numeric` and its like.
+    /// `int8_numeric` and its siblings.
     IntegerToNumeric,
-    /// `int8out` and its like.
+    /// `int8out` and its siblings.
     IntegerToText,
     /// `int4_bool`.
     IntegerToBool,
@@ -31,13 +31,13 @@ pub enum Cast {
     BoolToText,
     /// `dtof`, `src/backend/utils/adt/float.c`.
     Float8ToFloat4,
-    /// `dtoi4` and its like: to the nearest, of two the even one.
+    /// To the nearest integer, halves to the even one: `dtoi4` and its siblings.
     FloatToInteger,
-    /// `numeric_int8` and its like: to the nearest, of two the one away from zero.
+    /// To the nearest integer, halves away from zero: `numeric_int8` and its siblings.
     NumericToInteger,
-    /// By the input function of the type.
+    /// By the input function of the target type.
     TextToValue,
-    /// To a bpchar, where blanks at the end do not count.
+    /// To a bpchar, which ignores trailing blanks.
     TextToBpchar,
     /// `uuid_out`.
     UuidToText,
@@ -50,7 +50,7 @@ pub enum Cast {
 }
 
 impl Cast {
-    /// The cast from one type to another one, both without modifiers, if it is known.
+    /// Returns the cast between two types without modifiers, if it is supported.
     pub(super) fn find(from: &KeyType, to: &KeyType) -> Option<Self> {
         use KeyType::{
             Bool, Bpchar, Date, Float4, Float8, Int2, Int4, Int8, Name, Numeric, Text, Time,
@@ -81,7 +81,7 @@ impl Cast {
         })
     }
 
-    /// The value as one of the type `to`.
+    /// Converts the value to the type `to`.
     pub(super) fn apply<'a>(
         self,
         value: ExprValue<'a>,
@@ -114,7 +114,7 @@ impl Cast {
         }
     }
 
-    /// The casts from one integer datum to another.
+    /// Converts one integer datum to another.
     fn of_int(self, value: i64, to: &KeyType) -> Option<i64> {
         match self {
             Self::Integer => within(to, value),
@@ -137,7 +137,7 @@ fn to_text<'a>(value: i64, scratch: &mut Vec<u8>) -> Option<ExprValue<'a>> {
     Some(ExprValue::made(scratch))
 }
 
-/// `value` with its last `scale` digits behind the decimal point.
+/// Returns `value` as a numeric whose last `scale` digits are after the decimal point.
 pub(super) fn to_numeric<'a>(
     value: i64,
     scale: u8,
@@ -153,7 +153,7 @@ pub(super) fn to_numeric<'a>(
     }
 }
 
-/// Lower case, with the hyphens where everybody writes them.
+/// Writes the uuid in lower case, with the usual hyphens.
 fn uuid_to_text<'a>(value: ExprValue<'_>, scratch: &mut Vec<u8>) -> Option<ExprValue<'a>> {
     let ExprValue::Uuid(value) = value else { return None };
     scratch.clear();
@@ -166,7 +166,7 @@ fn uuid_to_text<'a>(value: ExprValue<'_>, scratch: &mut Vec<u8>) -> Option<ExprV
     Some(ExprValue::made(scratch))
 }
 
-/// None where a finite number would become infinite, or another one zero.
+/// Rounds to a real; `None` if a finite number would become infinite, or a nonzero number zero.
 fn narrow(value: f64) -> Option<i64> {
     let narrow = value as f32;
     let overflow = narrow.is_infinite() && !value.is_infinite();

@@ -1,21 +1,21 @@
-//! The value of an expression for one row. Every function is strict but COALESCE, and every operand of
-//! a strict one is evaluated, because any of them may be an error.
+//! Evaluation of an expression for one row. Every function except COALESCE is strict. All operands of a strict
+//! function are evaluated, because any of them may be an error.
 
 use super::value::{ExprValue, read_column};
 use super::{Cut, Expr, ExprNode, Operator, arithmetic, string, time};
 use crate::parse::{self, Fields};
 use crate::types::{Datum, KeyType};
 
-/// Why an expression has no certain value for a row.
+/// The reason why an expression has no certain value for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// The row has no field for a column of it.
+    /// The row lacks the field of a column in the expression.
     Missing,
-    /// A column's value, or what becomes of it, is left to the server.
+    /// The value of a column, or a result computed from it, is left to the server.
     Value,
 }
 
-/// The row that expressions are evaluated for.
+/// The row for which expressions are evaluated.
 #[derive(Clone, Copy)]
 struct ExprInput<'a> {
     row: &'a [u8],
@@ -23,9 +23,9 @@ struct ExprInput<'a> {
 }
 
 impl Expr {
-    /// The value for `row`, whose fields are `keys`; None is NULL.
+    /// Evaluates the expression for `row`, whose fields are `keys`; `None` is NULL.
     ///
-    /// Text that is made here stands in `scratch`.
+    /// New text is stored in `scratch`.
     pub fn evaluate<'a>(
         &'a self,
         row: &'a [u8],
@@ -72,7 +72,7 @@ impl Expr {
         value.map(Some).ok_or(Unknown::Value)
     }
 
-    /// The functions from one integer to one.
+    /// Evaluates the functions from one integer to another.
     fn of_int(&self, node: &ExprNode, value: i64) -> Option<i64> {
         match node {
             ExprNode::Negate(_) => arithmetic::within(&self.ty, value.checked_neg()?),
@@ -111,7 +111,7 @@ fn coalesce<'a>(
     Ok(None)
 }
 
-/// Both sides are evaluated even if one is NULL: the other may be an error.
+/// Evaluates both sides even if one is NULL, because the other may be an error.
 fn arithmetic<'a>(
     operator: Operator,
     [left, right]: &'a [Expr; 2],
@@ -128,7 +128,7 @@ fn arithmetic<'a>(
     value.map(|value| Some(ExprValue::Int(value))).ok_or(Unknown::Value)
 }
 
-/// The numbers come first, because the text may stand in the scratch that they need too.
+/// Evaluates the numbers first, because the text may be stored in `scratch`, which they need too.
 fn cut_text<'a>(
     cut: Cut,
     text: &'a Expr,

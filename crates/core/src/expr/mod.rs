@@ -1,10 +1,10 @@
-//! Expressions over the columns of a row, evaluated as PostgreSQL would: what a partition key may
-//! have in place of a column.
+//! Expressions over the columns of a row, evaluated like PostgreSQL. A partition key may have them in place of
+//! columns.
 //!
-//! An expression is typed as it is built, and cannot be built of what is not known exactly. Some values
-//! are left to the server, for that row. They are doubtful (text that is not ASCII in `lower`), or the
-//! server would refuse them (an overflow, a division by zero). A function of each family has its own
-//! file; all of them are strict but COALESCE.
+//! An expression is typed when it is built, and only from parts whose semantics are known exactly. Some values
+//! are left to the server, for that row: doubtful values (text that is not ASCII in `lower`), and values that
+//! the server would reject (an overflow, a division by zero). Each family of functions has its own file; all
+//! functions except COALESCE are strict.
 
 mod arithmetic;
 mod calendar;
@@ -21,7 +21,7 @@ pub use evaluate::Unknown;
 pub use string::{Case, Cut};
 pub use time::{ExtractField, TruncUnit};
 
-/// A typed expression; its columns are fields of the input.
+/// A typed expression whose columns are fields of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
     node: ExprNode,
@@ -30,42 +30,42 @@ pub struct Expr {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ExprNode {
-    /// A column by its place in the input, with what of its modifier matters.
+    /// A column by its position in the input, with the relevant part of its modifier.
     Column {
         place: usize,
         ty: KeyType,
     },
-    /// None is NULL.
+    /// A constant; `None` is NULL.
     Constant(Option<OwnedDatum>),
     Coalesce(Vec<Expr>),
     Cast(Cast, Box<Expr>),
     Case(Case, Box<Expr>),
-    /// The text, then the numbers that say where to cut.
+    /// The text, then the numbers that determine the substring.
     Cut(Cut, Box<Expr>, Vec<Expr>),
     Arithmetic(Operator, Box<[Expr; 2]>),
     Negate(Box<Expr>),
     Abs(Box<Expr>),
     Truncate(TruncUnit, Box<Expr>),
     Part(ExtractField, Box<Expr>),
-    /// Steps of this many microseconds from an origin.
+    /// Steps of `stride` microseconds from `origin`.
     Bin {
         stride: i64,
         origin: i64,
         of: Box<Expr>,
     },
-    /// A timestamp moved by this many microseconds.
+    /// A timestamp, shifted by a number of microseconds.
     Shift(i64, Box<Expr>),
 }
 
 impl Expr {
-    /// The column at `place` of the input, whose values are read as `ty` says. Returns None if
-    /// expressions do not know the type.
+    /// Returns the column at `place` of the input, with values of the type `ty`; `None` if expressions do not
+    /// support the type.
     #[must_use]
     pub fn column(place: usize, ty: KeyType) -> Option<Self> {
         Some(Self { ty: unmodified(&ty)?, node: ExprNode::Column { place, ty } })
     }
 
-    /// The value that `text` is of the type `ty`; None where it is not certain.
+    /// Returns `text` as a constant of the type `ty`; `None` if its value is not certain.
     #[must_use]
     pub fn constant(text: &[u8], ty: &KeyType) -> Option<Self> {
         let ty = unmodified(ty)?;
@@ -73,13 +73,13 @@ impl Expr {
         Some(Self { node: ExprNode::Constant(Some(value)), ty })
     }
 
-    /// NULL of the type `ty`; also a column that the input omits.
+    /// Returns a NULL of the type `ty`, which also stands for a column that the input omits.
     #[must_use]
     pub fn null(ty: &KeyType) -> Option<Self> {
         Some(Self { node: ExprNode::Constant(None), ty: unmodified(ty)? })
     }
 
-    /// `COALESCE`, of values of one type.
+    /// Returns `COALESCE` of items of one type.
     #[must_use]
     pub fn coalesce(items: Vec<Self>) -> Option<Self> {
         let ty = items.first()?.ty.clone();
@@ -87,7 +87,7 @@ impl Expr {
         alike.then_some(Self { node: ExprNode::Coalesce(items), ty })
     }
 
-    /// `CAST`, without a modifier.
+    /// Returns `CAST` to a type without a modifier.
     #[must_use]
     pub fn cast(self, to: &KeyType) -> Option<Self> {
         let to = unmodified(to)?;
@@ -100,15 +100,15 @@ impl Expr {
         }
     }
 
-    /// Makes `lower` or `upper` of text. Its collation must have no letters but ASCII's, or the text
-    /// must have the same form under every collation.
+    /// Applies `lower` or `upper` to text. Either the collation of the text has only the letters of ASCII, or
+    /// the result must be the same under every collation.
     #[must_use]
     pub fn case(self, case: Case, ascii_collation: bool) -> Option<Self> {
         let known = ascii_collation || self.is_common_ascii();
         self.over(KeyType::Text, KeyType::Text, |text| ExprNode::Case(case, text)).filter(|_| known)
     }
 
-    /// `left`, `right`, `substr` or `substring`.
+    /// Applies `left`, `right`, `substr` or `substring`.
     #[must_use]
     pub fn cut(self, cut: Cut, numbers: Vec<Self>) -> Option<Self> {
         let known = numbers.iter().all(|number| number.ty == KeyType::Int4);
@@ -117,59 +117,60 @@ impl Expr {
             .filter(|_| known && number)
     }
 
-    /// `+ - * / %` of integers.
+    /// Applies `+ - * / %` to integers.
     #[must_use]
     pub fn arithmetic(operator: Operator, left: Self, right: Self) -> Option<Self> {
         let ty = arithmetic::result(operator, &left.ty, &right.ty)?;
         Some(Self { node: ExprNode::Arithmetic(operator, Box::new([left, right])), ty })
     }
 
-    /// Unary minus of an integer.
+    /// Applies unary minus to an integer.
     #[must_use]
     pub fn negate(self) -> Option<Self> {
         arithmetic::limits(&self.ty)?;
         Some(Self { ty: self.ty.clone(), node: ExprNode::Negate(Box::new(self)) })
     }
 
-    /// `abs` of an integer.
+    /// Applies `abs` to an integer.
     #[must_use]
     pub fn abs(self) -> Option<Self> {
         arithmetic::limits(&self.ty)?;
         Some(Self { ty: self.ty.clone(), node: ExprNode::Abs(Box::new(self)) })
     }
 
-    /// `date_trunc(unit, timestamp)`.
+    /// Applies `date_trunc(unit, timestamp)`.
     #[must_use]
     pub fn truncate(self, unit: TruncUnit) -> Option<Self> {
         self.over(TIMESTAMP, TIMESTAMP, |of| ExprNode::Truncate(unit, of))
     }
 
-    /// `date_part(field, date | timestamp | time)`.
+    /// Applies `date_part(field, date | timestamp | time)`.
     #[must_use]
     pub fn part(self, field: ExtractField) -> Option<Self> {
-        // date_part of a date is that of its midnight.
+        // date_part treats a date as its midnight.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };
         let known = field.is_of(&of.ty);
         known.then(|| Self { node: ExprNode::Part(field, Box::new(of)), ty: KeyType::Float8 })
     }
 
-    /// `EXTRACT(field FROM date | timestamp | time)` as from PostgreSQL 14 on: a numeric.
+    /// Applies `EXTRACT(field FROM date | timestamp | time)`, which returns a numeric from PostgreSQL 14 on.
     #[must_use]
     pub fn extract(self, field: ExtractField) -> Option<Self> {
         let known = field.is_of(&self.ty);
-        // A date has no time of day here.
+        // EXTRACT supports no time of day for a date.
         let of = if self.ty == KeyType::Date { self.cast(&TIMESTAMP)? } else { self };
         known.then(|| Self { node: ExprNode::Part(field, Box::new(of)), ty: NUMERIC })
     }
 
-    /// `date_bin(stride, timestamp, origin)`, both in microseconds, the origin from 2000-01-01.
+    /// Applies `date_bin(stride, timestamp, origin)`, with `stride` in microseconds and `origin` in microseconds
+    /// from 2000-01-01.
     #[must_use]
     pub fn bin(self, stride: i64, origin: i64) -> Option<Self> {
         let known = stride > 0 && time::is_finite(origin);
         self.over(TIMESTAMP, TIMESTAMP, |of| ExprNode::Bin { stride, origin, of }).filter(|_| known)
     }
 
-    /// Makes `AT TIME ZONE`, `east` seconds east of UTC.
+    /// Applies `AT TIME ZONE` with a zone `east` seconds east of UTC.
     #[must_use]
     pub fn at_time_zone(self, east: i32) -> Option<Self> {
         let (east, to) = match self.ty {
@@ -180,7 +181,7 @@ impl Expr {
         Some(Self { node: ExprNode::Shift(east * time::USECS_PER_SECOND, Box::new(self)), ty: to })
     }
 
-    /// A node over this expression if that is of type `from`.
+    /// Wraps this expression in a node if it is of the type `from`.
     fn over(
         self,
         from: KeyType,
@@ -190,19 +191,19 @@ impl Expr {
         (self.ty == from).then(|| Self { node: node(Box::new(self)), ty: to })
     }
 
-    /// The type of its values, without modifiers.
+    /// Returns the type of the result, without modifiers.
     #[must_use]
     pub fn ty(&self) -> &KeyType {
         &self.ty
     }
 
-    /// Whether its values are of the type `ty`, whatever modifiers that has.
+    /// Whether the result is of the type `ty`, apart from its modifiers.
     #[must_use]
     pub fn is_of(&self, ty: &KeyType) -> bool {
         unmodified(ty).as_ref() == Some(&self.ty)
     }
 
-    /// The places in the input of the columns that it reads, in no order.
+    /// Returns the positions in the input of the columns that the expression reads, in no particular order.
     #[must_use]
     pub fn places(&self) -> Vec<usize> {
         let mut places = Vec::new();
@@ -216,7 +217,7 @@ impl Expr {
         places
     }
 
-    /// The same with the columns at the places that `place` gives for their own.
+    /// Returns a copy of the expression with each column moved to the position that `place` returns.
     #[must_use]
     pub fn placed(&self, place: &impl Fn(usize) -> usize) -> Self {
         let mut expr = self.clone();
@@ -264,8 +265,8 @@ impl Expr {
         }
     }
 
-    /// Whether the other case of its text is the same in every language (that of an `i` is not). Such
-    /// texts are digits, hyphens, the letters of hexadecimal digits, `true` and `false`.
+    /// Whether a change of case has the same result in every language, unlike that of an `i`. Such texts consist
+    /// of digits, hyphens, the hexadecimal letters, `true` and `false`.
     fn is_common_ascii(&self) -> bool {
         match &self.node {
             ExprNode::Cast(_, of) => {
@@ -282,7 +283,7 @@ const NUMERIC: KeyType = KeyType::Numeric { scale: None };
 const TIMESTAMP: KeyType = KeyType::Timestamp { precision: 6 };
 const TIMESTAMPTZ: KeyType = KeyType::Timestamptz { precision: 6, zone: None };
 
-/// The type as that of a result, which has no modifier; None if expressions do not know it.
+/// Returns the type without modifiers, as that of a result; `None` if expressions do not support it.
 fn unmodified(ty: &KeyType) -> Option<KeyType> {
     Some(match ty {
         KeyType::Numeric { .. } => NUMERIC,

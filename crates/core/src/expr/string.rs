@@ -1,10 +1,10 @@
-//! Functions of text: its case, and substrings of it, counted in the characters of UTF-8.
+//! Functions of text: its case, and its substrings, counted in UTF-8 characters.
 
 use std::ops::{Range, RangeInclusive};
 
 use super::value::ExprValue;
 
-/// Which case letters are changed to.
+/// The case that letters are changed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// `lower`
@@ -13,8 +13,8 @@ pub enum Case {
     Upper,
 }
 
-/// `lower` and `upper`, `src/backend/utils/adt/oracle_compat.c` and `formatting.c`, PostgreSQL 13
-/// to 18, of ASCII; other letters are the collation's to know.
+/// Changes the case of ASCII text like `lower` and `upper` (`src/backend/utils/adt/oracle_compat.c` and
+/// `formatting.c`, PostgreSQL 13 to 18). Other letters depend on the collation.
 pub(super) fn change<'a>(
     case: Case,
     text: ExprValue<'a>,
@@ -46,7 +46,7 @@ pub(super) fn change<'a>(
     Some(made)
 }
 
-/// Which substring of a text is cut out.
+/// A function that takes a substring of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// `left(text, number)`
@@ -58,7 +58,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// How many numbers it takes.
+    /// Returns the allowed numbers of integer arguments.
     pub(super) fn arguments(self) -> RangeInclusive<usize> {
         match self {
             Self::Left | Self::Right => 1..=1,
@@ -66,7 +66,8 @@ impl Cut {
         }
     }
 
-    /// Returns where the substring is; None where the server would refuse it, or its versions differ.
+    /// Returns the range of the substring; `None` if the server would reject the arguments or its versions
+    /// differ.
     pub(super) fn find(self, text: &[u8], first: i64, second: Option<i64>) -> Option<Range<usize>> {
         match self {
             Self::Left => left(text, first),
@@ -76,21 +77,22 @@ impl Cut {
     }
 }
 
-/// `text_left`, `src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18: a negative number counts
-/// from the end.
+/// Returns the range of `text_left` (`src/backend/utils/adt/varlena.c`, PostgreSQL 13 to 18). A negative number
+/// counts from the end.
 fn left(text: &[u8], number: i64) -> Option<Range<usize>> {
     let number = if number < 0 { characters(text) + number } else { number };
     Some(0..offset(text, number))
 }
 
-/// `text_right` in the same file; the least integer has no opposite there.
+/// Returns the range of `text_right` (same file); `None` for the least integer, which it cannot negate.
 fn right(text: &[u8], number: i64) -> Option<Range<usize>> {
     let skipped = if number < 0 { -number } else { characters(text) - number };
     (number > i32::MIN.into()).then(|| offset(text, skipped)..text.len())
 }
 
-/// `text_substring` in the same file: `from` counts from 1, and characters before the first count,
-/// too. What goes beyond an integer had errors in older versions.
+/// Returns the range of `text_substring` (same file). `from` counts from 1, and positions before the first
+/// character count, too. If the end is out of the range of an integer, older versions have bugs, so the result
+/// is `None`.
 fn substring(text: &[u8], from: i64, number: Option<i64>) -> Option<Range<usize>> {
     let end = match number {
         None => text.len(),
@@ -103,15 +105,15 @@ fn substring(text: &[u8], from: i64, number: Option<i64>) -> Option<Range<usize>
     Some(offset(text, from - 1).min(end)..end)
 }
 
-/// The characters of UTF-8: the bytes that begin one.
+/// Counts the UTF-8 characters, that is, the bytes that begin a character.
 fn characters(text: &[u8]) -> i64 {
     text.iter().filter(|byte| begins(byte)).count() as i64
 }
 
-/// Returns where the character with `characters` before it begins, or the text ends.
+/// Returns the offset of the character that `characters` others precede, or the length of the text.
 fn offset(text: &[u8], characters: i64) -> usize {
     let Ok(characters) = usize::try_from(characters) else { return 0 };
-    // As many bytes are characters at most.
+    // A text has at most as many characters as bytes.
     if characters >= text.len() {
         return text.len();
     }
@@ -161,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// The slow twin numbers the characters and asks each whether it is in the substring.
+        /// Compares with a slow twin that numbers the characters and checks whether each is in the substring.
         #[test]
         fn pieces_are_made_of_their_characters(
             text in "[a-cä€😀 ]{0,8}",

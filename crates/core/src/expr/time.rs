@@ -1,6 +1,6 @@
 //! Functions of points in time: `date_trunc`, `date_part`, `EXTRACT`, `date_bin`, `AT TIME ZONE`.
 //!
-//! `src/backend/utils/adt/timestamp.c` and `date.c`, PostgreSQL 13 to 18. The infinities, and what is
+//! Follows `src/backend/utils/adt/timestamp.c` and `date.c`, PostgreSQL 13 to 18. The infinities, and times
 //! before the year 1 or after 9999, are left to the server.
 
 use super::calendar::{Date, iso_week, weekday};
@@ -12,10 +12,10 @@ use crate::types::{KeyType, float};
 
 const USECS_PER_MINUTE: i64 = 60 * USECS_PER_SECOND;
 const USECS_PER_HOUR: i64 = 60 * USECS_PER_MINUTE;
-/// 1970-01-01.
+/// 1970-01-01, in microseconds from 2000-01-01.
 const UNIX_EPOCH: i64 = -10_957 * USECS_PER_DAY;
 
-/// What `date_trunc` truncates to.
+/// A unit that `date_trunc` truncates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum TruncUnit {
@@ -35,7 +35,7 @@ pub enum TruncUnit {
 }
 
 impl TruncUnit {
-    /// All of them, with the names that the documentation gives them.
+    /// All units, with their names in the documentation.
     pub const ALL: [(&str, Self); 13] = [
         ("microseconds", Self::Microseconds),
         ("milliseconds", Self::Milliseconds),
@@ -52,14 +52,14 @@ impl TruncUnit {
         ("millennium", Self::Millennium),
     ];
 
-    /// The unit of this name, in any case.
+    /// Returns the unit with this name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         named(&Self::ALL, name)
     }
 }
 
-/// What `date_part` and `EXTRACT` get.
+/// A field that `date_part` and `EXTRACT` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ExtractField {
@@ -84,7 +84,7 @@ pub enum ExtractField {
 }
 
 impl ExtractField {
-    /// All of them, with the names that the documentation gives them.
+    /// All fields, with their names in the documentation.
     pub const ALL: [(&str, Self); 18] = [
         ("microseconds", Self::Microseconds),
         ("milliseconds", Self::Milliseconds),
@@ -106,13 +106,13 @@ impl ExtractField {
         ("doy", Self::DayOfYear),
     ];
 
-    /// The field of this name, in any case.
+    /// Returns the field with this name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         named(&Self::ALL, name)
     }
 
-    /// Whether `EXTRACT` gets it from the type `ty`.
+    /// Whether `EXTRACT` supports the field for the type `ty`.
     pub(super) fn is_of(self, ty: &KeyType) -> bool {
         match ty {
             KeyType::Timestamp { .. } => true,
@@ -137,7 +137,7 @@ pub(super) fn is_finite(usecs: i64) -> bool {
     usecs != i64::MIN && usecs != i64::MAX
 }
 
-/// `timestamp_trunc`.
+/// Truncates like `timestamp_trunc`.
 pub(super) fn truncate(unit: TruncUnit, usecs: i64) -> Option<i64> {
     let days = usecs.div_euclid(USECS_PER_DAY);
     let date = Date::of(days)?;
@@ -163,8 +163,8 @@ pub(super) fn truncate(unit: TruncUnit, usecs: i64) -> Option<i64> {
     }
 }
 
-/// `timestamp_part`, `time_part` and the `extract_` functions, for a value of the type `of`: a double
-/// precision or a numeric, as `to` says.
+/// Extracts a field of a value of the type `of`, like `timestamp_part`, `time_part` and the `extract_`
+/// functions. The result has the type `to`, double precision or numeric.
 pub(super) fn part<'a>(
     field: ExtractField,
     value: ExprValue<'_>,
@@ -183,8 +183,8 @@ pub(super) fn part<'a>(
     }
 }
 
-/// `digits` with the last `scale` of them behind the decimal point. Up to 60 seconds with a fraction
-/// are told apart from others, because as a float they are a sum.
+/// A number whose last `scale` digits are after the decimal point. `seconds` marks the fields that contain the
+/// seconds of a minute, because the server computes them as a sum if the result is a float.
 struct Number {
     digits: i64,
     scale: u8,
@@ -196,7 +196,7 @@ impl Number {
         Self { digits, scale: 0, seconds: false }
     }
 
-    /// Rounded as often as the server does it.
+    /// Converts to a float, rounding as often as the server does.
     fn to_float(&self) -> f64 {
         let unit = [1_i64, 10, 100, 1_000, 10_000, 100_000, 1_000_000][usize::from(self.scale)];
         match (self.seconds, self.scale) {
@@ -211,7 +211,7 @@ impl Number {
     }
 }
 
-/// Takes a field of the microseconds since midnight, or of a whole day of them.
+/// Extracts a field of the clock from the microseconds since midnight, up to a whole day.
 fn of_clock(field: ExtractField, usecs: i64) -> Option<Number> {
     let seconds = |scale| Number { digits: usecs % USECS_PER_MINUTE, scale, seconds: true };
     Some(match field {
@@ -249,8 +249,8 @@ fn of_timestamp(field: ExtractField, usecs: i64) -> Option<Number> {
     }))
 }
 
-/// `timestamp_bin`, PostgreSQL 14 to 18. Some of its minor versions give a step too few where whole
-/// steps lie between `usecs` and an `origin` after it.
+/// Truncates like `timestamp_bin`, PostgreSQL 14 to 18. Returns `None` if `usecs` is a whole number of steps
+/// before `origin`, because some minor versions return a result that is one step too early.
 pub(super) fn bin(stride: i64, usecs: i64, origin: i64) -> Option<i64> {
     let since = is_finite(usecs).then(|| usecs.checked_sub(origin))??;
     let over = since.checked_rem_euclid(stride)?;
@@ -258,7 +258,7 @@ pub(super) fn bin(stride: i64, usecs: i64, origin: i64) -> Option<i64> {
     if exact { None } else { usecs.checked_sub(over) }
 }
 
-/// `timestamp_zone` and `timestamptz_zone`.
+/// Shifts a timestamp like `timestamp_zone` and `timestamptz_zone`.
 pub(super) fn shift(usecs: i64, by: i64) -> Option<i64> {
     let moved = usecs.checked_add(by)?;
     Date::of(usecs.div_euclid(USECS_PER_DAY)).and(Date::of(moved.div_euclid(USECS_PER_DAY)))?;

@@ -1,8 +1,8 @@
-//! A value on its way through an expression. Text stays where it is, in the row or in the scratch, as
-//! long as it is only cut.
+//! Values during the evaluation of an expression. Text stays in the row or in the scratch as long as it is only
+//! cut.
 //!
-//! The scratch holds one value at a time: whatever puts text there begins it anew. So no function may
-//! keep one operand there while it evaluates another.
+//! The scratch holds one value at a time: a function that stores text there overwrites the previous one. So no
+//! function may keep one operand there while it evaluates another.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::types::{Datum, KeyType};
 /// A value that is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExprValue<'a> {
-    /// As [`Datum::Int`].
+    /// Like [`Datum::Int`].
     Int(i64),
     Uuid(u128),
     /// Bytes of the row, of its decoded fields, or of a constant.
@@ -43,7 +43,7 @@ impl<'a> ExprValue<'a> {
         }
     }
 
-    /// The bytes of the value at `range`, which lies within them.
+    /// Returns the part at `range` of a text value; `range` must be within the text.
     pub(super) fn part(self, range: Range<usize>) -> Self {
         match self {
             Self::Given(bytes) => Self::Given(bytes.get(range).unwrap_or_default()),
@@ -63,7 +63,7 @@ impl<'a> ExprValue<'a> {
         }
     }
 
-    /// Returns None if expressions do not know the type.
+    /// Converts a datum; returns `None` if expressions do not support its type.
     pub(super) fn of(datum: Datum<'a>) -> Option<Self> {
         match datum {
             Datum::Int(value) => Some(Self::Int(value)),
@@ -73,13 +73,13 @@ impl<'a> ExprValue<'a> {
         }
     }
 
-    /// Returns the text that `scratch` holds now.
+    /// Returns the text that `scratch` contains.
     pub(super) fn made(scratch: &[u8]) -> Self {
         Self::Made { start: 0, end: scratch.len() }
     }
 }
 
-/// Reads `text` as the type `ty`; None if the value is not certain.
+/// Parses `text` as a value of the type `ty`; returns `None` if the value is not certain.
 pub(super) fn read<'a>(
     ty: &KeyType,
     text: &'a [u8],
@@ -88,7 +88,7 @@ pub(super) fn read<'a>(
     read_column(ty, parse::Value::Text(text), scratch)
 }
 
-/// Reads a column of the type `ty`; None if the value is not certain.
+/// Parses a column of the type `ty`; returns `None` if the value is not certain.
 pub(super) fn read_column<'a>(
     ty: &KeyType,
     value: parse::Value<'a>,
@@ -103,7 +103,7 @@ pub(super) fn read_column<'a>(
     };
     Some(match ty {
         KeyType::Numeric { .. } => ExprValue::Made { start: 0, end: length },
-        // The strings are their text, but for blanks at the end.
+        // Strings are their own text, except for trailing blanks.
         _ => ExprValue::Given(&given[..length]),
     })
 }
