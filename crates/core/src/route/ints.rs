@@ -1,12 +1,12 @@
-//! Ranges of one column whose ends are integers, as those of dates and times are.
+//! Ranges of one column whose ends are integers, as for dates and times.
 
 use crate::catalog::{Edge, NodeId};
 use crate::types::OwnedDatum;
 
-/// Slots of the index for each range: with more than one, even ranges share few of them.
+/// Number of index slots per range. With more than one, evenly spaced ranges rarely share a slot.
 const SLOTS_A_RANGE: usize = 4;
 
-/// The ranges, in order, with an index that says where to begin to look.
+/// The ranges, in order, with an index that narrows the search.
 #[derive(Debug)]
 pub(super) struct Ints {
     ranges: Vec<Int>,
@@ -14,21 +14,22 @@ pub(super) struct Ints {
     least: i64,
     /// `(value - least) >> shift` is the slot of a value.
     shift: u32,
-    /// The ranges that begin before each slot, and at the end all of them.
+    /// The number of ranges that begin before each slot, followed by the number of all ranges.
     before: Vec<u32>,
 }
 
-/// One range, and the child that it is of.
+/// A range and its child.
 #[derive(Clone, Copy, Debug)]
 struct Int {
     lower: i64,
-    /// None takes all values from the lower end on.
+    /// Upper end; `None` if the range has no upper end.
     upper: Option<i64>,
     child: NodeId,
 }
 
 impl Ints {
-    /// `ranges` must be sorted and not overlap. Returns None if they are not of this kind.
+    /// Returns an index of `ranges`, which must be sorted and must not overlap; `None` if an end is not an
+    /// integer.
     pub(super) fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
         let ranges = ranges.iter().map(|(lower, upper, child)| {
             let lower = match lower[..] {
@@ -56,7 +57,7 @@ impl Ints {
         Some(Self { ranges, least, shift, before })
     }
 
-    /// The child whose range takes `value`.
+    /// Returns the child whose range contains `value`.
     #[inline]
     pub(super) fn search(&self, value: i64) -> Option<NodeId> {
         let last = self.before.len() - 2;
@@ -89,7 +90,7 @@ mod tests {
         Ints::of(&ranges).expect("integers")
     }
 
-    /// Checks every value around an end against each range.
+    /// Checks the values around each end against every range.
     fn check(ends: &[(Option<i64>, Option<i64>)]) {
         let ints = ints(ends);
         let around = |end: i64| [end.saturating_sub(1), end, end.saturating_add(1)];
@@ -111,7 +112,7 @@ mod tests {
         check(&even);
         let gaps: Vec<_> = (0..40).map(|n| (Some(100 * n), Some(100 * n + 7))).collect();
         check(&gaps);
-        // All but one lie close together.
+        // All ranges but one are close together.
         let mut uneven: Vec<_> = (0..100).map(|n| (Some(n), Some(n + 1))).collect();
         uneven.push((Some(1 << 60), None));
         check(&uneven);

@@ -1,4 +1,4 @@
-//! One level of the router: the partitions of one node as a sorted array and a lookup.
+//! One level of the router: the partitions of one node, as a sorted array with a lookup.
 
 use std::cmp::Ordering;
 
@@ -11,23 +11,23 @@ use crate::types::{Datum, OwnedDatum};
 /// `PARTITION_MAX_KEYS` in `src/include/pg_config_manual.h`.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// The largest table of hash slots that is laid out; beyond it the children are asked one by one.
+/// The maximum size of a table of hash slots. Beyond it, the children are checked one by one.
 const MAX_SLOTS: u64 = 1 << 20;
 
-/// The partitions of one node, made ready for looking up.
+/// The partitions of one node, prepared for lookups.
 #[derive(Debug)]
 pub(super) enum Level {
     Hash(Hash),
     List(ListLevel),
     Range(RangeLevel),
-    /// The server must be asked before the lookup.
+    /// A level whose key needs answers from the server before the lookup.
     Asked(Box<Level>),
-    /// The key has a column that neither side can evaluate for the other.
+    /// A level whose key has a column that neither pgsluice nor the server can evaluate for the other.
     Opaque,
 }
 
-/// Slot `hash % slots.len()` names the child; where the greatest modulus is too large for a
-/// table, `slots` is empty.
+/// Hash partitions. Slot `hash % slots.len()` contains the child; `slots` is empty if the greatest modulus is
+/// too large for a table.
 #[derive(Debug)]
 pub(super) struct Hash {
     parts: Vec<RoutePart>,
@@ -35,7 +35,7 @@ pub(super) struct Hash {
     children: Vec<(u64, u64, NodeId)>,
 }
 
-/// `values` is sorted; each has its child next to it.
+/// List partitions. `values` is sorted and contains the child of each value.
 #[derive(Debug)]
 pub(super) struct ListLevel {
     part: RoutePart,
@@ -44,7 +44,7 @@ pub(super) struct ListLevel {
     default: Option<NodeId>,
 }
 
-/// `ranges` is sorted by lower bound and does not overlap.
+/// Range partitions. `ranges` is sorted by lower bound, without overlaps.
 #[derive(Debug)]
 pub(super) struct RangeLevel {
     parts: Vec<RoutePart>,
@@ -54,7 +54,7 @@ pub(super) struct RangeLevel {
 }
 
 impl Level {
-    /// The level of `node`; its children's bounds must be of `strategy`.
+    /// Creates the level of `node`, whose children must have bounds of `strategy`.
     pub(super) fn new(
         tree: &Tree,
         node: NodeId,
@@ -77,7 +77,7 @@ impl Level {
         }
     }
 
-    /// The child that takes the row.
+    /// Returns the child that accepts the row.
     pub(super) fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         match self {
             Self::Hash(hash) => hash.find(known, scratch),
@@ -128,7 +128,7 @@ impl Hash {
         child.ok_or(Cause::NoPartition)
     }
 
-    /// `compute_partition_hash_value` in `partbounds.c`: NULLs add nothing.
+    /// Hashes the key like `compute_partition_hash_value` in `partbounds.c`: NULLs contribute nothing.
     fn hash(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<u64, Cause> {
         let mut hash = 0;
         for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
@@ -191,7 +191,7 @@ impl RangeLevel {
 
     fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let child = match &self.parts[..] {
-            // One column is by far the most frequent, and needs no room for 32.
+            // Keys of one column are by far the most frequent, and they need no array of 32 datums.
             [part] => match (&self.ints, part.int(known)) {
                 (Some(ints), Some(value)) => ints.search(value),
                 _ => {
@@ -206,7 +206,7 @@ impl RangeLevel {
                     *datum = part.datum(column, known, scratch)?;
                 }
                 let key = &datums[..parts.len()];
-                // A range takes no NULL in any column of its key.
+                // A range contains no key with a NULL in any column.
                 if key.contains(&None) { None } else { self.search(key) }
             }
         };
@@ -220,7 +220,7 @@ impl RangeLevel {
     }
 }
 
-/// A bound against a key without NULLs: `partition_rbound_datum_cmp` in `partbounds.c`.
+/// Compares a bound with a key without NULLs, like `partition_rbound_datum_cmp` in `partbounds.c`.
 fn compare(bound: &[Edge], key: &[Option<Datum<'_>>]) -> Ordering {
     for (edge, datum) in bound.iter().zip(key) {
         let order = match edge {
@@ -235,7 +235,7 @@ fn compare(bound: &[Edge], key: &[Option<Datum<'_>>]) -> Ordering {
     Ordering::Equal
 }
 
-/// Two bounds: `partition_rbound_cmp`; columns after MINVALUE or MAXVALUE do not count.
+/// Compares two bounds, like `partition_rbound_cmp`; ignores columns after MINVALUE or MAXVALUE.
 fn compare_bounds(a: &[Edge], b: &[Edge]) -> Ordering {
     let rank = |edge: &Edge| match edge {
         Edge::MinValue => 0,

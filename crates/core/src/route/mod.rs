@@ -1,8 +1,7 @@
-//! Route: the leaf of a row, as `ExecFindPartition` would find it.
+//! Route: finds the leaf of a row, like `ExecFindPartition`.
 //!
-//! Each level of the tree becomes one small sorted array and one lookup in it, made when the
-//! first row meets that level. Where a key cannot be evaluated with certainty the row stops at
-//! that node, and the server decides from there.
+//! Each level of the tree is a small sorted array with one lookup, built when the first row reaches that level.
+//! If a key cannot be evaluated with certainty, the row stops at that node, and the server decides from there.
 //!
 //! Source: `get_partition_for_tuple` in `src/backend/executor/execPartition.c` and
 //! `src/backend/partitioning/partbounds.c` (PostgreSQL 18).
@@ -20,59 +19,58 @@ use crate::parse::{Fields, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
 
-/// How far a row was routed.
+/// The node that a row was routed to, and whether more must be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// The row belongs to this leaf.
     Leaf(NodeId),
-    /// The row belongs to this node or below it; with the server's answers about the node's key
-    /// [`Router::resume`] goes on.
+    /// The row belongs to this node or below it. With the server's answers about the node's key,
+    /// [`Router::resume`] continues.
     Ask(NodeId),
-    /// The row belongs to this node or below it; the server must say where.
+    /// The row belongs to this node or below it. Only the server can say where.
     Node(NodeId, Cause),
 }
 
-/// Why a row was not routed to a leaf.
+/// The reason why a row was not routed to a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The node's key has a column that is not native.
+    /// The node's key has a column that cannot be evaluated natively.
     Opaque,
     /// The server could not evaluate the node's key.
     Unanswered,
-    /// The spelling of this key column's value, or its binary form, is not proven to mean what it seems
-    /// to, or what an expression makes of it is not.
+    /// The value of this key column, in text or in binary, or the result of an expression on it, is not proven
+    /// to equal the server's.
     Spelling(usize),
-    /// What this key column's value means depends on the clock, so the server is not asked about it.
+    /// The value of this key column depends on the clock, so the server is not asked about it.
     Clock(usize),
     /// The row has no field for this key column.
     Missing(usize),
-    /// A field of the row stands for the default of its column, which only the server has.
+    /// A field of the row stands for the default of its column, which only the server knows.
     Default,
-    /// No row can be made of what the input has.
+    /// The input cannot be turned into a row.
     Malformed,
-    /// No partition of the node takes the row.
+    /// No partition of the node accepts the row.
     NoPartition,
 }
 
 impl Cause {
-    /// Whether the server will most probably refuse the row as well: the sooner it says so the
-    /// better.
+    /// Whether the server will most probably reject the row as well. The sooner it reports that, the better.
     pub fn is_likely_refused(self) -> bool {
         matches!(self, Self::NoPartition | Self::Missing(_) | Self::Malformed | Self::Unanswered)
     }
 }
 
-/// The tree made ready for looking up.
+/// The partition tree, prepared for lookups.
 #[derive(Debug)]
 pub struct Router {
     tree: Arc<Tree>,
     wanted: Vec<usize>,
-    /// Whether each node is one: nodes themselves are too large to be looked at for every row.
+    /// Whether each node is a leaf. The nodes themselves are too large to be read for every row.
     leaves: Vec<bool>,
     levels: Vec<OnceLock<Level>>,
 }
 
-/// Where the datums of a row's keys are put that are not part of its text; reused from row to row.
+/// Buffers for the datums of a row's keys that are not part of its text; reused from row to row.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     columns: Vec<Vec<u8>>,
@@ -84,11 +82,11 @@ impl Default for Scratch {
     }
 }
 
-/// What the server has said about a row's key at one node, for each column that it was asked about.
-/// None is NULL.
+/// The server's answers about a row's key at one node, one for each column that it was asked about. `None` is
+/// NULL.
 pub type Answers<'a> = &'a [Option<i64>];
 
-/// A row with what is known of its keys.
+/// A row, with everything known about its keys.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     row: &'a [u8],
@@ -96,7 +94,7 @@ struct Known<'a> {
     answers: Answers<'a>,
 }
 
-/// A key column or expression in the terms of the parsed row.
+/// A key column or expression in terms of the parsed row.
 #[derive(Clone, Debug)]
 enum RoutePart {
     /// A value of the row.
@@ -105,7 +103,7 @@ enum RoutePart {
     Answer { index: usize },
 }
 
-/// Where the values of a part come from; places are those among the wanted fields.
+/// The source of a part's values; positions count among the wanted fields.
 #[derive(Clone, Debug)]
 enum KeySource {
     /// A column that the input omits.
@@ -115,22 +113,22 @@ enum KeySource {
 }
 
 impl Router {
-    /// Makes a router for `tree`, for a parser that gives the fields that it needs. A level is built
-    /// when a row reaches it.
+    /// Creates a router for `tree`, for a parser that returns exactly the fields that it needs. Each level is
+    /// built when a row reaches it.
     pub fn new(tree: Arc<Tree>) -> Self {
         let wanted = wanted_fields(&tree);
         Self::over(tree, wanted)
     }
 
-    /// Makes a router for a parser that gives the fields `wanted`, ascending: those needed and perhaps
-    /// more.
+    /// Creates a router for a parser that returns the fields `wanted`, in ascending order. They must include all
+    /// fields that the router needs.
     pub fn over(tree: Arc<Tree>, wanted: Vec<usize>) -> Self {
         let levels = tree.nodes.iter().map(|_| OnceLock::new()).collect();
         let leaves = tree.nodes.iter().map(|node| node.key.is_none()).collect();
         Self { tree, wanted, leaves, levels }
     }
 
-    /// The positions of the input's fields that the parser must find, ascending.
+    /// Returns the positions of the input's fields that the parser must find, in ascending order.
     pub fn wanted(&self) -> &[usize] {
         &self.wanted
     }
@@ -140,7 +138,7 @@ impl Router {
         self.descend(ROOT, None, row, keys, scratch)
     }
 
-    /// Continues from `node`, where the server was asked, with its answers about `row`.
+    /// Continues at `node` with the server's answers about `row`.
     pub fn resume(
         &self,
         node: NodeId,
@@ -179,7 +177,7 @@ impl Router {
         }
     }
 
-    /// A row that lacks a field has no key to ask about.
+    /// Returns [`Route::Ask`], or a cause if the row lacks a field of the key.
     fn ask(&self, node: NodeId, row: &[u8], keys: &Fields) -> Route {
         let is_missing = |field: &usize| keys.get(self.slot(*field), row) == Value::Missing;
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
@@ -226,7 +224,7 @@ fn asked_fields(column: &KeyColumn) -> &[usize] {
 }
 
 impl RoutePart {
-    /// The key's datum in this row; None is NULL. `column` is the place in the key.
+    /// Returns the key's datum in this row; `None` is NULL. `column` is the position in the key.
     fn datum<'a>(
         &'a self,
         column: usize,
@@ -258,7 +256,8 @@ impl RoutePart {
         }
     }
 
-    /// The datum in this row if it is [`Datum::Int`]; None where [`Self::datum`] must say what it is.
+    /// Returns the datum in this row if it is [`Datum::Int`]; otherwise `None`, and [`Self::datum`] must find
+    /// it.
     #[inline]
     fn int(&self, known: Known<'_>) -> Option<i64> {
         let Self::Value { source: KeySource::Field(slot), ty } = self else { return None };
@@ -269,19 +268,20 @@ impl RoutePart {
         }
     }
 
-    /// The hash of the column's datum.
+    /// Hashes the datum of the column.
     #[inline]
     fn hash(&self, datum: Datum<'_>) -> u64 {
         match (self, datum) {
             (Self::Value { ty, .. }, _) => ty.hash(datum, PARTITION_SEED),
             (Self::Answer { .. }, Datum::Int(hash)) => hash as u64,
-            // No other datum is an answer.
+            // An answer is never another datum.
             (Self::Answer { .. }, _) => 0,
         }
     }
 }
 
-/// The fields of every level that can be reached, ascending: below an opaque key nothing is looked at.
+/// Returns the fields in the keys of all levels that can be reached, in ascending order. Nodes below an opaque
+/// key are not reached.
 pub fn wanted_fields(tree: &Tree) -> Vec<usize> {
     let mut fields = Vec::new();
     let mut nodes = vec![ROOT];

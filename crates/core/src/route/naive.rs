@@ -1,13 +1,13 @@
-//! The router's slow and obvious twin: asks every partition, one by one, whether it takes the key.
+//! A slow and simple twin of the router, which checks every partition in turn.
 //!
-//! It is for tests only, and public so that integration tests and fuzz targets can compare it with
+//! Only tests use it. It is public so that integration tests and fuzz targets can compare it with
 //! [`super::Router`].
 
 use crate::catalog::{Bound, Edge, NodeId, Tree};
 use crate::hash::{PARTITION_SEED, combine64};
 use crate::types::{Datum, KeyType};
 
-/// The child of `node` that takes `key`, whose types are `types`; NULL is None.
+/// Returns the child of `node` that accepts `key`, whose types are `types`; `None` in the key is NULL.
 pub fn child(
     tree: &Tree,
     node: NodeId,
