@@ -1,8 +1,8 @@
-//! Claim: which rows of a node are in the table once a payload is committed, in ranges of the input.
+//! Claims: the rows of a node that are in the table once a payload is committed, as ranges of the input.
 //!
-//! A ledger keeps claims, so that a load that is begun again knows each row that is in. They never count
-//! rows: the next run may cut its payloads in any other way. A claim is reckoned when its payload is
-//! closed, from what is known of the node's other rows at that moment:
+//! A ledger stores claims, so that a restarted load knows each row that is in the table. Claims never count
+//! rows, because the next run may cut its payloads differently. A claim is computed when its payload is closed,
+//! from what is known about the node's other rows at that moment:
 //!
 //! ```text
 //!     committed | on shards, or in payloads under way | not routed yet
@@ -14,28 +14,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::block::{Block, RowAt};
 use crate::catalog::NodeId;
 
-/// A place in the input: a split by its number, and an offset in it.
+/// A position in the input: the number of a split, and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// The split. The split behind the last one stands for its end.
+    /// Number of the split. The number after the last split stands for the end of the input.
     pub split: u32,
-    /// The offset in the split.
+    /// Offset in the split.
     pub offset: u32,
 }
 
 impl Mark {
-    /// Where a split begins, which is where the one before it ends.
+    /// Returns the start of a split, which is the end of the previous one.
     pub fn start(split: u32) -> Self {
         Self { split, offset: 0 }
     }
 
-    /// Where a row begins.
+    /// Returns the start of a row.
     pub(super) fn of(row: &RowAt) -> Self {
         Self { split: row.split, offset: row.offset }
     }
 }
 
-/// From the first byte of one row to that of another, both rows included.
+/// A range of the input from one row to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// The first row.
@@ -50,40 +50,41 @@ impl Span {
     }
 }
 
-/// Which rows of a node are committed when its payload is.
+/// The rows of a node that are committed when its payload is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The node that the rows belong to.
     pub node: NodeId,
-    /// All rows that begin before it are.
+    /// Mark before which all rows of the node are committed.
     pub upto: Mark,
-    /// So are all that begin in one of these, in order.
+    /// Ranges, in ascending order, in which all rows of the node are committed too.
     pub ranges: Vec<Span>,
-    /// The rows of the payload that belong to the node.
+    /// Number of the node's rows in the payload.
     pub rows: usize,
     flight: u64,
 }
 
-/// What must be known for claims: what is routed, and what is under way.
+/// The state that claims are computed from: which splits are routed, and which payloads are in flight.
 #[derive(Debug, Default)]
 pub(super) struct Reckoning {
-    /// All rows of all splits before this one are on shards, or further on.
+    /// The first split that is not complete: all rows of earlier splits are on shards or have been taken from
+    /// there.
     frontier: u32,
-    /// Splits after it of which that is so as well.
+    /// Complete splits after the frontier.
     beyond: BTreeSet<u32>,
     /// Payloads that are not known to be committed, by node.
     flights: BTreeMap<NodeId, Vec<Flight>>,
     next: u64,
 }
 
-/// A node's rows in a payload under way.
+/// A node's rows in a payload in flight.
 #[derive(Debug)]
 struct Flight {
     number: u64,
     spans: Vec<Span>,
 }
 
-/// The rows of one split in one block.
+/// Rows of one split in one block.
 struct ClaimRun<'p> {
     span: Span,
     rows: &'p [RowAt],
@@ -97,10 +98,9 @@ fn runs(block: &Block) -> impl Iterator<Item = ClaimRun<'_>> {
     })
 }
 
-/// Returns the rows of the blocks that follow one another in a bucket, up to those that begin after
-/// `last`. Those of the first split are always among them. As long as they are no more than `few`, each
-/// has a span of its own. Where only the first and the last are known, no range of others can lie
-/// between them.
+/// Returns spans of the rows in a bucket's blocks, up to the first block that begins after split `last`. The
+/// rows of the first block's split are always included. Up to `few` rows get a span each; beyond that, a whole
+/// run gets one span. Then no range of a claim can lie between the first and the last row of the run.
 pub(super) fn left_behind<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     last: u32,
@@ -135,9 +135,9 @@ impl Reckoning {
         }
     }
 
-    /// Returns what a payload of the rows of `node` in `blocks` claims. `others` are its rows that no
-    /// payload has taken yet. `pending` says where rows of splits that are being routed may still come
-    /// between the others.
+    /// Returns the claim of a payload that consists of the rows of `node` in `blocks`. `others` are the node's
+    /// rows that no payload has taken yet. `pending` are the marks from which on rows of splits that are being
+    /// routed may still arrive.
     pub(super) fn claim(
         &mut self,
         node: NodeId,
@@ -165,7 +165,8 @@ impl Reckoning {
         }
     }
 
-    /// Where rows may still come from, up to the split `last`: its end is unknown until all is routed.
+    /// Returns the spans from which rows may still arrive, up to the split `last`. The end of a split is unknown
+    /// until all of it is routed.
     fn unrouted<'s>(&'s self, last: u32, pending: &'s [Mark]) -> impl Iterator<Item = Span> + 's {
         let incomplete = (self.frontier..=last).filter(|split| !self.beyond.contains(split));
         incomplete.map(move |split| {
@@ -175,7 +176,7 @@ impl Reckoning {
         })
     }
 
-    /// Marks the claim of a payload as known to be committed.
+    /// Removes the flight of a claim that is known to be committed.
     pub(super) fn land(&mut self, claim: &Claim) {
         if let Some(flights) = self.flights.get_mut(&claim.node) {
             flights.retain(|flight| flight.number != claim.flight);
@@ -186,7 +187,7 @@ impl Reckoning {
     }
 }
 
-/// The rows of `runs` from `upto` on, in ranges with none of `others` in them, which are sorted.
+/// Returns the rows of `runs` from `upto` on, as ranges that contain none of the sorted `others`.
 fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for ClaimRun { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
@@ -200,7 +201,7 @@ fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     spans.sort_unstable();
     let mut ranges: Vec<Span> = Vec::new();
     let mut others = others.iter().peekable();
-    // How far those of the others reach that begin before a span.
+    // The end of the other spans that begin before the current span.
     let mut reach = None;
     for span in spans {
         while let Some(other) = others.next_if(|other| other.first < span.first) {
@@ -214,7 +215,7 @@ fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     ranges
 }
 
-/// Whether any of `others`, which are sorted and each of one split, has rows within `span`.
+/// Whether any of `others`, which are sorted and each in one split, has rows within `span`.
 fn is_mixed(span: Span, others: &[Span]) -> bool {
     let begin = others.partition_point(|other| other.first.split < span.first.split);
     let of_split = others[begin..].iter().take_while(|other| other.first <= span.last);

@@ -1,4 +1,4 @@
-//! Gather: all rows of one shard at once, where one thread fills the buckets and sends them.
+//! Gather: takes all rows of one shard at once, for a thread that both fills the buckets and sends them.
 
 use super::Wire;
 use super::block::Block;
@@ -6,14 +6,15 @@ use super::payload::Payload;
 use super::scheduler::Scheduler;
 use super::shard::Shard;
 
-/// Takes all rows of `shard`, which is of `nodes` nodes, in one format as one payload; None if there are none.
+/// Takes all rows of `shard`, which has `nodes` nodes, in one format as one payload; `None` if there are no
+/// rows.
 pub fn gather(shard: &mut Shard, nodes: usize, wire: Wire) -> Option<Payload> {
     let mut payloads = gather_each(shard, nodes, wire);
     let first = payloads.next()?;
     Some(first.with(payloads.collect()))
 }
 
-/// Takes the same rows as one payload for each node that has some.
+/// Takes all rows in one format as a payload for each node with rows.
 pub fn gather_each(
     shard: &mut Shard,
     nodes: usize,

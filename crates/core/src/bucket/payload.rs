@@ -1,5 +1,4 @@
-//! Payload: the rows of one COPY, in slices that are sent one after the other, and where each row
-//! stands in the input.
+//! Payload: the rows of one COPY, as consecutive slices, with the position of each row in the input.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -11,15 +10,15 @@ use super::sort::{self, SendOrder};
 use super::turns::{Leaf, in_turns};
 use crate::catalog::{NodeId, ROOT};
 
-/// The rows of one COPY: of one node, or of several that travel through the root.
+/// The rows of one COPY, which belong to one node or to several that are sent through the root.
 ///
-/// In text every row is followed by one newline, whatever ended it in the input.
+/// In text every row ends with one newline, whatever ended it in the input.
 #[derive(Debug)]
 pub struct Payload {
     nodes: Vec<NodeId>,
-    /// How many of the rows belong to each of them.
+    /// Number of rows of each node.
     shares: Vec<usize>,
-    /// How many of the blocks.
+    /// Number of blocks of each node.
     blocks_by_node: Vec<usize>,
     wire: Wire,
     pub(super) blocks: Vec<Block>,
@@ -28,13 +27,13 @@ pub struct Payload {
     bytes: usize,
     rows: usize,
     claims: Vec<Claim>,
-    /// Whether others may write to its nodes while it is sent.
+    /// Whether other connections may write to the nodes while the payload is sent.
     pub(super) is_shared: bool,
 }
 
 impl Payload {
-    /// Makes a payload of the rows of `node` in `blocks`, in the order of their splits. Within one split
-    /// they stand as they were added.
+    /// Creates a payload of the rows of `node` in `blocks`, in the order of their splits. Within a split, rows
+    /// keep the order in which they were added.
     pub(super) fn new(node: NodeId, wire: Wire, blocks: Vec<Block>) -> Self {
         let bytes = blocks.iter().map(Block::bytes).sum();
         let rows = blocks.iter().map(|block| block.rows().len()).sum();
@@ -55,13 +54,13 @@ impl Payload {
         payload
     }
 
-    /// The same with what it claims.
+    /// Adds the claim of the payload.
     pub(super) fn claiming(mut self, claim: Option<Claim>) -> Self {
         self.claims.extend(claim);
         self
     }
 
-    /// Puts the rows into the order of the input, row by row.
+    /// Sorts the rows individually into the order of the input.
     pub(super) fn sort_by_place(mut self) -> Self {
         let blocks = self.blocks.iter().enumerate();
         let rows = blocks.flat_map(|(number, block)| {
@@ -82,13 +81,13 @@ impl Payload {
         self
     }
 
-    /// The same with the rows of others in the same format.
+    /// Adds the rows of other payloads in the same format.
     pub(super) fn with(mut self, others: Vec<Self>) -> Self {
         others.into_iter().for_each(|other| self.join(other));
         self
     }
 
-    /// Adds the rows of another in the same format, behind all others until they are arranged.
+    /// Appends the rows of another payload in the same format. [`Self::arrange`] can then let them take turns.
     pub(super) fn join(&mut self, other: Self) {
         let before = self.blocks.len() as u32;
         let slices = other.slices.iter().map(|at| Slice { block: before + at.block, ..*at });
@@ -102,8 +101,8 @@ impl Payload {
         self.claims.extend(other.claims);
     }
 
-    /// Puts the rows of each node into the order that `order` returns for it. Rows that are not in COPY BINARY keep the
-    /// order of the input. The rows of several nodes take turns.
+    /// Sorts the rows of each node into the order that `order` returns for it. Rows that are not in COPY BINARY
+    /// keep the order of the input. The rows of several nodes take turns.
     pub fn arrange<'o>(&mut self, order: impl Fn(NodeId) -> &'o SendOrder) {
         let (mut begin, mut is_sorted) = (0, false);
         let mut of_nodes = Vec::new();
@@ -128,13 +127,13 @@ impl Payload {
         self.is_sorted = is_sorted;
     }
 
-    /// The memory that sorting them takes while it runs, and what of it the order needs from then on.
+    /// Returns the memory that sorting needs while it runs, and the part of it that the order keeps.
     pub fn sorting_memory(&self) -> [usize; 2] {
         let order = self.rows * size_of::<Slice>();
         [self.rows * size_of::<u128>() + order, order]
     }
 
-    /// The rows of `blocks` in the order of their splits.
+    /// Returns slices of the rows of `blocks` in the order of their splits.
     fn in_input_order(&self, blocks: Range<usize>) -> Vec<Slice> {
         let mut slices = Vec::new();
         for (block, rows) in self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {
@@ -149,23 +148,23 @@ impl Payload {
         slices.into_iter().map(|(_, slice)| slice).collect()
     }
 
-    /// The nodes that the rows belong to: more than one where they travel together.
+    /// Returns the nodes that the rows belong to: more than one if rows are sent together.
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
     }
 
-    /// The number of rows of each of the nodes.
+    /// Returns the number of rows of each node.
     pub fn rows_by_node(&self) -> impl Iterator<Item = (NodeId, usize)> {
         self.nodes.iter().copied().zip(self.shares.iter().copied())
     }
 
-    /// Returns the rows of each node that are in once the payload is committed, if
+    /// Returns the rows of each node that are in the table once the payload is committed, if the scheduler is
     /// [`super::Scheduler::claiming`].
     pub fn claims(&self) -> &[Claim] {
         &self.claims
     }
 
-    /// The node that the rows are sent to: their own, or the root for those of several.
+    /// Returns the node that the rows are sent to: their own, or the root for rows of several nodes.
     pub fn node(&self) -> NodeId {
         match self.nodes[..] {
             [node] => node,
@@ -173,39 +172,40 @@ impl Payload {
         }
     }
 
-    /// Whether the rows stand in the order of an index, and no longer in that of the input.
+    /// Whether the rows are in the order of an index instead of that of the input.
     pub fn is_sorted(&self) -> bool {
         self.is_sorted
     }
 
-    /// How the rows are written.
+    /// Returns the format of the rows.
     pub fn wire(&self) -> Wire {
         self.wire
     }
 
-    /// The number of bytes of all rows.
+    /// Returns the number of bytes of all rows.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of slices.
+    /// Returns the number of slices.
     pub fn slices(&self) -> usize {
         self.slices.len()
     }
 
-    /// The bytes of slice `index`: whole rows, to be sent in the order of the slices.
+    /// Returns the bytes of slice `index`. A slice consists of whole rows, and slices are sent in order.
     #[inline]
     pub fn slice(&self, index: usize) -> &[u8] {
         let Slice { block, start, end } = self.slices[index];
         self.blocks[block as usize].of(start, end)
     }
 
-    /// The rows of each node as they are sent to it alone: where each stands in the input, and its bytes.
+    /// Returns the rows of each node in the order in which they are sent to it, each row with its position in
+    /// the input and its bytes.
     pub fn apart(&self) -> impl Iterator<Item = (NodeId, Vec<(RowAt, &[u8])>)> {
         let mut begin = 0;
         self.nodes.iter().zip(&self.blocks_by_node).map(move |(&node, &blocks)| {
@@ -222,13 +222,13 @@ impl Payload {
         rows.map(|(at, start, end)| (at, block.of(start, end)))
     }
 
-    /// The rows as they are sent: where each stands in the input, and its bytes.
+    /// Returns the rows in the order in which they are sent, each with its position in the input and its bytes.
     pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
         self.slices.iter().flat_map(|slice| self.rows_of(slice))
     }
 
-    /// Returns a copy of the rows whose number `keeps` takes, in the order in which they are sent. The copy claims
-    /// nothing.
+    /// Returns a copy of the rows whose numbers, in the order in which they are sent, `keeps` accepts. The copy
+    /// has no claims.
     #[must_use]
     pub fn part(&self, mut keeps: impl FnMut(usize) -> bool) -> Self {
         let mut blocks: Vec<Block> = self.blocks.iter().map(|_| Block::default()).collect();
@@ -238,7 +238,7 @@ impl Payload {
             let start = block.bytes() as u32;
             for (at, row) in self.rows_of(slice) {
                 if keeps(number) {
-                    // Nothing can go wrong with a copy.
+                    // Copying cannot fail.
                     let Ok(()) = block.push(at, |data| {
                         data.extend_from_slice(row);
                         Ok::<(), Infallible>(())
@@ -270,7 +270,7 @@ impl Payload {
         }
     }
 
-    /// Its blocks, to be used again.
+    /// Returns the blocks, for reuse.
     pub fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }

@@ -5,31 +5,31 @@ use super::block::Block;
 const SMALLEST_PART: usize = 4 << 10;
 const LARGEST_PART: usize = 64 << 10;
 
-/// Parts that are used again, and a count of the memory that is in use.
+/// A pool of reusable blocks that counts the memory in use.
 #[derive(Debug)]
 pub struct Pool {
     budget: usize,
     used: usize,
-    /// Bytes of rows in each block, but for rows that are longer.
+    /// Size of each block in bytes, except for blocks of longer rows.
     size: usize,
     free: Vec<Block>,
 }
 
 impl Pool {
-    /// Makes a pool of `budget` bytes for `buckets` buckets that are filled at a time.
+    /// Creates a pool of `budget` bytes for `buckets` buckets that are filled at the same time.
     pub fn new(budget: usize, buckets: usize) -> Self {
-        // A quarter of the budget may be lost in blocks that have only begun to fill.
+        // Blocks that have only begun to fill may waste a quarter of the budget.
         let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_PART, LARGEST_PART);
         Self { budget, used: 0, size, free: Vec::new() }
     }
 
-    /// Makes a pool without a budget, of blocks for a few rows each.
+    /// Creates a pool without a budget, with blocks for a few rows each.
     pub fn unbounded() -> Self {
         Self { budget: usize::MAX, used: 0, size: SMALLEST_PART, free: Vec::new() }
     }
 
-    /// An empty block for rows of `bytes` bytes; None while there is no room for it. If nothing is in use
-    /// there always is, however long the row.
+    /// Returns an empty block for rows of `bytes` bytes; `None` while the budget is exhausted. If no block is in
+    /// use, it always returns one, however long the row.
     pub fn take(&mut self, bytes: usize) -> Option<Block> {
         let size = self.size.max(bytes);
         let memory = Block::memory_for(size);
@@ -41,27 +41,27 @@ impl Pool {
         Some(block)
     }
 
-    /// Counts memory by which a block has grown, or that is needed to send one.
+    /// Counts memory by which a block has grown, or that is needed to send a block.
     pub fn grow(&mut self, bytes: usize) {
         self.used += bytes;
     }
 
-    /// The opposite of [`Self::grow`].
+    /// Releases memory that [`Self::grow`] counted.
     pub fn shrink(&mut self, bytes: usize) {
         self.used -= bytes;
     }
 
-    /// Takes a block back.
+    /// Takes back a block, for reuse.
     pub fn give_back(&mut self, mut block: Block) {
         self.used -= block.memory();
-        // One that a long row has grown is not kept.
+        // A block that has grown for a long row is not kept.
         if block.memory() <= Block::memory_for(self.size) {
             block.clear();
             self.free.push(block);
         }
     }
 
-    /// Whether enough is free for a thread that waits for memory to go on.
+    /// Whether enough memory is free for a waiting thread to continue.
     pub fn is_roomy(&self) -> bool {
         self.used <= self.budget / 16 * 15
     }

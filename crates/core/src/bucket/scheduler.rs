@@ -1,4 +1,4 @@
-//! The scheduler: which payload is sent when.
+//! Scheduler: decides which payload is sent when.
 
 mod in_order;
 
@@ -11,40 +11,40 @@ use super::shard::Shard;
 use super::{FEW_BYTES, GATHERED_BYTES, GATHERED_NODES, SEALED_BYTES, Wire};
 use crate::catalog::NodeId;
 
-/// Which payload is sent when, and who is sending to which node.
+/// The state that decides which payload is sent next, and counts the writers of each node.
 #[derive(Debug)]
 pub struct Scheduler {
     nodes: usize,
-    /// Whether each node is a leaf: rows that end elsewhere do not travel with those of leaves, because
-    /// nobody knows in which leaf the server stores them.
+    /// Whether each node is a leaf. Rows of other nodes are not sent together with rows of leaves, because only
+    /// the server knows the leaf that stores them.
     is_leaf: Vec<bool>,
-    /// Buckets that are to be taken next, the fullest last. Ranked once for many payloads, so some may
-    /// be empty by now, or too small.
+    /// Buckets to be taken next, the fullest last. One ranking serves many payloads, so some buckets may have
+    /// become empty or too small.
     ranked: Vec<usize>,
-    /// How many connections are writing to each node.
+    /// Number of connections that write to each node.
     writers: Vec<u32>,
-    /// Fewer rows than this travel with others.
+    /// Nodes with fewer rows than this are sent together.
     few_rows: usize,
-    /// If payloads are to claim their rows.
+    /// State for claims, if payloads claim their rows.
     reckoning: Option<Reckoning>,
     /// Whether the rows of each node are sent in the order of the input.
     in_order: bool,
 }
 
-/// How large a payload must be, and may become, in bytes.
+/// Limits of the size of a payload, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Worth {
-    /// With fewer bytes it waits for more rows.
+    /// A payload with fewer bytes waits for more rows.
     pub least: usize,
-    /// With this many it takes no more.
+    /// A payload with this many bytes takes no more rows.
     pub most: usize,
-    /// Rows of so many leaves may travel in it.
+    /// Maximum number of leaves whose rows may share a payload.
     pub together: usize,
 }
 
 impl Scheduler {
-    /// Makes a scheduler for nodes of which each is a leaf or not. Remainders of fewer than `few_rows` rows
-    /// travel together; with 0 each node has its own payloads.
+    /// Creates a scheduler for nodes, given whether each is a leaf. Remainders of fewer than `few_rows` rows are
+    /// sent together; with 0 each node has its own payloads.
     pub fn new(is_leaf: Vec<bool>, few_rows: usize) -> Self {
         let nodes = is_leaf.len();
         let writers = vec![0; nodes];
@@ -52,26 +52,26 @@ impl Scheduler {
         Self { nodes, is_leaf, ranked, writers, few_rows, reckoning: None, in_order: false }
     }
 
-    /// Has each payload claim its rows: see [`Payload::claims`]. Then [`Self::complete`] must be told of
-    /// each split, and [`Shard::expect`] of rows that come later than others of theirs.
+    /// Makes each payload claim its rows (see [`Payload::claims`]). The caller must then report each split to
+    /// [`Self::complete`], and to [`Shard::expect`] the rows that arrive later than others of their split.
     #[must_use]
     pub fn claiming(self) -> Self {
         Self { reckoning: Some(Reckoning::default()), ..self }
     }
 
-    /// Sends the rows of each node in the order of the input, one payload after the other. All rows must be text and
-    /// come from one shard: with several, earlier rows may still be on their way.
+    /// Sends the rows of each node in the order of the input, one payload after the other. All rows must be text
+    /// and come from one shard: with several shards, earlier rows may still be on their way.
     #[must_use]
     pub fn in_order(self) -> Self {
         Self { in_order: true, ..self }
     }
 
-    /// Marks a split as complete: all of its rows are on a shard, or were taken from there.
+    /// Marks a split as complete: all of its rows are on a shard or have been taken from there.
     pub fn complete(&mut self, split: u32) {
         self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
     }
 
-    /// From now on remainders of fewer than `few_rows` rows travel together.
+    /// Sets the number of rows below which remainders are sent together.
     pub fn gather_below(&mut self, few_rows: usize) {
         self.few_rows = few_rows;
     }
@@ -81,7 +81,7 @@ impl Scheduler {
         2 * nodes
     }
 
-    /// The bucket for the rows of a node of `nodes` in one format.
+    /// Returns the bucket for the rows of one of `nodes` nodes in one format.
     #[inline]
     pub fn of(nodes: usize, node: NodeId, wire: Wire) -> usize {
         match wire {
@@ -90,8 +90,8 @@ impl Scheduler {
         }
     }
 
-    /// The fullest payload, if it is worth it. One node is given to two writers at once only if it is
-    /// the only work left.
+    /// Takes the fullest payload, if it is large enough. Gives a node to two writers at a time only if no other
+    /// work is left.
     pub fn take(
         &mut self,
         worth: Worth,
@@ -115,8 +115,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes about the first `most` bytes of all rows of up to `nodes` nodes, the fullest first. Those of
-    /// leaves travel together if `together`, or if they are few.
+    /// Takes about the first `most` bytes of all rows of up to `nodes` nodes, the fullest first. Rows of leaves
+    /// are sent together if `together` is set or if they are few.
     pub fn take_first(
         &mut self,
         most: usize,
@@ -162,7 +162,8 @@ impl Scheduler {
         (has_rows && self.is_idle(bucket)).then(|| self.close(bucket, SEALED_BYTES, shards))
     }
 
-    /// From now on others may write to the nodes of `payload` as well, unless rows are sent in the order of the input.
+    /// Allows other connections to write to the nodes of `payload`, unless rows are sent in the order of the
+    /// input.
     pub fn share(&mut self, payload: &mut Payload) {
         if !payload.is_shared && !self.in_order {
             payload.is_shared = true;
@@ -196,8 +197,8 @@ impl Scheduler {
         self.writers[self.node(bucket)] == 0
     }
 
-    /// A bucket of at least `least` bytes; of several one of the fullest. If `idle`, its node has no
-    /// writer.
+    /// Returns the fullest bucket, or one of the fullest, if it has at least `least` bytes. If `idle`, considers
+    /// only buckets whose nodes have no writer.
     fn fullest(
         &mut self,
         least: usize,
@@ -205,7 +206,7 @@ impl Scheduler {
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
         self.next_ranked(least, idle, shards).or_else(|| {
-            // Of many buckets it takes long to look at each, for nothing where all have few rows.
+            // Looking at each of many buckets takes long, and is useless if all have few rows.
             let bound: usize = shards.iter().map(|shard| shard.fullest()).sum();
             if bound < least {
                 return None;
@@ -238,13 +239,13 @@ impl Scheduler {
         self.ranked.extend(full.into_iter().map(|(bucket, _)| bucket));
     }
 
-    /// Whether what is in `bucket` is not worth a COPY of its own.
+    /// Whether `bucket` is too small for a COPY of its own.
     fn is_small(&self, bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> bool {
         let Weight { bytes, rows } = weight(bucket, shards);
         rows < self.few_rows && bytes < FEW_BYTES
     }
 
-    /// Takes the rows of `bucket`, and of other small buckets of idle nodes of its kind.
+    /// Takes the rows of `bucket`, and of other small buckets of the same kind whose nodes are idle.
     fn gather(&mut self, bucket: usize, shards: &mut [impl DerefMut<Target = Shard>]) -> Payload {
         let wire = self.wire(bucket);
         let is_leaf = self.is_leaf[self.node(bucket)];
@@ -270,8 +271,8 @@ impl Scheduler {
         first.with(others)
     }
 
-    /// Takes the rows of `bucket`, which was the fullest, with those of the next fullest if they may travel
-    /// together; None if all of them are not worth a COPY.
+    /// Takes the rows of `bucket`, the fullest, and of the next fullest if they may share a payload; `None` if
+    /// all of them are too small for a COPY.
     fn close_together(
         &mut self,
         bucket: usize,
@@ -303,7 +304,7 @@ impl Scheduler {
         Some(first.with(closed.collect()))
     }
 
-    /// The blocks of `bucket` up to `most` bytes, the oldest first.
+    /// Takes blocks of `bucket`, the oldest first, until they have `most` bytes.
     fn close(
         &mut self,
         bucket: usize,
@@ -328,7 +329,7 @@ impl Scheduler {
         Payload::new(node, self.wire(bucket), blocks).claiming(claim)
     }
 
-    /// Returns what a payload of `blocks`, which were taken from the shards, claims of `node`.
+    /// Returns the claim of a payload for `node`, whose `blocks` have been taken from the shards.
     fn claim(
         &mut self,
         node: NodeId,
@@ -340,7 +341,7 @@ impl Scheduler {
         let all = (node..Self::count(self.nodes)).step_by(self.nodes);
         let buckets =
             shards.iter().flat_map(|shard| all.clone().map(|bucket| shard.bucket(bucket)));
-        // No more work than the payload's own rows make.
+        // Limits the work to that of the payload's own rows.
         let few = blocks.iter().map(|block| block.rows().len()).sum();
         let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
         let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.expected()).collect();
@@ -348,7 +349,7 @@ impl Scheduler {
     }
 }
 
-/// The contents of a bucket, on all shards.
+/// The size of a bucket over all shards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weight {
     bytes: usize,

@@ -5,24 +5,24 @@ use std::collections::VecDeque;
 use super::block::{Block, RowAt};
 use super::claim::Mark;
 
-/// A row may grow by so much when it is encoded, before its block must grow with it.
+/// Number of bytes by which a row may grow during encoding before its block must grow.
 const ROOM_A_ROW: usize = 256;
 
 /// One thread's share of all buckets.
 #[derive(Debug)]
 pub struct Shard {
     buckets: Vec<Bucket>,
-    /// No index has more bytes than this.
+    /// Upper bound for the number of bytes of any bucket.
     fullest: usize,
     grown: usize,
     expected: Option<Mark>,
 }
 
-/// One thread's share of one index.
+/// One thread's share of one bucket.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// The block that is being filled; before the first row it has no room. It lies here, next to the
-    /// sums, because whatever else a row touches is fetched from far away.
+    /// The block that is being filled; before the first row it has no capacity. It is stored here, next to the
+    /// sums, because anything else that a row touches comes from distant memory.
     open: Block,
     pub(super) bytes: usize,
     pub(super) rows: usize,
@@ -30,12 +30,12 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The block that was begun first, if there are rows.
+    /// Returns the oldest block, if it has rows.
     pub(super) fn first(&self) -> Option<&Block> {
         self.blocks().next()
     }
 
-    /// The blocks with rows in the order in which they were begun.
+    /// Returns the blocks with rows, the oldest first.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
         let open = (!self.open.rows().is_empty()).then_some(&self.open);
         self.full.iter().chain(open)
@@ -43,7 +43,7 @@ impl Bucket {
 }
 
 impl Shard {
-    /// Makes a shard for `buckets` buckets.
+    /// Creates a shard for `buckets` buckets.
     pub fn new(buckets: usize) -> Self {
         Self {
             buckets: (0..buckets).map(|_| Bucket::default()).collect(),
@@ -53,13 +53,13 @@ impl Shard {
         }
     }
 
-    /// The bytes of all rows.
+    /// Returns the number of bytes of all rows.
     pub fn bytes(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.bytes).sum()
     }
 
-    /// Returns room for a row of about `bytes` bytes in `index`. An error is the size of the block that
-    /// must be supplied first: see [`Self::add_block`].
+    /// Returns room for a row of about `bytes` bytes in bucket `index`. The error is the size of the block that
+    /// the caller must supply first with [`Self::add_block`].
     #[inline]
     pub fn room(&mut self, index: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
@@ -71,7 +71,7 @@ impl Shard {
         }
     }
 
-    /// Gives `index` an empty block to fill.
+    /// Gives bucket `index` an empty block to fill.
     pub fn add_block(&mut self, index: usize, block: Block) -> Room<'_> {
         let Self { buckets, fullest, grown, .. } = self;
         let bucket = &mut buckets[index];
@@ -82,33 +82,33 @@ impl Shard {
         Room { bucket, fullest, grown }
     }
 
-    /// A bound for the bytes of its fullest index.
+    /// Returns an upper bound for the bytes of the fullest bucket.
     pub(super) fn fullest(&self) -> usize {
         self.fullest
     }
 
-    /// Computes the bound again, which does not shrink by itself.
+    /// Computes the bound again, because it does not shrink by itself.
     pub(super) fn bound(&mut self) {
         self.fullest = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
     }
 
-    /// Takes the open block of `index` if it is empty. It may have been supplied for a row that could
-    /// not be written, or have grown beyond measure for it.
+    /// Takes the open block of bucket `index` if it is empty. The block may have been supplied for a row that
+    /// could not be written, or may have grown too large for it.
     pub fn take_empty(&mut self, index: usize) -> Option<Block> {
         let open = &mut self.buckets[index].open;
         let is_empty = open.rows().is_empty() && open.memory() > 0;
         is_empty.then(|| std::mem::take(open))
     }
 
-    /// Sets the first place of the current split from which rows may still come, although others behind
-    /// them have. With None, only rows behind all that have come may follow.
+    /// Sets the first position in the current split from which rows may still arrive although later rows have
+    /// arrived. With `None`, all further rows come after those that have arrived.
     #[inline]
     pub fn expect(&mut self, mark: Option<Mark>) {
         self.expected = mark;
     }
 
-    /// Marks `row` as pending while we wait for memory. Returns the mark before. It must be set again
-    /// when there is memory.
+    /// Marks `row` as pending while the caller waits for memory. Returns the previous mark, which the caller
+    /// must restore afterwards.
     pub fn expect_also(&mut self, row: RowAt) -> Option<Mark> {
         let (row, before) = (Mark::of(&row), self.expected);
         self.expected = Some(before.map_or(row, |before| before.min(row)));
@@ -119,7 +119,7 @@ impl Shard {
         self.expected
     }
 
-    /// Returns the memory by which blocks had to grow since the last call.
+    /// Returns the memory by which blocks have grown since the last call.
     #[inline]
     pub fn grown(&mut self) -> usize {
         std::mem::take(&mut self.grown)
@@ -129,8 +129,8 @@ impl Shard {
         &self.buckets[index]
     }
 
-    /// Takes the first blocks of `index`, of about `most` bytes: no row that comes before one of theirs is in
-    /// another block, or may still come.
+    /// Takes the first blocks of bucket `index`, about `most` bytes, such that no earlier row than theirs is in
+    /// another block or may still arrive.
     pub(super) fn take_in_order(&mut self, index: usize, most: usize) -> Vec<Block> {
         let blocks = self.buckets[index].blocks();
         let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
@@ -153,7 +153,7 @@ impl Shard {
         (0..taken).filter_map(|_| self.take(index)).collect()
     }
 
-    /// Takes the first block of an index.
+    /// Takes the first block of bucket `index`.
     pub(super) fn take(&mut self, index: usize) -> Option<Block> {
         let bucket = &mut self.buckets[index];
         let block = match bucket.full.pop_front() {
@@ -167,13 +167,13 @@ impl Shard {
     }
 }
 
-/// The first and the last row of a block by their places, if it has rows.
+/// Returns the first and the last row of a block by position, if it has rows.
 fn ends(block: &Block) -> Option<[Mark; 2]> {
     let marks = || block.rows().iter().map(Mark::of);
     Some([marks().min()?, marks().max()?])
 }
 
-/// Room for a row.
+/// Room for one row in a bucket.
 #[derive(Debug)]
 pub struct Room<'s> {
     bucket: &'s mut Bucket,
@@ -182,7 +182,7 @@ pub struct Room<'s> {
 }
 
 impl Room<'_> {
-    /// Adds a row that `write` appends, or nothing if it fails.
+    /// Adds the row that `write` appends, or nothing if it fails.
     #[inline]
     pub fn push<E>(
         self,

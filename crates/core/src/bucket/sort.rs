@@ -1,10 +1,10 @@
-//! Sort: the rows of a payload in the order of an index, by the first bytes of its key.
+//! Sort: puts the rows of a payload into the order of an index, by the first bytes of its key.
 //!
-//! Rows that go into an index in its order touch each of its pages once. Nothing depends on the order
-//! being exact, so keys are compared by sixteen bytes that sort as they do, or nearly so.
+//! Rows that are inserted in the order of an index touch each of its pages once. Nothing depends on an exact
+//! order, so keys are compared by sixteen bytes that sort as the keys do, or nearly so.
 //!
-//! A table with several indexes gets rows in the order of the one that they would scatter over most. How far a payload
-//! scatters is measured by a sample of its rows.
+//! For a table with several indexes, rows are sorted for the index over which they would scatter most. A sample
+//! of a payload's rows measures how far they scatter.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,41 +12,41 @@ use std::sync::Arc;
 use super::block::{Block, Slice};
 use crate::encode::field;
 
-/// How the bytes of a column in COPY BINARY become bytes that sort as its values do.
+/// The conversion of a column's bytes in COPY BINARY to bytes that sort as its values do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// They do so as they are.
+    /// The bytes sort without a conversion.
     Bytes,
-    /// An integer with a sign.
+    /// A signed integer.
     Signed,
 }
 
 /// A column of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SortColumn {
-    /// Which field of the row it is, from 0.
+    /// Position of the field in the row, from 0.
     pub field: usize,
-    /// How its values are compared.
+    /// Comparison of the column's values.
     pub order: Order,
-    /// The greatest comes first.
+    /// Whether the greatest value comes first.
     pub descending: bool,
 }
 
 /// The order in which the rows of a node are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SendOrder {
-    /// That of the input.
+    /// The order of the input.
     #[default]
     Input,
-    /// That of a key.
+    /// The order of a key.
     Key(Arc<[SortColumn]>),
-    /// That of the index over which the rows of a payload scatter most, the first one if several are alike. If
-    /// the rows scatter over none, that of the input.
+    /// The order of the index over which the rows of a payload scatter most, or the first one if several are
+    /// similar. If the rows scatter over no index, the order of the input.
     Index(Arc<[Arc<[SortColumn]>]>),
 }
 
 impl SendOrder {
-    /// Returns the columns that the rows of `blocks[within]`, which are in COPY BINARY, are sorted by, if they are.
+    /// Returns the columns by which the rows of `blocks[within]`, which are in COPY BINARY, are sorted, if any.
     pub(super) fn choose(&self, blocks: &[Block], within: Range<usize>) -> Option<&[SortColumn]> {
         match self {
             Self::Input => None,
@@ -56,7 +56,7 @@ impl SendOrder {
                     indexes.iter().map(|columns| scatter(blocks, within.clone(), columns));
                 let scatters: Vec<usize> = scatters.collect();
                 let most = scatters.iter().max().filter(|most| **most > 0)?;
-                // Samples of keys that are all random differ a little.
+                // Samples of random keys differ a little.
                 let first = scatters.iter().position(|scatter| scatter * 4 > most * 3)?;
                 Some(&indexes[first])
             }
@@ -64,14 +64,14 @@ impl SendOrder {
     }
 }
 
-/// How many rows of a payload are looked at to measure how far they scatter.
+/// Number of rows of a payload that are sampled to measure how far they scatter.
 const SAMPLE: usize = 1024;
 
 /// Rows scatter if successive rows are on average farther apart than a 64th of all keys.
 const NEAR: usize = 64;
 
-/// Measures how far successive rows of `blocks[within]` lie apart in an index on `columns`. Returns the average number
-/// of different keys in a sample that lie between two rows, or 0 for rows that are in the order of the index or nearly
+/// Measures how far apart successive rows of `blocks[within]` are in an index on `columns`. Returns the average
+/// number of distinct sampled keys between two rows, or 0 if the rows are in the order of the index or nearly
 /// so.
 fn scatter(blocks: &[Block], within: Range<usize>, columns: &[SortColumn]) -> usize {
     let count: usize = blocks[within.clone()].iter().map(|block| block.rows().len()).sum();
@@ -88,7 +88,7 @@ fn scatter(blocks: &[Block], within: Range<usize>, columns: &[SortColumn]) -> us
 
 const WIDTH: usize = size_of::<u128>();
 
-/// The first bytes of the key of `row`, which is in COPY BINARY. NULL is above all values.
+/// Returns the first bytes of the key of `row`, which is in COPY BINARY. NULL sorts above all values.
 fn prefix(row: &[u8], columns: &[SortColumn]) -> u128 {
     let mut prefix = [0; WIDTH];
     let mut length = 0;
@@ -118,12 +118,13 @@ fn prefix(row: &[u8], columns: &[SortColumn]) -> u128 {
     u128::from_be_bytes(prefix)
 }
 
-/// Where a row lies, in the lower half of what is sorted: so nothing is looked up for it afterwards.
+/// The location of a row. It is the lower half of the number that is sorted, so that no lookup is needed
+/// afterwards.
 #[derive(Clone, Copy)]
 struct RowPlace {
     block: u16,
     start: u32,
-    /// [`LONG`] if it is so long or longer.
+    /// Length of the row, or [`LONG`] if it is that long or longer.
     length: u16,
 }
 
@@ -144,11 +145,11 @@ impl RowPlace {
     }
 }
 
-/// The most blocks that are sorted. A [`RowPlace`] holds no larger number.
+/// The maximum number of blocks that are sorted; [`RowPlace`] cannot represent more.
 const MOST_PARTS: usize = 1 << 16;
 
-/// The rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; None if these are
-/// too many blocks.
+/// Returns the rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; `None`
+/// if there are too many blocks.
 pub(super) fn sorted(
     blocks: &[Block],
     within: Range<usize>,
@@ -157,7 +158,7 @@ pub(super) fn sorted(
     if blocks.len() > MOST_PARTS {
         return None;
     }
-    // Bits that all have in common do not matter; of the others the first 64 are enough.
+    // Leading bits that all keys share do not matter. The next 64 bits are enough.
     let rows = || rows_by_part(blocks, within.clone());
     let mut prefixes = rows().map(|(_, row)| prefix(row, columns));
     let first = prefixes.next().unwrap_or_default();
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_whatever_their_length() {
-        // The bits that differ lie below the first 64.
+        // The bits that differ are below the first 64.
         let keys = [3_i64, 1, 2, 1, 3, i64::MAX, 0];
         let long = vec![b'x'; 70_000];
         let mut blocks = Vec::new();
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!((payload.slices(), payload.rows()), (7, 7));
     }
 
-    /// A block of rows with two numbers each.
+    /// Returns a block of rows with two numbers each.
     fn block(rows: impl IntoIterator<Item = [u32; 2]>) -> Block {
         let mut block = Block::new(1 << 20);
         for (number, row) in rows.into_iter().enumerate() {
@@ -279,7 +280,7 @@ mod tests {
         block
     }
 
-    /// Which of the two numbers of the rows an index on each would have them sorted by.
+    /// Returns which of the two numbers the rows are sorted by, if each has an index.
     fn chosen(rows: impl IntoIterator<Item = [u32; 2]>) -> Option<usize> {
         let index = |field| Arc::from([column(field, Order::Signed)]);
         let order = SendOrder::Index([index(0), index(1)].into());
@@ -287,7 +288,7 @@ mod tests {
         order.choose(&blocks, 0..1).map(|columns| columns[0].field)
     }
 
-    /// Numbers without an order.
+    /// Returns numbers in no particular order.
     fn scattered(number: u32) -> u32 {
         number.wrapping_mul(0x9E37_79B9) >> 1
     }
@@ -307,7 +308,7 @@ mod tests {
     fn rows_that_are_near_each_other_are_not_sorted() {
         assert_eq!(chosen((0..20_000).map(|it| [it, it / 7])), None);
         assert_eq!(chosen((0..20_000).map(|it| [20_000 - it, it % 3])), None);
-        // Each is a little early or late.
+        // Each row is a little early or late.
         assert_eq!(chosen((0..20_000).map(|it| [it + scattered(it) % 100, 0])), None);
         assert_eq!(chosen([]), None);
         assert_eq!(chosen([[1, 1]]), None);

@@ -1,46 +1,45 @@
-//! Turns: in which order the rows of several leaves go through the root in one COPY.
+//! Turns: the order in which the rows of several leaves go through the root in one COPY.
 //!
 //! ```text
 //!     a leaf at a time      AAAAAAAA BBBBBBBB CCCCCCCC     1000 slots for each leaf
 //!     in turns              AA BB CC AA BB CC AA BB CC     125 slots for each, of 8 in turn
 //! ```
 //!
-//! COPY buffers up to [`BUFFERED_ROWS`] rows over all partitions, each in a slot of its partition that
-//! it makes once and keeps. Each slot pins the descriptor of the table, and the server looks for such a pin
-//! among all of them. So the time goes with the square of the slots that one leaf ever needs
-//! (`CopyMultiInsertInfo` in `src/backend/commands/copyfrom.c`, `ResourceOwnerForget` in
-//! `src/backend/utils/resowner/resowner.c`, PostgreSQL 13 to 18; measured in docs/copy-slots.md). Rows that
-//! take turns are flushed before one leaf has many.
+//! COPY buffers up to [`BUFFERED_ROWS`] rows over all partitions. Each row occupies a slot of its partition,
+//! which COPY creates once and keeps. Each slot pins the descriptor of the table, and to release a pin the
+//! server searches all of them. So the time grows with the square of the largest number of slots that a leaf
+//! needs (`CopyMultiInsertInfo` in `src/backend/commands/copyfrom.c`, `ResourceOwnerForget` in
+//! `src/backend/utils/resowner/resowner.c`, PostgreSQL 13 to 18; measured in docs/copy-slots.md). Rows that take
+//! turns are flushed before any leaf has many.
 
 use super::block::{Block, Slice};
 
-/// What COPY buffers before it stores: `MAX_BUFFERED_TUPLES`.
+/// Number of rows that COPY buffers before it stores them: `MAX_BUFFERED_TUPLES`.
 const BUFFERED_ROWS: usize = 1000;
 
-/// Leaves that take turns: more gain nothing, and the server keeps no more than 32 buffers.
+/// Number of leaves that take turns. More gain nothing, and the server keeps at most 32 buffers.
 pub const TOGETHER: usize = 8;
 
-/// The same where one COPY has more leaves than this: the server keeps the buffers of leaves that have ended, and with
-/// shorter turns these have fewer slots.
+/// Number of leaves that take turns in a COPY with more leaves than this. The server keeps the buffers of leaves
+/// that have ended, and with shorter turns these have fewer slots.
 const OF_MANY: usize = 16;
 
-/// The rows of one leaf in order.
+/// The rows of one leaf, in order.
 pub(super) struct Leaf {
     pub(super) slices: Vec<Slice>,
     /// Whether each slice is one row.
     pub(super) is_by_row: bool,
 }
 
-/// The rows of a leaf that are still to come.
+/// The remaining rows of a leaf.
 struct Rest {
     slices: std::vec::IntoIter<Slice>,
     is_by_row: bool,
-    /// What its last turn has left of a slice.
+    /// Part of a slice that the last turn left.
     cut: Option<Slice>,
 }
 
-/// Returns the slices of several leaves so that they take turns. A leaf whose rows have ended makes room
-/// for the next one.
+/// Returns the slices of several leaves in turns. When a leaf has no more rows, the next one takes its place.
 pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
     let together = if leaves.len() > OF_MANY { OF_MANY } else { TOGETHER };
     let turn = BUFFERED_ROWS / leaves.len().clamp(1, together);
@@ -64,7 +63,7 @@ pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
 }
 
 impl Rest {
-    /// Moves some rows to `slices`; false if these were the last.
+    /// Moves some rows to `slices`; returns whether any are left.
     fn take_turn(&mut self, blocks: &[Block], mut turn: usize, slices: &mut Vec<Slice>) -> bool {
         if self.is_by_row {
             slices.extend(self.slices.by_ref().take(turn));
@@ -88,7 +87,7 @@ mod tests {
     use super::super::{Order, Payload, RowAt, SendOrder, SortColumn, Wire};
     use super::*;
 
-    /// A payload of leaves with so many rows each, in blocks of seven.
+    /// Returns a payload of leaves with the given numbers of rows, in blocks of seven.
     fn payload(leaves: &[usize]) -> Payload {
         let payloads = leaves.iter().enumerate().map(|(leaf, &rows)| {
             let blocks = (0..rows).step_by(7).map(|begin| {
@@ -112,7 +111,7 @@ mod tests {
         payload
     }
 
-    /// The leaves as they follow one another, and how many rows of each.
+    /// Returns the successive leaves, and the number of rows of each.
     fn runs(payload: &Payload) -> Vec<(u8, usize)> {
         let leaves: Vec<u8> = payload.in_order().map(|(_, row)| row[0]).collect();
         leaves.chunk_by(u8::eq).map(|run| (run[0], run.len())).collect()
@@ -139,7 +138,7 @@ mod tests {
         let order = SendOrder::Key(columns.into());
         for leaves in [&[1100, 600][..], &[10, 130, 130, 20, 3], &[125; 9], &[1]] {
             let mut sorted = payload(leaves);
-            // No row has such a field, so that they keep their order.
+            // No row has this field, so the rows keep their order.
             sorted.arrange(|_| &order);
             assert!(sorted.is_sorted());
             assert_eq!(runs(&sorted), runs(&payload(leaves)));

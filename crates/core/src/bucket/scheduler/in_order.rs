@@ -1,4 +1,4 @@
-//! Rows that are sent in the order of the input.
+//! Payloads in the order of the input.
 
 use std::ops::DerefMut;
 
@@ -9,7 +9,7 @@ use crate::bucket::shard::Shard;
 use crate::catalog::NodeId;
 
 impl Scheduler {
-    /// Takes the next rows of the fullest node to which no connection writes, if they are worth it.
+    /// Takes the next rows of the fullest idle node, if they are enough for a payload.
     pub(super) fn take_in_order(
         &mut self,
         worth: Worth,
@@ -25,7 +25,7 @@ impl Scheduler {
         fullest.find_map(|(_, node)| self.close_in_order(node, worth.most, shards))
     }
 
-    /// Takes the next rows of `node`; `None` if a row before them may still come.
+    /// Takes the next rows of `node`; `None` if an earlier row may still arrive.
     pub(super) fn close_in_order(
         &mut self,
         node: NodeId,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// Some rows of a split come late, as those do that the server is asked about.
+        /// Some rows of a split arrive late, like rows that the server is asked about.
         #[test]
         fn payloads_follow_each_other_as_their_rows_do(
             splits in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 0..9), 0..9),

@@ -1,4 +1,4 @@
-//! Which payload is taken when, and what it holds.
+//! Tests of which payload is taken when, and of its contents.
 
 use super::*;
 use crate::bucket::{FEW_ROWS, RowAt};
