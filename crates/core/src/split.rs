@@ -1,9 +1,9 @@
-//! Split: where rows begin and end, in one sequential pass over the bytes of an input.
+//! Split: finds where rows begin and end, in one sequential pass over the bytes of an input.
 //!
-//! This is the line reader of COPY, `CopyReadLineText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18). The first line decides how all lines end. Quotes hide line ends in CSV, a backslash
-//! hides them in text, and `\.` ends the data. It is apart from the parser because it must be
-//! sequential, while the rows that it finds can be parsed in any order.
+//! This is the line reader of COPY, `CopyReadLineText` in `src/backend/commands/copyfromparse.c` (PostgreSQL
+//! 18). The first line determines how all lines end. Quotes hide line ends in CSV, a backslash hides them in
+//! text, and `\.` ends the data. The splitter is separate from the parser because it must be sequential, while
+//! its rows can be parsed in any order.
 
 mod lines;
 mod marker;
@@ -28,39 +28,39 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row's bytes within the buffer that was scanned.
+    /// Returns the row's bytes within the buffer that was scanned.
     pub fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.start as usize..self.end as usize]
     }
 }
 
-/// How much a scan has read.
+/// The part of a buffer that a scan has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// Bytes of whole rows, their line ends included; the rest wants more input.
+    /// Bytes of complete rows, including their line ends. The rest needs more input.
     pub consumed: usize,
     /// Physical lines in the bytes consumed.
     pub lines: u32,
-    /// The end-of-data marker was read: the rest is not data.
+    /// Whether the end-of-data marker was read. The rest is not data.
     pub ended: bool,
 }
 
-/// Bytes that no row can be made of, in PostgreSQL's words. SQLSTATE is always 22P04.
+/// An error in bytes that form no row, in PostgreSQL's words. The SQLSTATE is always 22P04.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// What is wrong.
+    /// Error message.
     pub message: &'static str,
-    /// What to do about it.
+    /// Suggestion for the user.
     pub hint: Option<&'static str>,
-    /// Start of the row, as in [`Row::start`].
+    /// Start of the row, like [`Row::start`].
     pub start: u32,
-    /// Line of the row, as in [`Row::line`].
+    /// Line of the row, like [`Row::line`].
     pub line: u32,
-    /// The quote of the row that is not closed, if that is what is wrong.
+    /// The unclosed quote of the row, if that is the error.
     pub quote: Option<OpenQuote>,
 }
 
-/// A quote of a row that is not closed.
+/// An unclosed quote of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenQuote {
     /// Offset in the row.
@@ -76,48 +76,48 @@ enum LineEnd {
     ReturnNewline,
 }
 
-/// Finds the rows of one input, buffer after buffer.
+/// A splitter that finds the rows of one input, buffer by buffer.
 ///
-/// A buffer begins at the start of a row; what a scan did not consume is handed in again, with
-/// more bytes behind it.
+/// Each buffer begins at the start of a row. The caller passes the bytes that a scan did not consume again,
+/// followed by more bytes.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     syntax: Syntax,
     line_end: Option<LineEnd>,
-    /// Each line is a row, whatever stands in it.
+    /// Whether each line is a row, whatever it contains.
     by_line: bool,
 }
 
-/// Where the scan of one row stopped.
+/// The result of scanning one row.
 enum Step {
-    /// The row ends at the first offset, the next one begins at the second; the flag says that
-    /// there may be line ends inside.
+    /// The row ends at the first offset, and the next one begins at the second. The flag says whether the row
+    /// may contain line ends.
     Row(usize, usize, bool),
-    /// The marker `\.`: the data ends here, after this many bytes.
+    /// The data ends at the marker `\.`; the offset is after it.
     End(usize),
-    /// The bytes ran out inside the row.
+    /// The bytes end within the row.
     More,
-    /// The bytes have ended within quotes.
+    /// The input ends within quotes.
     Unterminated,
-    /// It is not a row.
+    /// The bytes form no row.
     Bad(&'static str, Option<&'static str>),
 }
 
 impl Splitter {
-    /// Makes a splitter for one input; the first line end that it reads binds the rest.
+    /// Creates a splitter for one input, whose first line end determines all others.
     pub fn new(format: &Format) -> Self {
         Self { syntax: format.syntax, line_end: None, by_line: false }
     }
 
-    /// Makes a splitter for an input in which each line is a row, whatever stands in it, as in NDJSON. One of
-    /// nothing but white space is none.
+    /// Creates a splitter for an input in which each line is a row, whatever it contains, as in NDJSON. Skips
+    /// lines that contain only white space.
     pub fn by_line() -> Self {
         Self { syntax: Syntax::Text, line_end: None, by_line: true }
     }
 
-    /// Appends the whole rows of `bytes` to `rows`; `last` says that no bytes follow.
+    /// Appends the complete rows of `bytes` to `rows`; `last` says that no bytes follow.
     ///
-    /// `bytes` must be shorter than 4 GiB. After an error the rows before it are in `rows`.
+    /// `bytes` must be shorter than 4 GiB. After an error, `rows` contains the rows before it.
     pub fn scan(
         &mut self,
         bytes: &[u8],
@@ -164,7 +164,7 @@ impl Splitter {
         Ok(scan)
     }
 
-    /// The quote that is open where `row` ends.
+    /// Returns the quote that is still open at the end of `row`.
     pub fn open_quote(&self, row: &[u8]) -> Option<OpenQuote> {
         let Syntax::Csv { quote, escape, .. } = self.syntax else { return None };
         let mut at = 0;
@@ -185,8 +185,7 @@ impl Splitter {
         }
     }
 
-    /// The bytes of which one must follow if a row that has not ended, perhaps within quotes, is to end
-    /// before the input does.
+    /// Returns the bytes of which one must follow before an unfinished row can end, unless the input ends.
     pub fn enders(&self, is_quoted: bool) -> [u8; 2] {
         match self.syntax {
             Syntax::Csv { quote, .. } if is_quoted => [quote; 2],
@@ -194,7 +193,7 @@ impl Splitter {
         }
     }
 
-    /// Finds line ends, and what may hide them.
+    /// Searches for line ends, and for the bytes that may hide them.
     fn marks<'b>(&self, bytes: &'b [u8]) -> Marks<'b> {
         let hider = match self.syntax {
             Syntax::Text => b'\\',
@@ -212,7 +211,7 @@ impl Splitter {
                         Marker::Alone(next) => return Step::End(next),
                         Marker::Unended => return unended_marker(),
                         Marker::Unknown => return Step::More,
-                        // PostgreSQL takes it for data, and stumbles over the line end.
+                        // PostgreSQL treats the marker as data, and then fails at the line end.
                         Marker::Mismatched if self.line_end == Some(LineEnd::ReturnNewline) => {}
                         Marker::Mismatched => return mismatched_marker(),
                         Marker::No | Marker::NotAlone => {}
@@ -232,7 +231,7 @@ impl Splitter {
                 return self.line_end(bytes, at, last, hides);
             }
             if last && at + 1 == bytes.len() {
-                // It stands for nothing, and would hide the line end that follows the row later.
+                // The backslash stands for nothing, and would later hide the line end that follows the row.
                 return Step::Row(at, bytes.len(), hides);
             }
             hides = true;
@@ -269,7 +268,7 @@ impl Splitter {
                 }
                 hides = true;
             } else if escape == quote {
-                // A doubled quote closes and opens again: for line ends that is the same.
+                // A doubled quote closes and opens again, which makes no difference for line ends.
                 quoted = !quoted;
             } else {
                 let Some(end) = quoted_end(bytes, at, quote, escape) else {
@@ -286,7 +285,7 @@ impl Splitter {
         }
     }
 
-    /// The line end at `at`, which must be of the input's own kind.
+    /// Ends a row at the line end at `at`, which must match the earlier ones.
     fn line_end(&mut self, bytes: &[u8], at: usize, last: bool, hides: bool) -> Step {
         use LineEnd::{Newline, Return, ReturnNewline};
         let newline_follows = bytes.get(at + 1) == Some(&b'\n');
@@ -330,17 +329,17 @@ impl Splitter {
         }
     }
 
-    /// Physical line ends inside a row: quoted ones in CSV, those behind a backslash in text.
+    /// Counts the physical line ends inside a row: quoted ones in CSV, escaped ones in text.
     fn hidden_lines(&self, row: &[u8]) -> u32 {
         let newline = if self.line_end == Some(LineEnd::Return) { b'\r' } else { b'\n' };
         memchr_iter(newline, row).count() as u32
     }
 }
 
-/// Returns the offset after the quote that closes a quoted part, `at` being inside it.
+/// Returns the offset after the closing quote of a quoted part that contains `at`.
 pub(crate) fn quoted_end(bytes: &[u8], mut at: usize, quote: u8, escape: u8) -> Option<usize> {
     if escape == quote {
-        // A doubled quote closes and opens again: for line ends that is the same.
+        // A doubled quote closes and opens again, which makes no difference for line ends.
         return memchr(quote, bytes.get(at..)?).map(|found| at + found + 1);
     }
     loop {
@@ -360,8 +359,8 @@ fn mismatched_marker() -> Step {
     Step::Bad("end-of-copy marker does not match previous newline style", None)
 }
 
-/// The marker in CSV with no line end behind it. PostgreSQL takes it for data, but every row that is
-/// sent has a line end behind it.
+/// Returns the error for a marker in CSV without a line end. PostgreSQL treats the marker as data, but pgsluice
+/// sends every row with a line end.
 fn unended_marker() -> Step {
     Step::Bad(
         "end-of-copy marker has no line end behind it",

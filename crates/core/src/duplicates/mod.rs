@@ -1,20 +1,19 @@
-//! Duplicates: of all rows of the input with one key, the one that counts.
+//! Duplicates: chooses one of all rows of the input with the same key.
 //!
-//! A load that changes rows which are there already sends each key once. Otherwise it would depend on how
-//! rows are cut into payloads which of two rows of a key is the last one, and `ON CONFLICT DO UPDATE` refuses
-//! to meet a key twice (SQLSTATE 21000). So the whole input is looked at before the first row is sent:
+//! A load that changes existing rows sends each key once. Otherwise, which of two rows of a key is the last
+//! would depend on how rows are cut into payloads, and `ON CONFLICT DO UPDATE` fails if it meets a key twice
+//! (SQLSTATE 21000). So the whole input is read before the first row is sent:
 //!
 //! ```text
 //!     row -> key of the row -> Print -> Entry -> sorted -> all but the first of each print: superseded
 //! ```
 //!
-//! 1. Keys are compared by their datums, which are equal where the server's equality says so. They are kept
-//!    as 128 bits of SipHash with a secret of the load ([`print`]). Two keys of a billion share these bits
-//!    once in 10^20 loads.
-//! 2. An [`Entry`] sorts by its print, and then by what makes a row count ([`Rule`]): so the one that does
-//!    comes first.
-//! 3. Superseded rows are kept by their numbers in the input. So nothing depends on which thread has routed them, or
-//!    in which payload they would have been.
+//! 1. Keys are compared by their datums, which are equal if the server's equality says so. They are stored as
+//!    128 bits of SipHash with a secret of the load ([`print`]). Two of a billion keys share these bits once in
+//!    10^20 loads.
+//! 2. An [`Entry`] sorts by its print, and then by the criterion of the [`Rule`]. The row that wins comes first.
+//! 3. Superseded rows are stored by their numbers in the input. So nothing depends on which thread routes them,
+//!    or on the payloads that they would be in.
 
 pub mod naive;
 mod print;
@@ -25,57 +24,58 @@ use std::cmp::Reverse;
 pub use print::{KeyPart, NoPrint, Print, Secret};
 pub use rank::{NoRank, Rank, RankedValue, TooLong};
 
-/// Which row of a key counts.
+/// The rule for which row of a key wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The one that comes first in the input.
+    /// The first row in the input.
     First,
-    /// The one that comes last.
+    /// The last row in the input.
     Last,
-    /// The one with the greatest value in some column, and of equal ones the first.
+    /// The row with the greatest value in some column; of rows with equal values, the first.
     Greatest,
 }
 
-/// A row of the input and its key. Those of one key sort so that the row that counts comes first.
+/// A row of the input and its key. Entries of the same key sort so that the row that wins comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry<R> {
     print: Print,
     rank: Reverse<R>,
-    /// The number of the row. Where the last one counts, what is left of all numbers behind it.
+    /// The number of the row, inverted if the last row wins.
     place: u64,
 }
 
 impl<R: Rank> Entry<R> {
-    /// The bytes that [`Self::write`] appends.
+    /// Number of bytes that [`Self::write`] appends.
     pub const BYTES: usize = 24 + R::BYTES;
 
-    /// Makes the entry of row number `row` of the input.
+    /// Creates the entry of row number `row` of the input.
     #[must_use]
     pub fn new(print: Print, rank: R, row: u64, rule: Rule) -> Self {
         let place = if rule == Rule::Last { !row } else { row };
         Self { print, rank: Reverse(rank), place }
     }
 
-    /// The number of its row.
+    /// Returns the number of the row.
     #[must_use]
     pub fn row(&self, rule: Rule) -> u64 {
         if rule == Rule::Last { !self.place } else { self.place }
     }
 
-    /// Of `parts` parts, in which all entries of a key are together, the one that it belongs to.
+    /// Returns the index of the entry's part if entries are distributed over `parts` parts. All entries of a key
+    /// are in the same part.
     #[must_use]
     pub fn part(&self, parts: usize) -> usize {
         self.print.among(parts)
     }
 
-    /// Appends it to what [`Self::read`] reads.
+    /// Appends the entry in the form that [`Self::read`] reads.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         self.print.write(bytes);
         self.rank.0.write(bytes);
         bytes.extend(self.place.to_le_bytes());
     }
 
-    /// Reads what [`Self::write`] has written, [`Self::BYTES`] of it; None if it is something else.
+    /// Reads an entry of [`Self::BYTES`] bytes that [`Self::write`] wrote; returns `None` for any other bytes.
     #[must_use]
     pub fn read(mut bytes: &[u8]) -> Option<Self> {
         let print = Print::take(&mut bytes)?;
@@ -84,7 +84,8 @@ impl<R: Rank> Entry<R> {
     }
 }
 
-/// Sorts the entries of whole keys, and hands over each row that does not count with the one that does.
+/// Sorts the entries, which must include all entries of each of their keys. Calls `found` for each superseded
+/// row, with the row that wins.
 pub fn superseded<R: Rank>(entries: &mut [Entry<R>], rule: Rule, mut found: impl FnMut(u64, u64)) {
     entries.sort_unstable();
     for of_key in entries.chunk_by(|one, next| one.print == next.print) {

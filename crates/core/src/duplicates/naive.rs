@@ -1,8 +1,8 @@
-//! The slow obvious twin of [`super::superseded`].
+//! A slow and simple twin of [`super::superseded`].
 
 use super::Rule;
 
-/// Returns for each row, which are pairs of key and value in the order of the input, the one that counts for its key.
+/// Returns for each row, a pair of key and value in the order of the input, the row that wins for its key.
 #[must_use]
 pub fn counting<K: PartialEq, V: PartialOrd>(rows: &[(K, V)], rule: Rule) -> Vec<usize> {
     let counts = |key: &K| {

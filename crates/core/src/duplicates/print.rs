@@ -1,4 +1,4 @@
-//! The bits that keys are compared by.
+//! Hashes by which keys are compared.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +7,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use crate::parse::{Fields, Value};
 use crate::types::KeyType;
 
-/// 128 bits that are the same for equal keys, and for no others.
+/// A 128-bit hash that is equal for equal keys, and different for different ones except with negligible
+/// probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Print {
     high: u64,
@@ -15,7 +16,7 @@ pub struct Print {
 }
 
 impl Print {
-    /// One of `parts` equal parts of all prints.
+    /// Returns the index of the part that contains the print if all prints are divided into `parts` equal parts.
     pub(super) fn among(self, parts: usize) -> usize {
         ((u128::from(self.high) * parts as u128) >> 64) as usize
     }
@@ -33,34 +34,34 @@ impl Print {
     }
 }
 
-/// What nobody can know who makes an input, so that no input has keys that share their bits.
+/// A random key of the hash. Its secrecy prevents inputs with keys that share their prints.
 #[derive(Clone, Copy)]
 pub struct Secret(pub [u8; 16]);
 
 /// A column of the key.
 #[derive(Clone, Debug)]
 pub struct KeyPart {
-    /// Its place among the fields that are parsed.
+    /// Index of the column among the parsed fields.
     pub slot: usize,
-    /// How its values are read.
+    /// Type of the values.
     pub key_type: KeyType,
 }
 
-/// Why a row has no print.
+/// The reason why a row has no print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPrint {
-    /// A part of its key is NULL, which equals nothing.
+    /// A part of the key is NULL, which equals nothing.
     Null,
-    /// The row has no field for this part.
+    /// The row lacks the field of this part.
     Missing(usize),
-    /// The spelling of this part is not proven to mean what it seems to.
+    /// The meaning of this part is not proven to equal the server's.
     Spelling(usize),
 }
 
 impl Secret {
-    /// The print of a row's key. `leaf` is the row's leaf where keys of two leaves may be equal.
+    /// Computes the print of a row's key. `leaf` is the row's leaf if keys of two leaves may be equal.
     ///
-    /// Where `nulls` are distinct a key with one has no print; otherwise it equals every other NULL.
+    /// If `nulls_are_distinct`, a key with a NULL has no print; otherwise a NULL equals every other NULL.
     pub fn print(
         &self,
         leaf: Option<usize>,

@@ -1,20 +1,20 @@
-//! What rows of one key are compared by, beside their places.
+//! Values by which rows of the same key are compared, in addition to their places.
 
 use crate::types::Datum;
 
-/// What an entry is compared by: [`RankedValue`], or [`NoRank`] where only the places count.
+/// A value by which entries are compared: a [`RankedValue`], or [`NoRank`] if only the places matter.
 pub trait Rank: Copy + Ord {
-    /// The bytes that [`Self::write`] appends.
+    /// Number of bytes that [`Self::write`] appends.
     const BYTES: usize;
 
-    /// Appends it to what [`Self::take`] takes.
+    /// Appends the value in the form that [`Self::take`] reads.
     fn write(&self, bytes: &mut Vec<u8>);
 
-    /// Takes what [`Self::write`] has written.
+    /// Takes a value that [`Self::write`] wrote.
     fn take(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-/// Nothing.
+/// An empty value, which never decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NoRank;
 
@@ -28,19 +28,20 @@ impl Rank for NoRank {
     }
 }
 
-/// The bytes of a value that are compared. A longer one is refused, so that no two are taken for equal.
+/// Maximum length of a value in bytes. Longer values are rejected, so that no two are mistaken for equal.
 const LONGEST: usize = 22;
 
-/// A value of one column in bytes of the same order; the default is NULL, which is below any other.
+/// A value of one column in bytes that sort in the same order. The default is NULL, which sorts below all other
+/// values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RankedValue([u8; LONGEST + 2]);
 
-/// The value has more bytes than are compared, or another order.
+/// An error: the value is too long, or its order is not that of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 impl RankedValue {
-    /// Returns the value of a datum. All that are compared are of one type.
+    /// Converts a datum. Only values of the same type are comparable.
     pub fn of(datum: Datum<'_>) -> Result<Self, TooLong> {
         match datum {
             Datum::Int(value) => Self::of_bytes(&(value ^ i64::MIN).to_be_bytes()),
@@ -51,8 +52,8 @@ impl RankedValue {
         }
     }
 
-    /// One byte in front says that there is a value. One behind says how long it is: of two that are
-    /// otherwise equal the longer one is greater.
+    /// Encodes a value with a first byte that says that it is not NULL, and a last byte that is its length. Of
+    /// two values that are otherwise equal, the longer one is greater.
     fn of_bytes(value: &[u8]) -> Result<Self, TooLong> {
         let mut bytes = [0; LONGEST + 2];
         bytes[0] = 1;

@@ -1,12 +1,11 @@
-//! Fields of CSV: `CopyReadAttributesCSV` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18).
+//! Fields of CSV, like `CopyReadAttributesCSV` in `src/backend/commands/copyfromparse.c` (PostgreSQL 18).
 
 use memchr::{memchr, memchr2};
 
 use super::Field;
 use crate::split::quoted_end;
 
-/// The field that begins at `start`, and where the next one begins.
+/// Returns the field that begins at `start`, and the start of the next one.
 pub(super) fn field(
     row: &[u8],
     start: usize,
@@ -19,7 +18,7 @@ pub(super) fn field(
         && (*first, escape) == (quote, quote)
         && let Some(length) = memchr(quote, rest)
     {
-        // Quotes around the whole field and none within it, by far the most frequent.
+        // Fast path for the most frequent case: quotes around the whole field, and none within it.
         let end = start + 1 + length;
         match row.get(end + 1) {
             None => return (Field::Plain(start + 1, end), None),
@@ -51,7 +50,7 @@ pub(super) fn field(
     (field, next)
 }
 
-/// Takes the quotes and escapes away.
+/// Appends the value without quotes and escapes.
 pub(super) fn decode(raw: &[u8], quote: u8, escape: u8, value: &mut Vec<u8>) {
     let mut quoted = false;
     let mut bytes = raw.iter().copied().peekable();

@@ -1,8 +1,7 @@
-//! Parse: the fields of a row.
+//! Parse: finds the fields of a row.
 //!
-//! If rows are passed through as they stand, only the partition keys are looked at. So there is no
-//! second parser for the rest to get wrong. Rows that are encoded are read whole. The field reader of
-//! each syntax has a file of its own.
+//! If rows are sent unchanged, only the partition keys are parsed, so that a second parser has no chance to
+//! misread the rest. Rows to be encoded are parsed completely. Each syntax has its field reader in its own file.
 
 mod csv;
 mod projection;
@@ -16,23 +15,23 @@ use crate::format::{Format, Syntax};
 use crate::marks::{self, look, marked};
 use crate::types::{Datum, KeyType};
 
-/// A field of a row, as far as it can be told without decoding it.
+/// A field of a row, before it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// The row has too few fields.
     Missing,
-    /// The field is spelled as NULL.
+    /// The field is NULL.
     Null,
-    /// The value stands at these offsets of the row as it is.
+    /// The value is at these offsets of the row, unchanged.
     Plain(usize, usize),
-    /// The value is at these offsets of the row, with escapes or quotes in it. Once it is decoded, it
-    /// is at these offsets of the decoded values.
+    /// The value is at these offsets of the row, with escapes or quotes in it. After decoding, the offsets are
+    /// those in the decoded values.
     Coded(usize, usize),
-    /// The value stands at these offsets of the row in its binary form.
+    /// The value is at these offsets of the row, in its binary form.
     Binary(usize, usize),
 }
 
-/// What a field of a row holds.
+/// The content of a field of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// The row has too few fields.
@@ -41,12 +40,12 @@ pub enum Value<'a> {
     Null,
     /// The text of the value, without quotes and escapes.
     Text(&'a [u8]),
-    /// The value in binary, as the receive function of its type takes it.
+    /// The value in binary, as the receive function of its type expects it.
     Binary(&'a [u8]),
 }
 
 impl<'a> Value<'a> {
-    /// Returns the bytes of the value, if it is there and not NULL.
+    /// Returns the bytes of the value, unless it is missing or NULL.
     pub fn bytes(self) -> Option<&'a [u8]> {
         match self {
             Self::Missing | Self::Null => None,
@@ -54,7 +53,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads a value of the type `ty`. Returns None for NULL, for a missing field, and for a value that only
+    /// Parses a value of the type `ty`. Returns `None` for NULL, for a missing field, and for a value that only
     /// the server can read.
     #[inline]
     pub fn read(self, ty: &KeyType, scratch: &'a mut Vec<u8>) -> Option<Datum<'a>> {
@@ -66,8 +65,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Writes a row of COPY text with `values` at their positions, ascending, and NULL at all others. It
-/// ends before a value that is missing.
+/// Writes a row of COPY text with `values` at their positions, which ascend, and NULL at all others. The row
+/// ends before the first missing value.
 pub fn text_row<'v>(values: impl IntoIterator<Item = (usize, Value<'v>)>, row: &mut Vec<u8>) {
     row.clear();
     let mut next = 0;
@@ -93,18 +92,18 @@ pub fn text_row<'v>(values: impl IntoIterator<Item = (usize, Value<'v>)>, row: &
     }
 }
 
-/// The wanted fields of one row; reused from row to row.
+/// The wanted fields of one row, reused from row to row.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     fields: Vec<Field>,
-    /// The values of coded fields, one behind the other; their offsets are in here.
+    /// The concatenated values of the coded fields, whose offsets refer to it.
     decoded: Vec<u8>,
-    /// More fields follow the last one wanted.
+    /// Whether more fields follow the last one wanted.
     surplus: bool,
 }
 
 impl Fields {
-    /// The field at `slot`, its place among the fields wanted; `row` is the row parsed.
+    /// Returns the field at index `slot` of the wanted fields; `row` is the row that was parsed.
     #[inline]
     pub fn get<'a>(&'a self, slot: usize, row: &'a [u8]) -> Value<'a> {
         match self.fields[slot] {
@@ -116,13 +115,13 @@ impl Fields {
         }
     }
 
-    /// Finds the fields of a row of COPY BINARY at the positions `wanted`, counted from 0, ascending, each
-    /// once. A field that the row does not have whole is missing.
+    /// Finds the fields of a row of COPY BINARY at the positions `wanted`, which count from 0, ascend, and are
+    /// distinct. A field that the row does not contain completely is missing.
     pub fn read_binary(&mut self, row: &[u8], wanted: &[usize]) {
         self.decoded.clear();
         self.surplus = false;
         self.fields.clear();
-        // Behind the number of fields.
+        // Skip the number of fields.
         let (mut next, mut at) = (0, 2);
         for &position in wanted {
             let mut field = Field::Missing;
@@ -134,20 +133,20 @@ impl Fields {
         }
     }
 
-    /// All fields, and the decoded values.
+    /// Returns all fields and the decoded values.
     #[inline]
     pub fn all(&self) -> (&[Field], &[u8]) {
         (&self.fields, &self.decoded)
     }
 
-    /// Whether the row has the fields wanted and none behind them.
+    /// Whether the row has all wanted fields and no further ones.
     #[inline]
     pub fn is_exact(&self) -> bool {
         !self.surplus && self.fields.last() != Some(&Field::Missing)
     }
 }
 
-/// Returns the field of a row of COPY BINARY whose length is at `at`, and where it ends.
+/// Returns the field of a row of COPY BINARY whose length is at `at`, and the end of the field.
 #[inline]
 fn binary_field(row: &[u8], at: usize) -> (Field, usize) {
     let Some((length, rest)) = row.get(at..).and_then(|rest| rest.split_first_chunk()) else {
@@ -163,24 +162,23 @@ fn binary_field(row: &[u8], at: usize) -> (Field, usize) {
     }
 }
 
-/// Finds and decodes the fields of rows in one format.
+/// A parser that finds and decodes the fields of rows in one format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parser {
     format: Format,
     wanted: Vec<usize>,
-    /// The first fields are wanted, without a gap between them.
+    /// Whether the wanted fields are the first ones, without gaps.
     first: bool,
     /// The byte that begins a quote or an escape.
     special: u8,
-    /// Whether it is a quote, which stands for itself only where it is doubled.
+    /// Whether the special byte is a quote, which represents itself only if it is doubled.
     quotes: bool,
-    /// The length of NULL, if it can stand where there is no special byte.
+    /// Length of NULL, unless NULL contains the special byte.
     null: Option<usize>,
 }
 
 impl Parser {
-    /// A parser that looks for the fields at the positions `wanted`, counted from 0, ascending,
-    /// each once.
+    /// Creates a parser for the fields at the positions `wanted`, which count from 0, ascend, and are distinct.
     pub fn new(format: &Format, wanted: Vec<usize>) -> Self {
         debug_assert!(wanted.is_sorted_by(|one, next| one < next));
         let first = wanted.iter().copied().eq(0..wanted.len());
@@ -194,8 +192,8 @@ impl Parser {
 
     /// Finds and decodes the wanted fields of `row`, in the order wanted.
     ///
-    /// Their ends are looked for in many bytes together, and those of the fields before them as well. A
-    /// field with a quote or a backslash is read by itself.
+    /// Searches for the ends of many fields at a time, including those before the wanted ones. Reads a field
+    /// with a quote or a backslash individually.
     pub fn parse(&self, row: &[u8], into: &mut Fields) {
         self.parse_first(row, into);
         if !self.first {
@@ -207,13 +205,13 @@ impl Parser {
         }
     }
 
-    /// The fields up to the last one that is wanted.
+    /// Parses the fields up to the last wanted one.
     fn parse_first(&self, row: &[u8], into: &mut Fields) {
         let Fields { fields, decoded, surplus } = into;
         decoded.clear();
         fields.resize(self.wanted.last().map_or(0, |last| last + 1), Field::Missing);
         let [delimiter, special] = [self.format.delimiter, self.special].map(u8x16::splat);
-        // No field is so long.
+        // No field is as long as this default.
         let null = self.null.unwrap_or(usize::MAX);
         let (mut start, mut from) = (0, 0);
         let mut places = fields.iter_mut();
@@ -222,7 +220,7 @@ impl Parser {
                 [delimiter, special].map(|byte| marked(chunk, |chunk| chunk.cmp_eq(byte)))
             });
             let is_last = from + marks::REACH >= row.len();
-            // Those before the first special byte.
+            // Keep the delimiters before the first special byte.
             let mut ends = ends & specials.wrapping_sub(1) & !specials;
             while ends != 0 {
                 let Some(place) = places.next() else { return *surplus = true };
@@ -263,8 +261,8 @@ impl Parser {
         places.for_each(|place| *place = Field::Missing);
     }
 
-    /// Where the field ends whose quote is opened at `start`, if it is short, and has quotes around all of
-    /// it and none within it.
+    /// Returns the end of the field whose quote opens at `start`, if the field is short and has quotes only
+    /// around the whole of it.
     #[inline]
     fn closing_quote(&self, row: &[u8], start: usize) -> Option<usize> {
         let quote = u8x16::splat(self.special);
@@ -276,13 +274,13 @@ impl Parser {
         row.get(close + 1).is_none_or(|after| *after == self.format.delimiter).then_some(close)
     }
 
-    /// Whether the text at `start`, as long as NULL is, is NULL.
+    /// Whether the text at `start`, which has the length of NULL, is NULL.
     #[inline(never)]
     fn is_null(&self, row: &[u8], start: usize) -> bool {
         row[start..].starts_with(&self.format.null)
     }
 
-    /// All fields of `row`, decoded; None is NULL. Decodes all fields, as header lines need.
+    /// Returns all fields of `row`, decoded, as header lines need; `None` is NULL.
     pub fn all(&self, row: &[u8]) -> Vec<Option<Vec<u8>>> {
         let mut values = Vec::new();
         let mut next = Some(0);
@@ -302,7 +300,7 @@ impl Parser {
         values
     }
 
-    /// [`Self::field`], its value decoded if it must be.
+    /// Returns the result of [`Self::field`], with its value decoded if necessary.
     fn decoded_field(
         &self,
         row: &[u8],
@@ -316,7 +314,7 @@ impl Parser {
         (Field::Coded(begin, decoded.len()), next)
     }
 
-    /// Appends what `raw` stands for.
+    /// Appends the decoded value of `raw`.
     fn decode(&self, raw: &[u8], value: &mut Vec<u8>) {
         match self.format.syntax {
             Syntax::Text => text::decode(raw, value),
@@ -324,7 +322,7 @@ impl Parser {
         }
     }
 
-    /// The field that begins at `start`, and where the next one begins if there is one.
+    /// Returns the field that begins at `start`, and the start of the next one, if any.
     fn field(&self, row: &[u8], start: usize) -> (Field, Option<usize>) {
         let Format { delimiter, null, syntax } = &self.format;
         match *syntax {

@@ -1,30 +1,31 @@
-//! Projection: some of the fields of a row, as they stand in it.
+//! Projection: keeps some of the fields of a row, unchanged.
 
 use super::Parser;
 use crate::format::{Format, Syntax};
 
-/// Which of the fields are kept of each row.
+/// A selection of the fields of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     parser: Parser,
-    /// Of each field of a whole row.
+    /// Whether each field of a complete row is kept.
     kept: Vec<bool>,
-    /// How many of them are.
+    /// Number of fields that are kept.
     whole: usize,
 }
 
 impl Projection {
-    /// Rows that `parser` reads, and of each of their fields whether it is kept; at least one is.
+    /// Creates a projection of the rows that `parser` reads, given whether each field is kept. At least one must
+    /// be.
     pub fn new(parser: Parser, kept: Vec<bool>) -> Self {
         debug_assert!(kept.contains(&true));
         let whole = kept.iter().filter(|kept| **kept).count();
         Self { parser, kept, whole }
     }
 
-    /// Appends the fields of `row` that are kept.
+    /// Appends the kept fields of `row`.
     ///
-    /// A row that has too few fields or too many comes out with another number of fields than are kept, so that it is
-    /// refused as it would have been.
+    /// A row with too few or too many fields results in another number of fields than are kept, so that the
+    /// server rejects it as it would have rejected the original.
     pub fn project(&self, row: &[u8], out: &mut Vec<u8>) {
         let begin = out.len();
         let (mut next, mut read, mut kept, mut last) = (Some(0), 0, 0, begin);
@@ -53,19 +54,19 @@ impl Projection {
         }
     }
 
-    /// Puts quotes into `\.` where it is a row by itself in CSV, because that may end the data. `is_whole` says
-    /// that it has as many fields as it should.
+    /// Quotes `\.` if it is a whole row in CSV, because it may end the data. `is_whole` says whether the
+    /// original row has the right number of fields.
     fn hide_marker(&self, begin: usize, is_whole: bool, out: &mut Vec<u8>) {
         let Format { delimiter, null, syntax } = &self.parser.format;
         let Syntax::Csv { quote, escape, .. } = *syntax else { return };
-        // The field that is not empty.
+        // Range of the field that is not empty.
         let field = match delimiter {
             b'.' => begin..begin + 1,
             b'\\' => begin + 1..begin + 2,
             _ => begin..begin + 2,
         };
         if !is_whole || out[field.clone()] == **null {
-            // It is refused; NULL cannot be written so that it ends nothing.
+            // The server will reject the row; NULL has no other spelling that would not end the data.
             out.truncate(begin);
             return out.extend(std::iter::repeat_n(*delimiter, self.whole));
         }
@@ -117,7 +118,7 @@ mod tests {
             assert_ne!(fields(&kept, "1,2,3"), 1);
         }
         assert_ne!(fields(&[true, false], "1"), 1);
-        // Nothing is left of it, and nothing is one field.
+        // Nothing is left of the row, and an empty row is one field.
         assert_ne!(fields(&[false, true], "1"), 1);
     }
 

@@ -1,11 +1,10 @@
-//! Fields of COPY text: `CopyReadAttributesText` in `src/backend/commands/copyfromparse.c`
-//! (PostgreSQL 18).
+//! Fields of COPY text, like `CopyReadAttributesText` in `src/backend/commands/copyfromparse.c` (PostgreSQL 18).
 
 use memchr::memchr2;
 
 use super::Field;
 
-/// The field that begins at `start`, and where the next one begins.
+/// Returns the field that begins at `start`, and the start of the next one.
 pub(super) fn field(
     row: &[u8],
     start: usize,
@@ -25,7 +24,7 @@ pub(super) fn field(
         }
     };
     let next = (end < row.len()).then_some(end + 1);
-    // The null string is compared before backslashes are taken away.
+    // NULL is compared before escapes are decoded.
     let field = match &row[start..end] {
         raw if raw == null => Field::Null,
         _ if coded => Field::Coded(start, end),
@@ -34,7 +33,7 @@ pub(super) fn field(
     (field, next)
 }
 
-/// Takes the backslashes away.
+/// Appends the value without escapes.
 pub(super) fn decode(raw: &[u8], value: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some((&byte, tail)) = rest.split_first() {
@@ -71,7 +70,8 @@ pub(super) fn decode(raw: &[u8], value: &mut Vec<u8>) {
     }
 }
 
-/// `first` with up to `most` further digits of `rest` behind it, in 8 bits, and how many there were.
+/// Reads up to `most` further digits of a number that begins with `first`. Returns the number, cut to 8 bits,
+/// and how many digits were read.
 fn number(first: u8, rest: &[u8], most: usize, radix: u32) -> (u8, usize) {
     let digits = rest.iter().take(most).map_while(|&byte| char::from(byte).to_digit(radix));
     digits.fold((first, 0), |(value, used), digit| {
@@ -79,7 +79,8 @@ fn number(first: u8, rest: &[u8], most: usize, radix: u32) -> (u8, usize) {
     })
 }
 
-/// What [`decode`] reads as `value`: `CopyAttributeOutText` in `src/backend/commands/copyto.c`.
+/// Appends a value with escapes, which [`decode`] reverses, like `CopyAttributeOutText` in
+/// `src/backend/commands/copyto.c`.
 pub(super) fn encode(value: &[u8], raw: &mut Vec<u8>) {
     for &byte in value {
         match byte {

@@ -1,4 +1,4 @@
-//! Rows that are lines.
+//! Rows that are lines, as in NDJSON.
 
 use memchr::memchr;
 

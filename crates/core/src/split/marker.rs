@@ -1,24 +1,24 @@
-//! The end-of-data marker `\.`, behind which an input has no rows.
+//! The end-of-data marker `\.`, after which an input has no rows.
 
 use super::LineEnd::{self, Newline, Return, ReturnNewline};
 
-/// What begins with a backslash.
+/// The meaning of a backslash that may begin a marker.
 pub(super) enum Marker {
-    /// Something else.
+    /// Not a marker.
     No,
-    /// Followed by a line end; the offset is after it.
+    /// A marker followed by a line end; the offset is after the line end.
     Alone(usize),
-    /// The marker, followed by a line end that is not like the others.
+    /// A marker followed by a line end of another kind than the others.
     Mismatched,
-    /// The marker, followed by the end of the input.
+    /// A marker followed by the end of the input.
     Unended,
-    /// The marker, followed by something else.
+    /// A marker followed by something else.
     NotAlone,
-    /// More bytes must tell.
+    /// Undecided until more bytes arrive.
     Unknown,
 }
 
-/// Whether the backslash at `at` begins the end-of-data marker, where lines end as `line_end` says.
+/// Checks whether the backslash at `at` begins the end-of-data marker, given how lines end.
 pub(super) fn end_marker_at(
     bytes: &[u8],
     at: usize,

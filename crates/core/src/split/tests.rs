@@ -1,4 +1,4 @@
-//! Where rows end, in each format, and what is refused.
+//! Tests of where rows end in each format, and of the errors.
 
 use super::*;
 
