@@ -1,33 +1,33 @@
-//! The partition tree as the router needs it: nodes, keys and bounds, in values and not in SQL.
+//! The partition tree as the router needs it: nodes, keys and bounds, as values instead of SQL.
 //!
-//! The tree is read from the server once and immutable from then on. Bounds hold the datums that
-//! the server itself made of them, so nothing here parses a literal.
+//! The tree is read from the server once and is immutable from then on. Bounds contain the datums that the
+//! server itself made of them, so nothing here parses a literal.
 
 use std::fmt;
 
 use crate::expr::Expr;
 use crate::types::{KeyType, OwnedDatum};
 
-/// A node's place in [`Tree::nodes`].
+/// Index of a node in [`Tree::nodes`].
 pub type NodeId = usize;
 
 /// A table with all of its partitions; a plain table is a tree of one node.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// The root is first and every parent stands before its children.
+    /// All nodes; the root is first, and every parent precedes its children.
     pub nodes: Vec<Node>,
 }
 
-/// The root of every tree.
+/// Index of the root of every tree.
 pub const ROOT: NodeId = 0;
 
 impl Tree {
-    /// The leaves: partitions without partitions, or the plain table itself.
+    /// Returns the leaves: partitions without partitions, or the plain table itself.
     pub fn leaves(&self) -> impl Iterator<Item = NodeId> {
         (0..self.nodes.len()).filter(|&node| self.nodes[node].key.is_none())
     }
 
-    /// The type of a field of the input that is a native key by itself.
+    /// Returns the type of an input field that is a native key by itself.
     pub fn key_type(&self, field: usize) -> Option<&KeyType> {
         let keys = self.nodes.iter().filter_map(|node| node.key.as_ref());
         keys.flat_map(|key| &key.columns).find_map(|column| match column {
@@ -36,24 +36,24 @@ impl Tree {
         })
     }
 
-    /// The distance of `node` from the root.
+    /// Returns the distance of `node` from the root.
     pub fn depth(&self, node: NodeId) -> usize {
         std::iter::successors(self.nodes[node].parent, |&above| self.nodes[above].parent).count()
     }
 }
 
-/// Any table of the tree.
+/// A table of the tree.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its name.
+    /// Name of the table.
     pub relation: Relation,
-    /// The table that it is a partition of; None for the root.
+    /// The table that it is a partition of; `None` for the root.
     pub parent: Option<NodeId>,
-    /// Which rows of its parent it takes; None for the root.
+    /// The bound of the rows that it takes from its parent; `None` for the root.
     pub bound: Option<Bound>,
-    /// How its own rows are distributed; None for a leaf.
+    /// The partition key; `None` for a leaf.
     pub key: Option<Key>,
-    /// Its partitions.
+    /// The partitions of the table.
     pub children: Vec<NodeId>,
 }
 
@@ -66,7 +66,7 @@ pub struct Relation {
     pub name: String,
 }
 
-/// The name as SQL takes it, both parts always quoted.
+/// Formats the name for SQL, with both parts always quoted.
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", quoted(&self.schema), quoted(&self.name))
@@ -74,13 +74,13 @@ impl fmt::Display for Relation {
 }
 
 impl Relation {
-    /// The name for people: quoted only where it must be, as `quote_identifier` does it.
+    /// Returns the name for messages, quoted only where necessary, like `quote_identifier`.
     pub fn label(&self) -> String {
         format!("{}.{}", label(&self.schema), label(&self.name))
     }
 }
 
-/// `identifier` for people: in double quotes only if it is not plain lower case.
+/// Returns `identifier` for messages, in double quotes only if it is not plain lower case.
 pub fn label(identifier: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     match identifier.as_bytes() {
@@ -91,21 +91,21 @@ pub fn label(identifier: &str) -> String {
     }
 }
 
-/// `identifier` in double quotes, as `quote_identifier` writes it when it must.
+/// Returns `identifier` in double quotes, as `quote_identifier` writes it if quotes are necessary.
 pub fn quoted(identifier: &str) -> String {
     format!("\"{}\"", identifier.replace('"', "\"\""))
 }
 
-/// `PARTITION BY`.
+/// A partition key (`PARTITION BY`).
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// How bounds are read.
+    /// The strategy, which determines the form of the bounds.
     pub strategy: Strategy,
     /// One to 32 columns or expressions; exactly one for a list.
     pub columns: Vec<KeyColumn>,
 }
 
-/// `PARTITION BY RANGE | LIST | HASH`.
+/// A partitioning strategy: `PARTITION BY RANGE | LIST | HASH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// Bounds are half-open intervals of tuples.
@@ -129,46 +129,46 @@ impl fmt::Display for Strategy {
 /// One column or expression of a partition key.
 #[derive(Clone, Debug)]
 pub enum KeyColumn {
-    /// A column whose values are understood here.
+    /// A column with native support.
     Native {
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// Which field of the input it is, from 0; None where the input omits it: NULL.
+        /// Index of the input field, from 0; `None` (NULL) if the input omits the column.
         field: Option<usize>,
-        /// How its values are read, compared and hashed.
+        /// The type, which determines how values are read, compared and hashed.
         ty: KeyType,
     },
-    /// An expression that is evaluated here.
+    /// An expression with native support.
     Expression {
-        /// Its text, as the server deparses it.
+        /// Text of the expression, as the server deparses it.
         text: String,
-        /// The same over the fields of the input.
+        /// The expression over the fields of the input.
         expr: Expr,
     },
-    /// A column or an expression that the server evaluates for batches of rows. It returns the place of
-    /// the value among the bounds, or its hash.
+    /// A column or an expression that the server evaluates for batches of rows. It returns the place of the
+    /// value among the bounds, or its hash.
     ///
-    /// A place is a [`crate::types::Datum::Int`]. That of the bounds' `n`th value is `2 * n`, from 2
-    /// on; a value between two of them has the odd number between theirs.
+    /// A place is a [`crate::types::Datum::Int`]. The bounds' `n`th value has the place `2 * n`, from 2 on; a
+    /// value between two of them has the odd number between their places.
     Asked {
-        /// The column's name or the expression.
+        /// Name of the column, or the expression.
         column: String,
-        /// Which fields of the input it needs, from 0.
+        /// Indexes of the input fields that it needs, from 0.
         fields: Vec<usize>,
-        /// Why it is not native, in words for the user.
+        /// The reason why it has no native support, in words for the user.
         why: String,
     },
-    /// Anything else; its rows go no deeper than this node.
+    /// Any other column or expression; its rows are routed no deeper than this node.
     Opaque {
-        /// The column's name or the expression.
+        /// Name of the column, or the expression.
         column: String,
-        /// Why it is not native, in words for the user.
+        /// The reason why it has no native support, in words for the user.
         why: String,
     },
 }
 
 impl KeyColumn {
-    /// The column's name or the expression.
+    /// Returns the name of the column, or the expression.
     pub fn name(&self) -> &str {
         match self {
             Self::Native { column, .. }
@@ -178,7 +178,7 @@ impl KeyColumn {
         }
     }
 
-    /// The type of its values, if they are understood here.
+    /// Returns the type of the values, if it has native support.
     pub fn ty(&self) -> Option<&KeyType> {
         match self {
             Self::Native { ty, .. } => Some(ty),
@@ -187,7 +187,7 @@ impl KeyColumn {
         }
     }
 
-    /// Has the server evaluate an opaque column, from these fields of the input.
+    /// Lets the server evaluate an opaque column from the given fields of the input.
     pub fn ask(&mut self, fields: Vec<usize>) {
         if let Self::Opaque { column, why } = self {
             let (column, why) = (std::mem::take(column), std::mem::take(why));
@@ -195,7 +195,7 @@ impl KeyColumn {
         }
     }
 
-    /// Leaves the column to the server, because of `why`, unless it is already.
+    /// Leaves the column to the server for the reason `why`, unless it is opaque already.
     pub fn make_opaque(&mut self, why: impl FnOnce() -> String) {
         if !matches!(self, Self::Opaque { .. }) {
             *self = Self::Opaque { column: self.name().to_owned(), why: why() };
@@ -203,7 +203,7 @@ impl KeyColumn {
     }
 }
 
-/// `FOR VALUES ...`
+/// A partition bound (`FOR VALUES ...`).
 #[derive(Clone, Debug)]
 pub enum Bound {
     /// `DEFAULT`.
@@ -215,7 +215,7 @@ pub enum Bound {
         /// Below the modulus.
         remainder: u64,
     },
-    /// `IN (...)`; None is NULL.
+    /// `IN (...)`; `None` is NULL.
     List(Vec<Option<OwnedDatum>>),
     /// `FROM (...) TO (...)`, the lower end included.
     Range {
@@ -224,7 +224,7 @@ pub enum Bound {
         /// One edge for each key column.
         upper: Vec<Edge>,
     },
-    /// Its key is opaque, so it is never compared.
+    /// A bound of an opaque key, which is never compared.
     Opaque,
 }
 

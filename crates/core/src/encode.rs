@@ -1,42 +1,42 @@
-//! Encode: a row of the input as COPY BINARY has it, written once, into the payload that is sent.
+//! Encode: writes a row of the input in the format of COPY BINARY, once, into the payload that is sent.
 //!
-//! If every column has a codec, rows are sent in binary. A codec gives what the server's receive function
-//! takes for exactly the datum that its input function would make of the text. The server applies the
-//! modifier either way. A row with a value in any other spelling is sent as text, alone. If a column has no
-//! codec, all rows go as text: their own bytes with one newline behind each.
+//! If every column has a codec, rows are sent in binary. A codec writes bytes that the server's receive function
+//! turns into exactly the datum that its input function would make of the text. The server applies the modifier
+//! in both cases. A row with a value in any other spelling is sent as text, by itself. If a column has no codec,
+//! all rows are sent as text: their own bytes, each followed by a newline.
 
 use crate::parse::{Field, Fields};
 use crate::types::{Codec, wire};
 
-/// Encodes the rows of one input.
+/// An encoder for the rows of one input.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     codecs: Vec<Codec>,
 }
 
-/// Why a row is not encoded.
+/// The reason why a row is not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotEncodable {
-    /// It has too few fields, or too many.
+    /// The row has too few or too many fields.
     Fields,
-    /// The spelling of the value in this field is not proven to mean what it seems to.
+    /// The meaning of the value in this field is not proven to equal the server's.
     Value(usize),
 }
 
 impl Encoder {
-    /// Makes an encoder for rows with a field for each of `codecs`.
+    /// Creates an encoder for rows with one field per codec.
     pub fn new(codecs: Vec<Codec>) -> Self {
         Self { codecs }
     }
 
-    /// Returns the bytes that the encoding of a row of `row` bytes will hardly exceed.
+    /// Returns a number of bytes that the encoding of a row of `row` bytes rarely exceeds.
     #[must_use]
     pub fn room_for(&self, row: usize) -> usize {
         row + 8 * self.codecs.len()
     }
 
-    /// Appends `row`, whose fields are `fields`. A row that is not encodable is left to the server;
-    /// then a part of it may have been written.
+    /// Appends `row`, whose fields are `fields`. If the row is not encodable, which leaves it to the server, a
+    /// part of it may have been written.
     #[inline]
     pub fn encode(
         &self,
@@ -58,7 +58,7 @@ impl Encoder {
                     wire::put_null(out);
                     continue;
                 }
-                // A row that is in binary already is not encoded.
+                // A row that is already in binary is not encoded.
                 Field::Missing | Field::Binary(..) => return Err(NotEncodable::Fields),
             };
             codec.encode(text, out).ok_or(NotEncodable::Value(slot))?;
@@ -67,7 +67,7 @@ impl Encoder {
     }
 }
 
-/// The value of a field of a row in COPY BINARY; None is NULL, or a field that is not there.
+/// Returns the value of a field of a row in COPY BINARY; `None` if it is NULL or does not exist.
 #[must_use]
 pub fn field(row: &[u8], index: usize) -> Option<&[u8]> {
     let mut rest = row.get(2..)?;

@@ -1,16 +1,16 @@
-//! The syntax of an input: COPY's options, checked as PostgreSQL checks them.
+//! The syntax of an input: COPY's options, with PostgreSQL's checks.
 //!
-//! The rules and their messages follow `ProcessCopyOptions` in `src/backend/commands/copy.c`
-//! (PostgreSQL 18), so that an option refused here is one that the server would refuse.
+//! The rules and their messages follow `ProcessCopyOptions` in `src/backend/commands/copy.c` (PostgreSQL 18), so
+//! that an option rejected here is one that the server would reject.
 
-/// How the fields of a row are written.
+/// The format of the fields of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The byte between two fields.
     pub delimiter: u8,
-    /// How NULL is spelled.
+    /// Spelling of NULL.
     pub null: Vec<u8>,
-    /// Which of COPY's two text formats it is.
+    /// The text format, of the two that COPY has.
     pub syntax: Syntax,
 }
 
@@ -30,23 +30,23 @@ pub enum Syntax {
     },
 }
 
-/// A combination of options that PostgreSQL refuses, in its words.
+/// The message for a combination of options that PostgreSQL rejects, in its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidFormat(pub String);
 
 impl Format {
-    /// `FORMAT text` with PostgreSQL's defaults: tab and `\N`.
+    /// Returns `FORMAT text` with PostgreSQL's defaults: tab and `\N`.
     pub fn text() -> Self {
         Self { delimiter: b'\t', null: b"\\N".to_vec(), syntax: Syntax::Text }
     }
 
-    /// `FORMAT csv` with PostgreSQL's defaults: comma, the empty string, double quotes.
+    /// Returns `FORMAT csv` with PostgreSQL's defaults: comma, the empty string, double quotes.
     pub fn csv() -> Self {
         let syntax = Syntax::Csv { quote: b'"', escape: b'"', end_marker: false };
         Self { delimiter: b',', null: Vec::new(), syntax }
     }
 
-    /// Refuses what `ProcessCopyOptions` refuses.
+    /// Checks the options like `ProcessCopyOptions`.
     pub fn check(&self) -> Result<(), InvalidFormat> {
         let refuse = |message: &str| Err(InvalidFormat(message.to_owned()));
         if matches!(self.delimiter, b'\n' | b'\r') {

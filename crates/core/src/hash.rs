@@ -1,14 +1,14 @@
-//! PostgreSQL's 64-bit hash, bit for bit, and the combination of a row's key hashes. It is Bob Jenkins'
-//! lookup3 as `src/common/hashfn.c` has it (unchanged from version 13 to 18).
+//! PostgreSQL's 64-bit hash, bit for bit, and the combination of a row's key hashes: Bob Jenkins' lookup3 as in
+//! `src/common/hashfn.c` (unchanged from version 13 to 18).
 //!
-//! Apart from the types because every type's hash ends here. The word order is that of a
-//! little-endian server (x86, ARM); a big-endian server hashes bytes to other values.
+//! It has a module of its own because every type's hash uses it. The word order is that of a little-endian
+//! server (x86, ARM); a big-endian server hashes bytes to other values.
 
 /// The seed of every partition key hash: `HASH_PARTITION_SEED`,
 /// `src/include/catalog/partition.h`, PostgreSQL 13 to 18.
 pub const PARTITION_SEED: u64 = 0x7A5B_2236_7996_DCFD;
 
-/// `hash_bytes_extended`, `src/common/hashfn.c`, PostgreSQL 13 to 18.
+/// Hashes bytes like `hash_bytes_extended` (`src/common/hashfn.c`, PostgreSQL 13 to 18).
 #[inline]
 #[must_use]
 pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
@@ -28,7 +28,7 @@ pub fn bytes_extended(k: &[u8], seed: u64) -> u64 {
     state.finish()
 }
 
-/// `hash_bytes_uint32_extended`, `src/common/hashfn.c`, PostgreSQL 13 to 18.
+/// Hashes a word like `hash_bytes_uint32_extended` (`src/common/hashfn.c`, PostgreSQL 13 to 18).
 #[inline]
 #[must_use]
 pub fn uint32_extended(k: u32, seed: u64) -> u64 {
@@ -37,18 +37,18 @@ pub fn uint32_extended(k: u32, seed: u64) -> u64 {
     state.finish()
 }
 
-/// `hash_combine64`, `src/include/common/hashfn.h`, PostgreSQL 13 to 18.
+/// Combines two hashes like `hash_combine64` (`src/include/common/hashfn.h`, PostgreSQL 13 to 18).
 ///
-/// A row's hash begins at 0 and takes in each key that is not null, in the order of the keys:
-/// `compute_partition_hash_value`, `src/backend/partitioning/partbounds.c`.
+/// A row's hash begins at 0 and combines the hash of each key that is not null, in the order of the keys, like
+/// `compute_partition_hash_value` (`src/backend/partitioning/partbounds.c`).
 #[inline]
 #[must_use]
 pub fn combine64(a: u64, b: u64) -> u64 {
     a ^ b.wrapping_add(0x49a0_f4dd_15e5_a8e3).wrapping_add(a << 54).wrapping_add(a >> 7)
 }
 
-/// `ROTATE_HIGH_AND_LOW_32BITS`, `src/include/common/hashfn.h` (before version 14
-/// `src/include/utils/hashutils.h`): each half by one bit.
+/// Rotates each half by one bit, like `ROTATE_HIGH_AND_LOW_32BITS` (`src/include/common/hashfn.h`; before
+/// version 14 `src/include/utils/hashutils.h`).
 pub(crate) fn rotate_halves(hash: u64) -> u64 {
     let (high, low) = ((hash >> 32) as u32, hash as u32);
     u64::from(high.rotate_left(1)) << 32 | u64::from(low.rotate_left(1))
@@ -101,7 +101,7 @@ impl HashState {
     }
 }
 
-/// One line of C's `mix`: `x -= z; x ^= rot(z, k); z += y`, as the new `(x, z)`.
+/// Computes one line of C's `mix`, `x -= z; x ^= rot(z, k); z += y`, and returns the new `(x, z)`.
 fn mix_step(x: u32, y: u32, z: u32, k: u32) -> (u32, u32) {
     (x.wrapping_sub(z) ^ z.rotate_left(k), z.wrapping_add(y))
 }

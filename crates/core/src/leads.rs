@@ -1,35 +1,35 @@
-//! Leads: which column of a table each name in an input stands for.
+//! Leads: map the names in an input to the columns of a table.
 
 use std::collections::HashMap;
 
-/// The columns of a table, by the names that lead to them.
+/// The columns of a table, indexed by the names that lead to them.
 #[derive(Clone, Debug, Default)]
 pub struct Leads {
     columns: Vec<String>,
     by_name: HashMap<String, usize>,
-    /// Names that the user gives to columns.
+    /// Names that the user maps to columns.
     mapped: HashMap<String, usize>,
-    /// Columns by their names in lower case, without those that have a name by the user.
+    /// Columns by their names in lower case, without those that the user has mapped a name to.
     by_lower: HashMap<String, Vec<usize>>,
 }
 
-/// Where a name leads; a column is its place in the table.
+/// The result of looking up a name. A column is its position in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// To the column of just this name.
+    /// The column with exactly this name.
     Own(usize),
-    /// To the column to which the user maps it.
+    /// The column to which the user maps this name.
     Mapped(usize),
-    /// To the only column whose name differs in case only.
+    /// The only column whose name differs only in case.
     Alike(usize),
-    /// To one of several columns whose names differ in case only.
+    /// Two of several columns whose names differ only in case.
     Either(usize, usize),
-    /// To no column.
+    /// No column.
     Nowhere,
 }
 
 impl Lead {
-    /// The column, if it is one.
+    /// Returns the column, if the name leads to exactly one.
     #[must_use]
     pub fn column(self) -> Option<usize> {
         match self {
@@ -40,7 +40,8 @@ impl Lead {
 }
 
 impl Leads {
-    /// Columns in their order, and the places of columns to which the user maps names.
+    /// Creates the index from the columns in order, and from the positions of columns to which the user maps
+    /// names.
     #[must_use]
     pub fn new(columns: &[String], mapped: HashMap<String, usize>) -> Self {
         let by_name = columns.iter().cloned().zip(0..).collect();
@@ -53,13 +54,14 @@ impl Leads {
         Self { columns: columns.to_vec(), by_name, mapped, by_lower }
     }
 
-    /// The columns in their order.
+    /// Returns the columns in order.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Finds where a name leads. Another spelling of a column's name does not lead to a column that `is_taken`.
+    /// Looks up a name. A name that differs from a column's name in case does not lead to a column that
+    /// `is_taken`.
     #[must_use]
     pub fn of(&self, name: &str, is_taken: impl Fn(usize) -> bool) -> Lead {
         if let Some(column) = self.mapped.get(name) {

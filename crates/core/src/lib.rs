@@ -1,9 +1,9 @@
 //! The pure part of pgsluice: bytes in, bytes out. No files, sockets, threads, clock, async or SQL.
 //!
-//! The modules in the order of the flow: [`split`], [`parse`], [`route`], [`encode`], [`bucket`]. They
-//! share the [`catalog`] that rows are routed by, the input's [`mod@format`], the native key [`types`]
-//! with their [`hash`], and the [`expr`]essions over them. [`leads`] finds the columns of names, and the
-//! [`position`] travels with every row. [`words`] name options in messages.
+//! The modules in the order of the flow are [`split`], [`parse`], [`route`], [`encode`] and [`bucket`]. They
+//! share the [`catalog`] by which rows are routed, the input's [`mod@format`], the native key [`types`] with
+//! their [`hash`], and the [`expr`]essions over them. [`duplicates`] chooses one row per key. [`leads`] maps
+//! names to columns, and a [`position`] travels with every row. [`words`] name options in messages.
 
 pub mod bucket;
 pub mod catalog;

@@ -1,16 +1,16 @@
-//! Marks: where certain bytes stand, found 64 bytes at a time.
+//! Marks: the positions of certain bytes, found 64 bytes at a time.
 //!
-//! Rows and fields are short: looking for the end of each again takes longer than looking through all
-//! of them.
+//! Rows and fields are short, so a separate search for the end of each would take longer than one scan of all
+//! bytes.
 
 use wide::u8x16;
 
 const LANES: usize = 16;
 
-/// How far one look goes.
+/// Number of bytes that one look scans.
 pub(crate) const REACH: usize = 4 * LANES;
 
-/// Runs `find` over the [`REACH`] bytes from `from` on, or as many as there are. Returns a bit for each
+/// Runs `find` over the [`REACH`] bytes from `from` on, or over fewer if the input ends. Returns a bit for each
 /// byte, the first one lowest.
 #[inline(always)]
 pub(crate) fn look<const N: usize>(
@@ -23,7 +23,7 @@ pub(crate) fn look<const N: usize>(
         return find(chunk);
     }
     if let Some(chunk) = bytes.last_chunk() {
-        // Nothing is left of 64 bits where no byte is left.
+        // If no byte is left, all 64 bits are shifted out.
         let beyond = (REACH - rest.len()) as u32;
         return find(chunk).map(|found| found.checked_shr(beyond).unwrap_or(0));
     }
@@ -35,11 +35,11 @@ pub(crate) fn look<const N: usize>(
     })
 }
 
-/// [`look`] at `HALF` to twice as many bytes: at the first and the last ones, which may overlap. None if there are
-/// fewer.
+/// Works like [`look`] for `HALF` to twice as many bytes, which it reads as the first and the last `HALF` bytes.
+/// These may overlap. Returns `None` if there are fewer.
 ///
-/// To copy bytes of any number and read them in parts of another size is slow: the processor waits until they are in
-/// its cache.
+/// Copying a variable number of bytes and reading them in parts of another size would be slow, because the
+/// processor waits until they are in its cache.
 #[inline(always)]
 fn two_ends<const HALF: usize, const N: usize>(
     bytes: &[u8],
@@ -54,7 +54,7 @@ fn two_ends<const HALF: usize, const N: usize>(
     Some(find(&chunk).map(|found| found & half | (found >> HALF & half) << between))
 }
 
-/// The bytes of `chunk` for which `is` has all bits set.
+/// Returns a bit for each byte of `chunk` for which `is` sets all bits.
 #[inline(always)]
 pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
     let (chunks, _) = chunk.as_chunks::<LANES>();
@@ -62,11 +62,11 @@ pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
     chunks.iter().rev().fold(0, |marked, chunk| marked << LANES | bits(chunk))
 }
 
-/// Finds any of three bytes, one after the other.
+/// A search for any of three bytes.
 pub(crate) struct Marks<'b> {
     bytes: &'b [u8],
     wanted: [u8x16; 3],
-    /// The marks of the last look, from here on.
+    /// Offset and result of the last look.
     from: usize,
     seen: u64,
 }
@@ -78,7 +78,7 @@ impl<'b> Marks<'b> {
         marks
     }
 
-    /// Returns the first mark at `at` or behind it; `at` must never go back.
+    /// Returns the first mark at or after `at`, which must never decrease.
     #[inline]
     pub(crate) fn next(&mut self, mut at: usize) -> Option<usize> {
         while at < self.bytes.len() {
@@ -113,7 +113,7 @@ mod tests {
             let [seen] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
             seen
         };
-        // The slow twin.
+        // A slow twin.
         let expected = |row: &[u8], from: usize| {
             let places = row[from..].iter().take(REACH).enumerate();
             places.fold(0, |bits, (place, &byte)| bits | u64::from(byte == b',') << place)

@@ -1,6 +1,6 @@
-//! Where a row begins in its input: what rejects, receipts and error messages all speak of.
+//! The position of a row in its input, used by rejects, receipts and error messages.
 
-/// The first byte of a row; ordered as the inputs are read.
+/// The first byte of a row, ordered as the inputs are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     /// Index of the input, in the order given.
@@ -10,14 +10,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin `bytes` bytes behind this one.
+    /// Returns the origin `bytes` bytes after this one.
     #[must_use]
     pub fn plus(self, bytes: u64) -> Self {
         Self { at: self.at + bytes, ..self }
     }
 }
 
-/// An origin with its line, as an editor shows it.
+/// An origin with its line number, as an editor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The row's first byte.

@@ -1,26 +1,26 @@
-//! Text that names options of a load. Each door spells them in its own way: `--on-conflict skip` on the command line,
-//! `on_conflict="skip"` in Python.
+//! Texts that name options of a load. Each interface spells them in its own way: `--on-conflict skip` on the
+//! command line, `on_conflict="skip"` in Python.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, Range};
 
-/// Options whose value may be left out, so that an equals sign joins it.
+/// Options whose value is optional, so that an equals sign must join it.
 const JOINED: [&str; 2] = ["exchange", "header"];
 
-/// Character that stands around a name in a line.
+/// Character around each name in a line.
 const MARK: char = '\u{1f}';
 
-/// An option of a load, with its value if it has one.
+/// An option of a load, and its value, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The name, without the dashes of the command line.
+    /// Name of the option, without the dashes of the command line.
     pub name: Cow<'static, str>,
-    /// The value, as the command line takes it.
+    /// Value of the option, as on the command line.
     pub value: Option<String>,
 }
 
-/// Returns the option of this name, without a value.
+/// Returns the option with this name, without a value.
 pub fn option(name: impl Into<Cow<'static, str>>) -> Setting {
     Setting { name: name.into(), value: None }
 }
@@ -49,12 +49,12 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Something in a text that each door spells in its own way.
+/// A name in a text that each interface spells in its own way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
     /// An option.
     Option(Setting),
-    /// A command, as the command line has it.
+    /// A command, as on the command line.
     Command(&'static str),
 }
 
@@ -67,26 +67,26 @@ impl fmt::Display for Named {
     }
 }
 
-/// Text with the options and commands that it names, as the command line spells them.
+/// A text, and the options and commands in it, in the spelling of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     text: String,
-    /// Where each stands in the text.
+    /// Position of each name in the text.
     named: Vec<(Range<usize>, Named)>,
 }
 
-/// Returns a command, as the command line has it.
+/// Returns a text that consists of a command, as on the command line.
 pub fn command(command: &'static str) -> Words {
     Words::default().and(Named::Command(command))
 }
 
 impl Words {
-    /// Returns the text as the command line spells it.
+    /// Returns the text in the spelling of the command line.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the text in which `spell` spells the names.
+    /// Returns the text with each name as `spell` spells it.
     pub fn spelled(&self, spell: impl Fn(&Named) -> String) -> String {
         let mut spelled = String::new();
         for (text, named) in self.pieces() {
@@ -96,7 +96,7 @@ impl Words {
         spelled
     }
 
-    /// Returns the text with `to` in place of `from`, in values of options too.
+    /// Returns the text with `from` replaced by `to`, also in values of options.
     #[must_use]
     pub fn replace(&self, from: &str, to: &str) -> Self {
         let mut replaced = Self::default();
@@ -114,7 +114,7 @@ impl Words {
         replaced
     }
 
-    /// Returns one line from which [`Self::from_line`] reads the text again.
+    /// Returns the text as a single line, which [`Self::from_line`] can read.
     pub fn to_line(&self) -> String {
         let plain = |text: &str| text.replace(MARK, "\u{fffd}");
         let mut line = String::new();
@@ -132,7 +132,7 @@ impl Words {
         line
     }
 
-    /// Reads a line that [`Self::to_line`] has written.
+    /// Reads a line that [`Self::to_line`] wrote.
     pub fn from_line(line: &str) -> Self {
         let mut words = Self::default();
         for (place, part) in line.split(MARK).enumerate() {
@@ -145,7 +145,7 @@ impl Words {
         words
     }
 
-    /// Returns each name with the text before it, and last the rest of the text.
+    /// Returns each name with the text before it, and finally the rest of the text.
     fn pieces(&self) -> impl Iterator<Item = (&str, Option<&Named>)> {
         let ends = self.named.iter().map(|(place, _)| place.end);
         let starts = self.named.iter().map(|(place, named)| (place.start, Some(named)));

@@ -38,9 +38,9 @@ impl Mark {
 /// A range of the input from one row to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// The first row.
+    /// Start of the first row.
     pub first: Mark,
-    /// The last row, which may be the first.
+    /// Start of the last row, which may be the first.
     pub last: Mark,
 }
 

@@ -55,13 +55,13 @@ pub use turns::TOGETHER;
 /// Size at which a payload that is not sorted takes no more blocks.
 pub const SEALED_BYTES: usize = 4 << 20;
 
-/// Number of rows from which on a COPY of their own pays. Smaller remainders of several leaves are sent together
-/// through the root. Measured by the processor time of client and server, with rows of 100 bytes in 800 leaves
-/// on two levels: together takes half the time with 50 rows per leaf, four fifths with 200, and the same from
-/// 400 on.
+/// Minimum number of rows that are worth a COPY of their own. Smaller remainders of several leaves are sent
+/// together through the root. Measured by the processor time of client and server, with rows of 100 bytes in 800
+/// leaves on two levels: sending them together takes half the time with 50 rows per leaf, four fifths with 200,
+/// and the same from 400 on.
 pub const FEW_ROWS: usize = 300;
 
-/// Size from which on rows get a COPY of their own, however few they are.
+/// Minimum number of bytes that are worth a COPY of their own, however few the rows.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Maximum size of remainders that are sent together.

@@ -1,5 +1,4 @@
-//! Values during the evaluation of an expression. Text stays in the row or in the scratch as long as it is only
-//! cut.
+//! Values during the evaluation of an expression. A substring stays in the row or in the scratch, without a copy.
 //!
 //! The scratch holds one value at a time: a function that stores text there overwrites the previous one. So no
 //! function may keep one operand there while it evaluates another.

@@ -169,7 +169,7 @@ fn place_pair(bytes: &mut Vec<u8>, first: usize, last: usize) -> bool {
     true
 }
 
-/// The tokens of a jsonb in order, like those of `JsonbIteratorNext` without the end tokens.
+/// The tokens of a jsonb, in the order of `JsonbIteratorNext` but without its end tokens.
 enum JsonToken<'a> {
     Null,
     /// A value or a key.

@@ -71,7 +71,7 @@ pub(super) fn parse_name(text: &[u8]) -> Option<&[u8]> {
 
 /// Parses at most one ASCII character like `charin` (`src/backend/utils/adt/char.c`, PostgreSQL 13 to 18).
 ///
-/// Of a longer text, the server takes the first byte, or from version 16 on an octal number. The sign of a byte
+/// From a longer text, the server takes the first byte, or from version 16 on an octal number. The sign of a byte
 /// that is not ASCII, and with it the hash, depends on the server's machine.
 pub(super) fn parse_char(text: &[u8]) -> Option<i64> {
     match *text {
