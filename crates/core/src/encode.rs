@@ -19,7 +19,7 @@ pub struct Encoder {
 pub enum NotEncodable {
     /// The row has too few or too many fields.
     Fields,
-    /// The meaning of the value in this field is not proven to equal the server's.
+    /// The value in this field has a spelling that is not proven to mean the same to the server.
     Value(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Leads: map the names in an input to the columns of a table.
+//! Leads: a mapping from the names in an input to the columns of a table.
 
 use std::collections::HashMap;
 

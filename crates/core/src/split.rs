@@ -185,7 +185,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the bytes of which one must follow before an unfinished row can end, unless the input ends.
+    /// Returns two bytes. An unfinished row, which may be within quotes, cannot end before one of them follows,
+    /// unless the input ends.
     pub fn enders(&self, is_quoted: bool) -> [u8; 2] {
         match self.syntax {
             Syntax::Csv { quote, .. } if is_quoted => [quote; 2],

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, Range};
 
-/// Options whose value is optional, so that an equals sign must join it.
+/// Options whose value is optional and must therefore follow an equals sign.
 const JOINED: [&str; 2] = ["exchange", "header"];
 
 /// Character around each name in a line.

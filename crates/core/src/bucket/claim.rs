@@ -201,7 +201,7 @@ fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     spans.sort_unstable();
     let mut ranges: Vec<Span> = Vec::new();
     let mut others = others.iter().peekable();
-    // The end of the other spans that begin before the current span.
+    // The greatest end of the other spans that begin before the current span.
     let mut reach = None;
     for span in spans {
         while let Some(other) = others.next_if(|other| other.first < span.first) {

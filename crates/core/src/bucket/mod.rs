@@ -12,8 +12,8 @@
 //!    bucket. Memory comes in blocks of one size from one [`Pool`].
 //! 2. An idle connection takes the fullest bucket that is large enough for a COPY. Under memory pressure, or at
 //!    the end of the input, it takes any bucket.
-//! 3. Rows of several other leaves may join it, in turns, through the root (`turns`), if the queue finds that
-//!    cheaper.
+//! 3. The payload may also contain rows of several other leaves, sent in turns through the root (`turns`), if the
+//!    queue finds that cheaper.
 //! 4. A node has one writer at a time, unless no other work is left. Then a single leaf can keep all connections
 //!    busy.
 //! 5. Under memory pressure and at the end, remainders of few rows are sent together ([`FEW_ROWS`]). They come

@@ -23,7 +23,7 @@ pub struct Scheduler {
     ranked: Vec<usize>,
     /// Number of connections that write to each node.
     writers: Vec<u32>,
-    /// Nodes with fewer rows than this are sent together.
+    /// Remainders of fewer rows than this are sent together.
     few_rows: usize,
     /// State for claims, if payloads claim their rows.
     reckoning: Option<Reckoning>,

@@ -8,7 +8,7 @@
 //!     row -> key of the row -> Print -> Entry -> sorted -> all but the first of each print: superseded
 //! ```
 //!
-//! 1. Keys are compared by their datums, which are equal if the server's equality says so. They are stored as
+//! 1. Keys are compared by their datums, which are equal if the keys are equal for the server. They are stored as
 //!    128 bits of SipHash with a secret of the load ([`print`]). Two of a billion keys share these bits once in
 //!    10^20 loads.
 //! 2. An [`Entry`] sorts by its print, and then by the criterion of the [`Rule`]. The row that wins comes first.

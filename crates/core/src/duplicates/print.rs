@@ -54,7 +54,7 @@ pub enum NoPrint {
     Null,
     /// The row lacks the field of this part.
     Missing(usize),
-    /// The meaning of this part is not proven to equal the server's.
+    /// The value of this part has a spelling that is not proven to mean the same to the server.
     Spelling(usize),
 }
 

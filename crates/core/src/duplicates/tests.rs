@@ -1,4 +1,4 @@
-//! Tests of which row of a key wins, compared with the slow twin.
+//! Tests of the rules that choose a row per key, against the slow twin.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn null_equals_nothing_unless_it_is_said_to() {
     assert_eq!(print(&key, "1,0x2,", None, true).map(|_| ()), Err(NoPrint::Spelling(1)));
 }
 
-/// Returns entries as they are read back from a file, by parts.
+/// Writes the entries to parts, and reads them back.
 fn kept<R: Rank>(rows: impl Iterator<Item = (Print, R)>, rule: Rule) -> Vec<Entry<R>> {
     let entries = rows.zip(0..).map(|((print, rank), row)| Entry::new(print, rank, row, rule));
     let mut parts = vec![Vec::new(); 7];

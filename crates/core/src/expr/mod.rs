@@ -1,4 +1,4 @@
-//! Expressions over the columns of a row, evaluated like PostgreSQL. A partition key may have them in place of
+//! Expressions over the columns of a row, evaluated as in PostgreSQL. A partition key may have them in place of
 //! columns.
 //!
 //! An expression is typed when it is built, and only from parts whose semantics are known exactly. Some values

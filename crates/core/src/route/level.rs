@@ -22,7 +22,7 @@ pub(super) enum Level {
     Range(RangeLevel),
     /// A level whose key needs answers from the server before the lookup.
     Asked(Box<Level>),
-    /// A level whose key has a column that neither pgsluice nor the server can evaluate for the other.
+    /// A level whose key has a column that can be evaluated neither natively nor by asking the server.
     Opaque,
 }
 

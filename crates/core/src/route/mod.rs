@@ -19,7 +19,7 @@ use crate::parse::{Fields, Value};
 use crate::types::{Datum, KeyType};
 use level::Level;
 
-/// The node that a row was routed to, and whether more must be known.
+/// The result of routing a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// The row belongs to this leaf.

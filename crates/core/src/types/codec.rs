@@ -116,8 +116,8 @@ pub enum Codec {
 
 impl Codec {
     /// Appends the field in the format of COPY BINARY: its length in four bytes, then its value. Returns `None`
-    /// unless the value is proven equal to the one that the server's input function makes of `text`. In that
-    /// case `field` may have grown by a part of the value.
+    /// unless the value is proven equal to the one that the server's input function makes of `text`. After
+    /// `None`, `field` may end with a part of the value.
     ///
     /// `text` need not be valid UTF-8 (the server's encoding), because the server checks it.
     #[inline]

@@ -66,7 +66,7 @@ mod tests {
 
     type Parse = fn(&[u8], &mut Vec<u8>) -> Option<()>;
 
-    /// Parses a text and appends it to a byte that precedes it.
+    /// Parses a text into a buffer that already contains a byte.
     fn read(parse: Parse, text: &str) -> Option<Vec<u8>> {
         let mut bytes = vec![7];
         parse(text.as_bytes(), &mut bytes)?;

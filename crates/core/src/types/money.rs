@@ -29,7 +29,7 @@ fn parse_grouped(text: &[u8]) -> Option<u64> {
     let mut groups = text.split(|&byte| byte == b',');
     let first = groups.next().filter(|first| first.len() <= 3)?;
     groups.try_fold(digits::number(first)?, |number, group| {
-        // The number is too small to overflow.
+        // This limit prevents an overflow.
         let fits = group.len() == 3 && number < 10_000_000_000_000;
         fits.then(|| digits::number(group))?.map(|group| number * 1_000 + group)
     })

@@ -1,6 +1,6 @@
 //! inet and cidr: complete addresses, with or without the number of network bits.
 
-// Imports the address types without sockets.
+// `core::net` has the address types without sockets.
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::cmp::Ordering;
 

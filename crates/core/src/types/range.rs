@@ -226,7 +226,8 @@ fn finite(side: RangeSide) -> u8 {
     (side == RangeSide::Lower).into()
 }
 
-/// Returns the byte for an infinite bound, which sorts below all lower bounds or above all upper bounds.
+/// Returns the byte for an infinite bound, which sorts below all finite lower bounds or above all finite upper
+/// bounds.
 fn infinite(side: RangeSide) -> u8 {
     (side == RangeSide::Upper).into()
 }

@@ -52,7 +52,7 @@ pub(super) fn has_zero(text: &[u8]) -> bool {
 /// Parses like `varchar_input` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18) if the text is not too
 /// long.
 ///
-/// The server cuts off blanks from a text that is too long; that is left to the server.
+/// A longer text is left to the server, which cuts it if only blanks exceed the length.
 pub(super) fn parse_varchar(text: &[u8], max: Option<u32>) -> Option<&[u8]> {
     fits(text, max).then_some(text)
 }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// Some rows of a split arrive late, like rows that the server is asked about.
+        /// Delivers some rows of a split late, like rows that the server is asked about.
         #[test]
         fn payloads_follow_each_other_as_their_rows_do(
             splits in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 0..9), 0..9),

@@ -1,4 +1,4 @@
-//! Tests of which payload is taken when, and of its contents.
+//! Tests of the choice of payloads, and of their contents.
 
 use super::*;
 use crate::bucket::{FEW_ROWS, RowAt};
