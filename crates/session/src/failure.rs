@@ -1,4 +1,4 @@
-//! Why a connection attempt failed, in libpq's words, with the next step.
+//! The reason why a connection attempt failed, in libpq's words, with the next step.
 //!
 //! Source: `connectFailureMessage` and `emitHostIdentityInfo` in
 //! `src/interfaces/libpq/fe-connect.c`, 18.
@@ -20,11 +20,11 @@ pub(crate) struct FailedAttempt {
     sqlstate: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
-    /// Whether the next host of the list is worth a try: not after a server has said no.
+    /// Whether to try the next host of the list: not after a server has refused.
     pub(crate) moves_on: bool,
-    /// Whether it may be otherwise after a while, though no server says so.
+    /// Whether the failure may pass, though no server says so.
     passes: bool,
-    /// Whether the server asks for a password, and none was given.
+    /// Whether the server asked for a password, and none was given.
     lacks_password: bool,
 }
 
@@ -41,7 +41,7 @@ impl FailedAttempt {
         }
     }
 
-    /// The server asks for a password, and there is none.
+    /// Creates the failure of a login without the password that the server asks for.
     pub(crate) fn without_password() -> Self {
         Self { lacks_password: true, ..Self::new("no password supplied") }
     }
@@ -66,18 +66,18 @@ impl FailedAttempt {
         self
     }
 
-    /// Says which server it was.
+    /// Adds the server to the message.
     pub(crate) fn at(mut self, server: &str) -> Self {
         self.text = format!("connection to server {server} failed: {}", self.text);
         self
     }
 
-    /// Whether the server itself said no.
+    /// Whether the server itself refused.
     pub(crate) fn is_from_server(&self) -> bool {
         self.sqlstate.is_some()
     }
 
-    /// Whether it may be otherwise after a while.
+    /// Whether the failure may pass after a while.
     pub(crate) fn may_pass(&self) -> bool {
         self.sqlstate.as_deref().map_or(self.passes, |code| policy::of(code) == Policy::Wait)
     }
@@ -90,7 +90,7 @@ impl FailedAttempt {
         self.sqlstate.as_deref() == Some(code)
     }
 
-    /// This one and the failures after it as one error, the first being the message.
+    /// Combines this failure and the later ones into one error, whose message is this one's.
     pub(crate) fn into_error(self, later: Vec<FailedAttempt>) -> Error {
         let mut error = Error::new(Kind::Connection, &*self.text);
         if let Some(code) = self.sqlstate {
@@ -116,19 +116,19 @@ impl FailedAttempt {
         error
     }
 
-    /// The server's own refusal.
+    /// Creates the failure from the server's refusal.
     pub(crate) fn from_server(error: &DbError) -> Self {
         let mut failure = Self::new(format!("{}:  {}", error.severity(), error.message()));
         let code = error.code().code();
         failure.sqlstate = Some(code.to_owned());
         failure.detail = error.detail().map(str::to_owned);
         failure.hint = error.hint().or(next_step(code)).map(str::to_owned);
-        // The server is starting, stopping or recovering: another may be up.
+        // The server is starting, stopping or recovering; another one may be up.
         failure.moves_on = code == "57P03";
         failure
     }
 
-    /// The session ended, or was refused, before it was used.
+    /// Creates the failure of a session that ended, or was refused, before it was used.
     pub(crate) fn of_session(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => Self::from_server(refusal),
@@ -139,12 +139,12 @@ impl FailedAttempt {
         }
     }
 
-    /// The failure without an answer, or of the network; the caller adds the hint.
+    /// Creates the failure of a network error or a missing answer; the caller adds the hint.
     pub(crate) fn from_network(error: &io::Error) -> Self {
         Self::new(plain_io(error)).moving_on()
     }
 
-    /// The handshake failed.
+    /// Creates the failure of a TLS handshake.
     pub(crate) fn from_tls(error: &tokio_postgres::Error) -> Self {
         let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
         let cause = io.and_then(|io| io.get_ref()).and_then(|e| e.downcast_ref::<rustls::Error>());
@@ -156,7 +156,7 @@ impl FailedAttempt {
         }
     }
 
-    /// A certificate that rustls, webpki or our own verifier refused.
+    /// Creates the failure for a certificate that rustls, webpki or our own verifier rejected.
     pub(crate) fn from_certificate(why: &CertificateError) -> Self {
         use CertificateError::{
             Expired, ExpiredContext, NotValidYet, NotValidYetContext, Other, Revoked,

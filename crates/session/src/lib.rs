@@ -1,9 +1,9 @@
 //! A session of PostgreSQL, from the connection string to its end: libpq's rules for connecting, TLS, liveness, and
 //! the class of each failure.
 //!
-//! The modules from the ground up: [`error`] is the error type and its classes; `failure` words what went wrong with a
-//! connection; `tls` and [`conninfo`] are libpq's rules; [`connect`] opens connections; [`template`] fills in SQL. The
-//! crate knows no table: its caller says what a session is for.
+//! The modules, from the ground up: [`error`] is the error type and its classes; `failure` words connection
+//! failures; `tls` and [`conninfo`] are libpq's rules; [`connect`] opens connections; [`template`] fills in SQL.
+//! The crate knows no tables: its caller decides what a session is for.
 
 pub mod connect;
 pub mod conninfo;

@@ -1,16 +1,16 @@
-//! The tokio runtime that a thread speaks to the server with: small, and its own.
+//! The small tokio runtime that a thread uses to talk to the server.
 
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// A runtime for the current thread.
+/// Creates a runtime for the current thread.
 pub fn runtime() -> Result<Runtime> {
     built(&mut Builder::new_current_thread())
 }
 
-/// A runtime for the current thread that looks at its connections whenever a task yields.
+/// Creates a runtime for the current thread that polls its connections whenever a task yields.
 pub fn attentive() -> Result<Runtime> {
     built(Builder::new_current_thread().event_interval(1))
 }

@@ -1,7 +1,7 @@
-//! Templates of SQL. Our SQL never looks an operator up by its name, because another user may own one of that name. So
-//! operators have short names here: `id {eq} $1` stands for `id OPERATOR(pg_catalog.=) $1`.
+//! Templates of SQL. Our SQL never looks up an operator by name, because another user may own one of that name.
+//! Operators therefore have short names here: `id {eq} $1` stands for `id OPERATOR(pg_catalog.=) $1`.
 //!
-//! A text for [`fill`] and one for `format!` look the same: `format!` takes the names from the constants.
+//! Templates for [`fill`] and for `format!` look the same: `format!` takes the names from the constants.
 #![expect(missing_docs, reason = "the values say what the names mean")]
 #![expect(non_upper_case_globals, reason = "the names stand in SQL, in lower case")]
 
@@ -28,8 +28,8 @@ const OPERATORS: [(&str, &str); 9] = [
     ("any", any),
 ];
 
-/// Replaces each `{name}` by the operator of this name, or by its value in `values`. Other braces stay. A value is not
-/// looked through, so a user's text in it may look like a name.
+/// Replaces each `{name}` by the operator of this name, or by its value in `values`. Other braces stay. Values
+/// are not expanded, so a user's text in them may look like a name.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut sql = String::with_capacity(2 * template.len());
     let mut rest = template;

@@ -1,5 +1,4 @@
-//! One attempt at one address: encrypted or not as `sslmode` says, login, and a look at the
-//! session.
+//! One attempt at one address: encryption as `sslmode` requires, login, and a check of the session.
 
 use std::error::Error as _;
 use std::io;
@@ -17,7 +16,7 @@ use crate::error::chain;
 use crate::failure::FailedAttempt;
 use crate::tls::{self, Mode};
 
-/// One server at one of its addresses; no address means its socket.
+/// One server at one of its addresses; without an address, its socket.
 pub(super) struct Candidate<'a> {
     pub(super) endpoint: &'a Endpoint,
     pub(super) address: Option<IpAddr>,
@@ -45,7 +44,7 @@ pub(super) async fn connect(
     outcome.map_err(|failures| failures.into_iter().map(|failure| failure.at(&server)).collect())
 }
 
-/// libpq's order of encrypted and plain attempts; sockets are never encrypted.
+/// Logs in, with libpq's order of encrypted and plain attempts. Sockets are never encrypted.
 async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<FailedAttempt>> {
     let mode = if candidate.address.is_none() { Mode::Disable } else { target.tls().mode };
     match mode {
@@ -78,8 +77,8 @@ async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Faile
         .map_err(|error| candidate.explain(&error, Stage::Unused, false))
 }
 
-/// Tries a connection with TLS. With the failure it returns whether a plain attempt may do better: TLS
-/// was to blame, or the server refused over TLS.
+/// Tries a connection with TLS. A failure is returned with whether a plain attempt may succeed: TLS was to
+/// blame, or the server refused over TLS.
 async fn encrypted(
     target: &Target,
     candidate: &Candidate<'_>,
@@ -145,7 +144,7 @@ async fn check_session(client: &Client, wanted: SessionAttrs) -> Result<(), Fail
 }
 
 impl Candidate<'_> {
-    /// The host's name as the user gave it.
+    /// Returns the host's name as the user gave it.
     fn host_name(&self) -> Option<&str> {
         match &self.endpoint.place {
             Place::Host(host) | Place::Address(_, Some(host)) => Some(host),
@@ -164,7 +163,7 @@ impl Candidate<'_> {
                 config.host_path(directory);
             }
             (_, Some(address)) => {
-                // rustls wants a name that it can parse, whether or not one is verified.
+                // rustls needs a name that it can parse, even if none is verified.
                 let name = self.host_name().filter(|name| ServerName::try_from(*name).is_ok());
                 config.host(name.map_or_else(|| address.to_string(), str::to_owned));
                 config.hostaddr(address);
@@ -174,7 +173,7 @@ impl Candidate<'_> {
         config
     }
 
-    /// libpq's words for the server: `at "host" (address), port 5432`.
+    /// Describes the server in libpq's words: `at "host" (address), port 5432`.
     fn describe(&self) -> String {
         if let Some(socket) = self.endpoint.socket() {
             return format!("on socket \"{}\"", socket.display());
@@ -204,7 +203,7 @@ impl Candidate<'_> {
             Some(io) if error.to_string() == "error connecting to server" => {
                 FailedAttempt::from_network(io).with_hint(self.unreachable())
             }
-            // Of a client's certificate the server speaks when the handshake is over.
+            // The server rejects a client's certificate only after the handshake.
             Some(io) if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
                 FailedAttempt::from_tls(error)
             }

@@ -1,6 +1,6 @@
-//! Which session of the server a connection has. Behind a pooler that hands sessions out by the
-//! transaction it has another one each time. Anything set, locked or prepared in one is left to others.
-//! A crash of the server, which takes back what was committed asynchronously, closes nothing here.
+//! The identity of a connection's session on the server. Behind a pooler in transaction mode the session may
+//! change with each transaction, and other clients get whatever was set, locked or prepared in it. A crash of
+//! the server, which can undo asynchronous commits, does not close the connection to the pooler.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -8,23 +8,23 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
-/// The process of the session: it tells sessions apart that are not given to others.
+/// Query for the process of the session. It identifies a session that is not shared.
 pub(crate) const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
 
-/// What no other session of any server has: its process, and when the server and the session began. The
-/// latter a role may not always see.
+/// Query for an identity that is unique among all sessions of all servers: the process, and the start times of
+/// the server and of the session. A role may not be allowed to see the session's.
 pub(crate) const BACKEND: &str = "
 SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_backend_pid(),
            pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time()), 'hex'),
            pg_catalog.encode(pg_catalog.timestamptz_send(a.backend_start), 'hex'))
 FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
 
-/// A session of the server, as it calls itself.
+/// A session's identity, as the server reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backend(String);
 
 impl Backend {
-    /// The one that `client` has now, by [`PROCESS`] or [`BACKEND`].
+    /// Asks for the current session of `client` with [`PROCESS`] or [`BACKEND`].
     pub(super) async fn of(
         client: &Client,
         question: &str,
@@ -39,12 +39,13 @@ impl Backend {
         })
     }
 
-    /// Its process.
+    /// Returns its process.
     pub(super) fn pid(&self) -> &str {
         self.0.split(' ').next().unwrap_or_default()
     }
 
-    /// Refuses that the last of `answers`, to the question that was asked at first, comes from another session.
+    /// Fails if the last of `answers`, which answers the query of the first identification, comes from another
+    /// session.
     pub(super) fn check(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         match Self::in_answers(answers) {
             Some(now) if now != *self => Err(shared(&format!(
@@ -57,13 +58,13 @@ impl Backend {
         }
     }
 
-    /// The error for a session that does not know a statement which was prepared, if that is what `error` says.
+    /// Returns the error for a session that does not know a prepared statement, if `error` says so.
     pub(super) fn without_statement(error: &tokio_postgres::Error) -> Option<Error> {
         let is_unknown = error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME);
         is_unknown.then(|| shared("A prepared statement no longer exists."))
     }
 
-    /// Refuses a session that another connection has as well.
+    /// Fails if another connection has the same session.
     pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
         match self == other {
             true => Err(shared(&format!("Two connections share server process {}.", self.pid()))),
@@ -72,7 +73,7 @@ impl Backend {
     }
 }
 
-/// The error for a connection whose session is not its own.
+/// Builds the error for a connection whose session is shared.
 fn shared(how: &str) -> Error {
     Error::new(Kind::Server, "the connection goes through a pooler in transaction mode")
         .with_sqlstate("0A000")

@@ -1,5 +1,5 @@
-//! A connection that may have to be stopped, or may be lost, while it works. It holds the client, the
-//! means to cancel a statement, and how the connection ended.
+//! A connection that may have to be stopped, or may be lost, while it works: the client, the means to cancel a
+//! statement, and how the connection ended.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -17,25 +17,24 @@ use super::watch::Watched;
 use crate::Result;
 use crate::conninfo::Target;
 
-/// How long a statement that was cancelled may take to say how it ended, while a person who pressed
-/// Ctrl-C waits.
+/// Time that a cancelled statement has to report its end, while a person who pressed Ctrl-C waits.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long until it is cancelled again.
+/// Pause before the cancel request is repeated.
 const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 
-/// The number that the server knows a session by, once it was asked.
+/// The server's process ID of a session, once known.
 pub type Pid = Arc<OnceLock<i32>>;
 
-/// The caller of sessions, which can ask their work to end.
+/// A user of sessions, who can ask for their work to end.
 pub trait Caller {
     /// Marks the session `pid` as working until the returned value is dropped.
     fn enter(&self, pid: &Pid) -> impl Sized;
 
-    /// Returns when the work is to end.
+    /// Waits until the work should end.
     fn stopped(&self) -> impl Future<Output = ()>;
 
-    /// Returns why the work is to end, if it is.
+    /// Returns why the work should end, if it should.
     fn failure(&self) -> Option<crate::Error>;
 }
 
@@ -55,11 +54,11 @@ impl<D: Deref<Target: Caller>> Caller for D {
 
 /// A connection, logged in.
 pub struct Link {
-    /// Sends statements.
+    /// The client that sends statements.
     pub client: Client,
-    /// Cancels them.
+    /// Cancels statements.
     pub canceller: Canceller,
-    /// The session, once it is identified, and whether it may be given to others.
+    /// The session, once it is identified, and whether other clients may get it too.
     session: OnceLock<(Option<Backend>, bool)>,
     /// The server's major version.
     version: u32,
@@ -67,7 +66,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Lets `connection` run as a task; `tls` is how it is encrypted, if it is.
+    /// Runs `connection` as a task; `tls` is its encryption, if any.
     pub(super) fn new<S, T>(
         client: Client,
         connection: Connection<S, T>,
@@ -94,8 +93,8 @@ impl Link {
         self.version
     }
 
-    /// Records which session of the server it has. A pooler's session has another process than was
-    /// named at login.
+    /// Records which session of the server the connection has. Behind a pooler, its process differs from the
+    /// process that was named at login.
     pub(super) async fn identify(&self) -> Result<(), Error> {
         let mut backend = Backend::of(&self.client, PROCESS).await?;
         let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
@@ -109,13 +108,13 @@ impl Link {
         Ok(())
     }
 
-    /// Makes sure that no time-out of a role ends the session, and that the server ends it soon when
-    /// this client is gone.
+    /// Prevents timeouts of the role from ending the session, and makes the server end it soon after this client
+    /// is gone.
     pub async fn last(&self, target: &Target) -> Result<(), Error> {
         timeouts::set(&self.client, self.version, target.liveness()).await
     }
 
-    /// Whether something lies between it and the server that may give its session to others.
+    /// Whether a pooler that may share the session lies between the connection and the server.
     pub(super) fn is_pooled(&self) -> bool {
         self.session.get().is_some_and(|(_, is_pooled)| *is_pooled)
     }
@@ -124,72 +123,71 @@ impl Link {
         self.session.get()?.0.as_ref()
     }
 
-    /// Refuses that `other`, which is in a transaction, has the session of this one, or that this one has
-    /// another one by now.
+    /// Fails if `other`, which is in a transaction, has the session of this connection, or if this connection
+    /// has another session now.
     pub(super) async fn check_apart(&self, other: &Self) -> Result<()> {
         let (Some(own), Some(other)) = (self.backend(), other.backend()) else { return Ok(()) };
         own.check_alone(other)?;
         self.check_same(&self.client.simple_query(BACKEND).await?)
     }
 
-    /// Returns the last question at the beginning of a transaction, for [`Self::check_session`]; empty
-    /// where sessions are not given to others.
+    /// Returns the last query at the beginning of a transaction, for [`Self::check_session`]; empty where
+    /// sessions are not shared.
     pub fn asks_session(&self) -> &'static str {
         if self.is_pooled() { BACKEND } else { "" }
     }
 
-    /// Refuses a transaction in another session than the one that it began with.
+    /// Fails if the transaction runs in another session than the connection's first.
     pub fn check_session(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         if self.is_pooled() { self.check_same(answers) } else { Ok(()) }
     }
 
-    /// The question which session this is.
+    /// Returns the query that identifies the session.
     pub fn which_session(&self) -> &'static str {
         if self.is_pooled() { BACKEND } else { PROCESS }
     }
 
-    /// Refuses answers of another session than the one that it began with; the last of them is that to
+    /// Fails if the answers come from another session than the connection's first. The last of them answers
     /// [`Self::which_session`].
     pub fn check_same(&self, answers: &[SimpleQueryMessage]) -> Result<()> {
         self.backend().map_or(Ok(()), |backend| backend.check(answers))
     }
 
-    /// Explains an `error` where sessions may be given to others; None if it means no more than it
-    /// says.
+    /// Explains an `error` that a shared session may cause; returns `None` for all others.
     pub fn explain(&self, error: &Error) -> Option<crate::Error> {
         if self.is_pooled() { Backend::without_statement(error) } else { None }
     }
 
-    /// Whether the connection has ended. It is polled first, because nothing else polls it while its
-    /// thread waits for something else.
+    /// Whether the connection has ended. Polls it first, because nothing else does while its thread waits for
+    /// something else.
     pub async fn is_closed(&self) -> bool {
         tokio::task::yield_now().await;
         self.client.is_closed()
     }
 
-    /// Why the connection ended, if it has.
+    /// Returns why the connection ended, if it has.
     pub fn ending(&self) -> Option<&Error> {
         self.ending.get()
     }
 }
 
-/// The major version that a server of this version has.
+/// Returns the major version in a server's version string.
 fn major(version: &str) -> u32 {
     let end = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
     version[..end].parse().unwrap_or(0)
 }
 
-/// Cancels what a connection's server is at.
+/// Cancels the current statement of a connection.
 pub struct Canceller {
     token: CancelToken,
     tls: Option<Watched>,
-    /// The number by which the server knows the session, once it was asked.
+    /// The server's process ID of the session, once known.
     pid: Pid,
 }
 
 impl Canceller {
-    /// The outcome of `work`. If the load is stopped meanwhile, the server is asked to cancel it; None
-    /// if it does not end even then.
+    /// Returns the outcome of `work`. If the load is stopped first, asks the server to cancel it; `None` if it
+    /// does not end even then.
     pub async fn settle<T>(
         &self,
         caller: &impl Caller,
@@ -202,7 +200,7 @@ impl Canceller {
             outcome = &mut work => return Some(outcome),
             () = caller.stopped() => {}
         }
-        // One that comes before the statement is lost.
+        // A request that arrives before the statement has no effect.
         let cancelled = async {
             loop {
                 self.cancel().await;
@@ -218,7 +216,7 @@ impl Canceller {
         tokio::time::timeout(CANCEL_TIMEOUT, outcome).await.ok()
     }
 
-    /// The outcome of `work`, or why the load was stopped: as [`Self::settle`] otherwise.
+    /// Returns the outcome of `work`, or why the load was stopped; otherwise like [`Self::settle`].
     pub async fn unless_stopped<T>(
         &self,
         caller: &impl Caller,
@@ -231,7 +229,7 @@ impl Canceller {
         }
     }
 
-    /// The statement's own outcome says whether the server did so.
+    /// Sends a cancel request. The statement's outcome shows whether it took effect.
     async fn cancel(&self) {
         let _ = match &self.tls {
             Some(tls) => self.token.cancel_query(tls.clone()).await,

@@ -1,10 +1,8 @@
-//! Opens connections: each host in order, each of its addresses, with and without TLS as `sslmode`
-//! says.
+//! Opens connections: each host in order, each of its addresses, with and without TLS as `sslmode` requires.
 //!
-//! `attempt` is one address, `watch` tells whether its TLS handshake began; `backend` and `told` tell whether
-//! the session is the connection's own. What
-//! went wrong is worded in `failure`. The order of attempts, and what ends them, is libpq's `PQconnectPoll`
-//! (`src/interfaces/libpq/fe-connect.c`, 18).
+//! `attempt` connects to one address, and `watch` records whether its TLS handshake began. `backend` and `told`
+//! find out whether the session is shared. `failure` words the errors. The order of attempts, and when they end,
+//! is that of libpq's `PQconnectPoll` (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
 mod backend;
@@ -28,37 +26,37 @@ use crate::{Error, Result};
 use attempt::Candidate;
 pub use link::{Caller, Canceller, Link, Pid};
 
-/// Lets names and operators without a schema mean the system's own, whatever the user's schemas have.
+/// A statement that makes unqualified names and operators refer to the system's own, whatever the user's schemas
+/// contain.
 pub const PG_CATALOG_ONLY: &str = "SET search_path = pg_catalog, pg_temp";
 
-/// About the pause after the first failure.
+/// The approximate pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a pool may take to show that its sessions are shared: one that has none left keeps silent.
+/// Time limit of the probe for shared sessions: a pool without a free session does not answer.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Connects and logs in; the connection then runs as a task of the current tokio runtime, which
-/// needs its timer enabled.
+/// Connects and logs in. The connection then runs as a task of the current tokio runtime, which needs its timer
+/// enabled.
 ///
-/// # Errors What libpq says in the same case, with SQLSTATE where the server refused, and the next
-/// step. When several hosts were tried, the first failure is the message and the others are its
-/// detail.
+/// # Errors
+/// Fails with libpq's message, with SQLSTATE if the server refused, and the next step. If several hosts were
+/// tried, the first failure is the message and the others are its detail.
 pub async fn connect(target: &Target) -> Result<Client> {
     Ok(open(target).await?.client)
 }
 
-/// Connects a session that runs no user's code, only pgsluice's own statements. They find what is in
-/// `pg_catalog`, whatever the schemas of the user's search_path hold.
+/// Connects a session for pgsluice's own statements, which run no user's code. They find the objects of
+/// `pg_catalog`, whatever the schemas of the user's search_path contain.
 pub async fn connect_for_own(target: &Target) -> Result<Client> {
     let client = connect(target).await?;
     client.batch_execute(PG_CATALOG_ONLY).await?;
     Ok(client)
 }
 
-/// Returns a session that was idle, ready for own statements as [`connect_for_own`] has it, or another one
-/// if it was lost meanwhile.
+/// Returns the idle session, reset as by [`connect_for_own`], or a new one if it was lost.
 pub async fn own_again(idle: Option<Client>, target: &Target) -> Result<Client> {
     match idle {
         Some(idle) if idle.batch_execute(PG_CATALOG_ONLY).await.is_ok() => Ok(idle),
@@ -66,8 +64,8 @@ pub async fn own_again(idle: Option<Client>, target: &Target) -> Result<Client> 
     }
 }
 
-/// Connects and logs in, for a session that may have to be stopped. Tries again as long as the target
-/// has patience, where that may help.
+/// Connects and logs in, for a session that may have to be stopped. Retries passing failures for as long as the
+/// target allows.
 pub async fn open(target: &Target) -> Result<Link> {
     let link = patiently(target, || async {
         let link = try_all(target).await?;
@@ -80,14 +78,14 @@ pub async fn open(target: &Target) -> Result<Link> {
     Ok(link)
 }
 
-/// Does as [`open`] but for all that comes after the login: [`identified`] and [`Link::last`] can go with
-/// the first questions.
+/// Connects like [`open`], but only up to the login: [`identified`] and [`Link::last`] can be sent together with
+/// the first queries.
 pub async fn logged_in(target: &Target) -> Result<Link> {
     patiently(target, || try_all(target)).await
 }
 
-/// Looks which session of the server `link` has, in one round trip with `questions`, which change nothing. None if
-/// the session was lost or refused before; an error if it is not the connection's own.
+/// Identifies the session of `link`, in one round trip with `questions`, which change nothing. Returns `None` if
+/// the session was lost or refused, and fails if it is shared.
 pub async fn identified<T>(
     target: &Target,
     link: &Link,
@@ -123,12 +121,12 @@ where
     }
 }
 
-/// Refuses a pool that gives the sessions of its clients to others.
+/// Fails if the pool shares its sessions between clients.
 async fn check_own(target: &Target, link: &Link) -> Result<()> {
     is_shared(target, link).await.map_or(Ok(()), Err)
 }
 
-/// Returns why the target's pool cannot be used, if so; the first connection through it finds out.
+/// Returns why the target's pool cannot be used, if so. The first connection through it finds out.
 async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
     if let Some(known) = target.pool().get() {
         return known.clone();
@@ -140,8 +138,8 @@ async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
     target.pool().get_or_init(|| found).clone()
 }
 
-/// Refuses a pool that hands sessions out by the transaction, as far as that shows. The session of
-/// `link`, which is in no transaction, goes to the next client, or `link` gets another one.
+/// Detects a pool in transaction mode, as far as possible. There, the session of `link`, which is in no
+/// transaction, goes to the next client, or `link` gets another session.
 async fn probe(target: &Target, link: &Link) -> Result<()> {
     let probing = async {
         let Ok(other) = try_all(target).await else { return Ok(()) };
@@ -174,7 +172,8 @@ async fn try_all(target: &Target) -> Result<Link, Vec<FailedAttempt>> {
     Err(failures)
 }
 
-/// `prefer-standby` looks at all hosts for a standby first, then takes any.
+/// Returns the kinds of session to look for, one pass over all hosts each: `prefer-standby` looks for a standby
+/// first, then accepts any.
 fn passes(wanted: SessionAttrs) -> &'static [SessionAttrs] {
     match wanted {
         SessionAttrs::Any => &[SessionAttrs::Any],
@@ -207,7 +206,7 @@ async fn connect_endpoint(
     Err(failures)
 }
 
-/// The addresses of a host; `None` stands for its socket.
+/// Resolves the addresses of a host; `None` stands for its socket.
 async fn addresses(
     endpoint: &Endpoint,
     shuffle: bool,

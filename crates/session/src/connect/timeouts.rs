@@ -1,5 +1,5 @@
-//! What ends a session, and what does not. No time-out of a role ends one that works or waits. But the
-//! server ends one whose client is gone, so that its locks do not stay.
+//! Timeouts of a session. No timeout of a role ends a session that works or waits, but the server ends one whose
+//! client is gone, so that its locks do not stay.
 
 use futures_util::future::join;
 use tokio_postgres::Client;
@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use crate::conninfo::Liveness;
 use crate::template::{eq, fill, gt};
 
-/// Settings that a role may have, each with the first version that has it.
+/// Timeouts that a role may set, each with the first version that has it.
 const TIME_OUTS: [(u32, &str); 4] = [
     (0, "statement_timeout"),
     (0, "idle_in_transaction_session_timeout"),
@@ -15,12 +15,12 @@ const TIME_OUTS: [(u32, &str); 4] = [
     (17, "transaction_timeout"),
 ];
 
-/// How often the server looks, while it is at a statement, whether the client is still there (14 or later).
+/// Makes the server check every 5 seconds during a statement whether the client is still there (14 or later).
 const LOOK: &str = "
 SELECT pg_catalog.set_config('client_connection_check_interval', '5s', false)
 WHERE pg_catalog.current_setting('client_connection_check_interval') {eq} '0'";
 
-/// Makes the settings.
+/// Applies the settings.
 pub(super) async fn set(
     client: &Client,
     version: u32,
@@ -33,13 +33,13 @@ pub(super) async fn set(
     let noticing = notice(liveness);
     let noticing =
         async { join(client.batch_execute(&noticing), client.batch_execute(&look)).await };
-    // Not every platform has what these ask for.
+    // Not every platform supports these settings.
     let (set, _) = join(client.batch_execute(&never), noticing).await;
     set
 }
 
-/// Makes the server notice a silent client as soon as the client would notice a silent server, or
-/// sooner if the role is set so.
+/// Returns SQL that makes the server notice a silent client as soon as the client would notice a silent server,
+/// or sooner if the role is set so.
 fn notice(liveness: &Liveness) -> String {
     let setting = |(name, value): &(&str, _)| {
         let now = format!("pg_catalog.current_setting('{name}')::pg_catalog.int4");

@@ -1,5 +1,5 @@
-//! Learns the process that a server names at login. tokio-postgres keeps it to itself, except in a
-//! request to cancel, which is written here and sent nowhere.
+//! Learns the process that a server names at login. tokio-postgres keeps it private, but writes it into cancel
+//! requests, so one is written here and sent nowhere.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::CancelToken;
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
-/// Where in a CancelRequest the process stands: behind its length and its code.
+/// Position of the process in a CancelRequest, after its length and its code.
 const PROCESS: std::ops::Range<usize> = 8..12;
 
 /// The length of a CancelRequest.
 const LENGTH: usize = 16;
 
-/// The process that the other side has named when `token` was made, if it named one.
+/// Returns the process that the server named when `token` was made, if it named one.
 pub(super) async fn told(token: &CancelToken) -> Option<i32> {
     let mut said = Vec::new();
     token.cancel_query_raw(Nowhere(&mut said), Agreeing).await.ok()?;
@@ -25,10 +25,10 @@ pub(super) async fn told(token: &CancelToken) -> Option<i32> {
     Some(i32::from_be_bytes(request[PROCESS].try_into().ok()?))
 }
 
-/// Keeps what it is told, and agrees to any encryption.
+/// A stream that keeps the bytes written to it.
 struct Nowhere<'a>(&'a mut Vec<u8>);
 
-/// Encrypts nothing.
+/// A TLS connector that encrypts nothing.
 struct Agreeing;
 
 impl<'a> TlsConnect<Nowhere<'a>> for Agreeing {

@@ -1,5 +1,5 @@
-//! A TLS connector that records how far the handshake came. What a failure means depends on it, and
-//! tokio-postgres does not say.
+//! A TLS connector that records how far the handshake came. The meaning of a failure depends on it, and
+//! tokio-postgres does not report it.
 
 use std::future::Future;
 use std::io;
@@ -12,18 +12,18 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How far TLS came.
+/// Progress of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The server did not agree to it, or was not asked.
+    /// The server did not agree to TLS, or was not asked.
     Unused,
-    /// The handshake began and has not ended well.
+    /// The handshake began and has not succeeded.
     Begun,
     /// The connection is encrypted.
     Done,
 }
 
-/// rustls as tokio-postgres wants it, watched.
+/// tokio-postgres's connector for rustls, watched.
 #[derive(Clone)]
 pub(super) struct Watched {
     inner: MakeRustlsConnect,
@@ -47,7 +47,7 @@ impl Watched {
 type Connector = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
 type WatchedStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
-/// One handshake to be watched.
+/// One handshake to watch.
 pub(super) struct Handshake {
     inner: Connector,
     stage: Arc<AtomicU8>,

@@ -1,4 +1,4 @@
-//! The options that tokio-postgres takes itself: login and startup settings.
+//! The options that tokio-postgres handles itself: login and startup settings.
 
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
@@ -8,7 +8,7 @@ use super::liveness::Liveness;
 use super::settings::Settings;
 use crate::Result;
 
-/// Everything but hosts, passwords and TLS, which differ by attempt.
+/// Builds the configuration without hosts, passwords and TLS, which differ by attempt.
 pub(super) fn base(
     settings: &Settings,
     env: &Environment,
@@ -35,8 +35,8 @@ pub(super) fn base(
     Ok(config)
 }
 
-/// libpq sends these variables as settings of their own; here they follow the options, so they win
-/// too.
+/// Returns the startup options. libpq sends these variables as separate settings; here they follow the options,
+/// so they win too.
 fn startup_options(settings: &Settings, env: &Environment) -> Result<Option<String>> {
     let mut options: Vec<String> =
         settings.get("options").iter().map(ToString::to_string).collect();

@@ -1,5 +1,4 @@
-//! The places to try: host, address, port and the password for each, from libpq's comma-separated
-//! lists.
+//! The servers to try: host, address, port and password of each, from libpq's comma-separated lists.
 //!
 //! Source: `pqConnectOptions2` in `src/interfaces/libpq/fe-connect.c`, 18.
 
@@ -22,17 +21,17 @@ pub(crate) struct Endpoint {
     pub(crate) passfile: Option<PathBuf>,
 }
 
-/// How a server is reached.
+/// The way to reach a server.
 pub(crate) enum Place {
     /// The socket in this directory.
     Socket(PathBuf),
     /// A host name to resolve.
     Host(String),
-    /// An address; the host name, if given, is only what the certificate must say.
+    /// An address; the host name, if given, is only compared with the certificate.
     Address(IpAddr, Option<String>),
 }
 
-/// The endpoints in the order given, without passwords.
+/// Lists the endpoints in the given order, without passwords.
 pub(super) fn list(settings: &Settings, env: &Environment) -> Result<Vec<Endpoint>> {
     let hosts = split(settings.get("host"));
     let addresses = split(settings.get("hostaddr"));
@@ -92,8 +91,8 @@ fn read_place(host: &str, address: &str, port: u16, env: &Environment) -> Result
     }
 }
 
-/// Distributions disagree about the socket directory, so the one that has the port's socket is
-/// taken.
+/// Returns the default place. Distributions disagree about the socket directory, so this picks the one that
+/// contains the port's socket.
 fn default_place(port: u16, env: &Environment) -> Place {
     let socket = |directory: &&PathBuf| socket_file(directory, port).exists();
     match env.socket_directories.iter().find(socket) {
@@ -102,13 +101,13 @@ fn default_place(port: u16, env: &Environment) -> Place {
     }
 }
 
-/// The socket of the server at `port` in `directory`.
+/// Returns the socket of the server at `port` in `directory`.
 pub(super) fn socket_file(directory: &Path, port: u16) -> PathBuf {
     directory.join(format!(".s.PGSQL.{port}"))
 }
 
 impl Endpoint {
-    /// Takes the password from the file where none was given.
+    /// Takes the password from the file if none was given.
     pub(super) fn find_password(&mut self, passfile: &Passfile, database: &str, user: &str) {
         let address;
         let host = match &self.place {
@@ -123,7 +122,7 @@ impl Endpoint {
         self.passfile = self.password.is_some().then(|| passfile.path.clone());
     }
 
-    /// The socket file's path, for messages.
+    /// Returns the socket file's path, for messages.
     pub(crate) fn socket(&self) -> Option<PathBuf> {
         match &self.place {
             Place::Socket(directory) => Some(socket_file(directory, self.port)),

@@ -1,6 +1,6 @@
-//! What the process's surroundings say: variables, home directory, operating-system user, sockets.
+//! The environment of the process: variables, home directory, operating-system user, sockets.
 //!
-//! Apart, and handed in, so that tests bring surroundings of their own.
+//! It is a separate module, passed as a value, so that tests can provide their own.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,29 +11,28 @@ use super::keywords::KEYWORDS;
 use super::settings::{Settings, usage};
 use crate::Result;
 
-/// Where servers put their sockets: Debian's and Red Hat's directory, then PostgreSQL's own
-/// default.
+/// Directories where servers put their sockets: Debian's and Red Hat's, then PostgreSQL's own default.
 pub(super) const DEFAULT_SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// The variables that say where to connect to.
+/// The variables that choose a server.
 const PLACE_VARIABLES: [&str; 6] =
     ["PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE"];
 
-/// The surroundings that a target is resolved in.
+/// The environment in which a target is resolved.
 pub(super) struct Environment<'a> {
-    /// Looks a variable up.
+    /// Looks up a variable.
     pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
     pub(super) home: Option<PathBuf>,
     /// The operating-system user's name.
     pub(super) user: Option<String>,
-    /// Whether an input can be in the encoding of this name.
+    /// Whether an input may have the encoding of this name.
     pub(super) reads: fn(&str) -> bool,
-    /// Searched in order for a socket when no host is given.
+    /// Directories to search in order for a socket when no host is given.
     pub(super) socket_directories: Vec<PathBuf>,
 }
 
 impl<'a> Environment<'a> {
-    /// This process's surroundings.
+    /// Returns the environment of this process.
     pub(super) fn of_process(
         variable: &'a dyn Fn(&str) -> Option<OsString>,
         reads: fn(&str) -> bool,
@@ -49,7 +48,7 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// A variable's value; an empty one counts as unset.
+    /// Returns a variable's value; an empty value counts as unset.
     pub(super) fn get(&self, name: &str) -> Result<Option<String>> {
         let Some(value) = (self.variable)(name).filter(|value| !value.is_empty()) else {
             return Ok(None);
@@ -60,7 +59,7 @@ impl<'a> Environment<'a> {
             .map_err(|_| usage(format!("environment variable {name} is not valid UTF-8")))
     }
 
-    /// Whether a `PG*` variable says where to connect to.
+    /// Whether a `PG*` variable chooses a server.
     pub(super) fn names_a_server(&self) -> Result<bool> {
         for name in PLACE_VARIABLES {
             if self.get(name)?.is_some() {
@@ -70,7 +69,7 @@ impl<'a> Environment<'a> {
         Ok(false)
     }
 
-    /// The options that variables give.
+    /// Returns the options that variables set.
     pub(super) fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::default();
         for keyword in KEYWORDS.iter().filter(|keyword| !keyword.variable.is_empty()) {
@@ -84,13 +83,13 @@ impl<'a> Environment<'a> {
         Ok(settings)
     }
 
-    /// Where the system-wide service file lies; Debian's place unless told.
+    /// Returns the directory of the system-wide service file; Debian's by default.
     pub(super) fn system_directory(&self) -> Result<PathBuf> {
         let told = self.get("PGSYSCONFDIR")?;
         Ok(told.unwrap_or_else(|| "/etc/postgresql-common".to_owned()).into())
     }
 
-    /// A file in libpq's directory below the home directory.
+    /// Returns a file in libpq's directory below the home directory.
     pub(super) fn own_file(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(".postgresql").join(name))
     }

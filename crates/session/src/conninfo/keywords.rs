@@ -1,5 +1,4 @@
-//! The connection options that libpq 18 knows, as data: name, variable, and what becomes of each
-//! here.
+//! The connection options of libpq 18, as data: name, variable, and how pgsluice treats each.
 //!
 //! Source: `PQconninfoOptions` in PostgreSQL's `src/interfaces/libpq/fe-connect.c`, version 18.
 
@@ -17,9 +16,9 @@ pub(super) struct Keyword {
 enum Treatment {
     /// Read and obeyed.
     Honoured,
-    /// Makes no difference to what happens here.
+    /// Makes no difference here.
     Harmless,
-    /// Cannot be obeyed: only these values, which ask for nothing, pass.
+    /// Cannot be obeyed: only these values, which change nothing, are accepted.
     Only(&'static [&'static str]),
 }
 
@@ -46,10 +45,10 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("keepalives_count", "", Honoured),
     keyword("keepalives_idle", "", Honoured),
     keyword("keepalives_interval", "", Honoured),
-    // A server that asks for GSSAPI is refused when it asks, whatever the service is called.
+    // A server that asks for GSSAPI is refused when it asks, whatever the service's name.
     keyword("krbsrvname", "PGKRBSRVNAME", Harmless),
     keyword("load_balance_hosts", "PGLOADBALANCEHOSTS", Honoured),
-    // The protocol spoken is 3.0, the lowest that can be named.
+    // pgsluice speaks protocol 3.0, the lowest that can be named.
     keyword("max_protocol_version", "PGMAXPROTOCOLVERSION", Harmless),
     keyword("min_protocol_version", "PGMINPROTOCOLVERSION", Only(&["3.0"])),
     keyword("oauth_client_id", "", Only(&[])),
@@ -79,7 +78,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("sslkeylogfile", "", Only(&[])),
     keyword("sslmode", "PGSSLMODE", Honoured),
     keyword("sslnegotiation", "PGSSLNEGOTIATION", Honoured),
-    // Only an encrypted key needs it, and an encrypted key is refused by name.
+    // Only an encrypted key needs it, and an encrypted key is rejected by name.
     keyword("sslpassword", "", Harmless),
     keyword("sslrootcert", "PGSSLROOTCERT", Honoured),
     keyword("sslsni", "PGSSLSNI", Honoured),
@@ -89,7 +88,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("user", "PGUSER", Honoured),
 ];
 
-/// The option of that name, if libpq has it.
+/// Returns the option of that name, if libpq has it.
 pub(super) fn find(name: &str) -> Option<&'static Keyword> {
     KEYWORDS.iter().find(|keyword| keyword.name == name)
 }
@@ -107,7 +106,7 @@ impl Keyword {
         )
     }
 
-    /// Refuses a value that asks for what cannot be given here.
+    /// Rejects a value that asks for something pgsluice cannot do.
     pub(super) fn check(&self, value: &str) -> Result<()> {
         let Only(accepted) = self.treatment else { return Ok(()) };
         if value.is_empty() || accepted.contains(&value) {

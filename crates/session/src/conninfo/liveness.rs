@@ -1,5 +1,5 @@
-//! How soon either side notices that the other does not answer: libpq's options, and where they say nothing,
-//! half a minute. The system's own limits are hours, in which a dead load keeps its locks.
+//! The time after which either side notices that the other does not answer: libpq's options, by default half a
+//! minute. The system's own limits are hours, during which a dead load keeps its locks.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio_postgres::Config;
 use super::settings::Settings;
 use crate::Result;
 
-/// Until the first question, between two, and how many have no answer.
+/// Idle time before the first probe, time between probes, and the number of unanswered probes.
 const IDLE: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_secs(5);
 const COUNT: u32 = 4;
 
-/// How long what the server has sent may be without an answer. For the client there is no such limit
-/// unless it is given. To Linux, a server that is busy and takes no more rows has not answered either
-/// (`net/ipv4/tcp_timer.c`, `tcp_probe_timer`, 5.11 and later).
+/// Time that data from the server may stay unacknowledged. The client has no such limit unless one is given: to
+/// Linux, a server that is busy and accepts no more rows does not acknowledge either (`net/ipv4/tcp_timer.c`,
+/// `tcp_probe_timer`, 5.11 and later).
 const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// The limits of one target.
@@ -40,7 +40,7 @@ impl Liveness {
         })
     }
 
-    /// Sets them for the client's side.
+    /// Sets the limits for the client's side.
     pub(super) fn set(&self, config: &mut Config) {
         config.keepalives(self.asks);
         config.keepalives_idle(self.idle);
@@ -49,7 +49,7 @@ impl Liveness {
         self.unanswered.into_iter().for_each(|limit| _ = config.tcp_user_timeout(limit));
     }
 
-    /// The settings of the server's side.
+    /// Returns the settings for the server's side.
     pub(crate) fn of_server(&self) -> Vec<(&'static str, u128)> {
         let unanswered = self.unanswered.unwrap_or(UNANSWERED);
         let mut settings = vec![("tcp_user_timeout", unanswered.as_millis())];

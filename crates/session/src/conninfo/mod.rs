@@ -1,10 +1,11 @@
-//! Where to connect to, gathered as libpq gathers it: the connection string, then psql's options, then the
-//! service file, then `PG*` variables, then the defaults. Each fills what the one before left open.
+//! The connection target, gathered like libpq does: the connection string, then psql's options, then the service
+//! file, then `PG*` variables, then the defaults. Each source sets only options that the previous ones left
+//! open.
 //!
-//! `keywords` is the list of options, and `settings` what one source gave. `parse` and `url` read
-//! connection strings, `service` and `passfile` read files, and `environment` is the process's
-//! surroundings. `endpoint`, `config`, `liveness` and `sslmode` check and translate, and [`Target`] is
-//! the result. Kept here because no library reads all of libpq's sources.
+//! `keywords` lists the options, and `settings` holds the options of one source. `parse` and `url` read
+//! connection strings, `service` and `passfile` read files, and `environment` is the process's environment.
+//! `endpoint`, `config`, `liveness` and `sslmode` check and translate options, and [`Target`] is the result.
+//! This is our own because no library reads all of libpq's sources.
 
 mod config;
 mod endpoint;
@@ -32,7 +33,7 @@ use settings::{Settings, usage};
 
 use crate::Result;
 
-/// All options in libpq's order of precedence; `None` if nothing says where to connect to.
+/// Gathers all options in libpq's order of precedence; `None` if nothing says where to connect to.
 fn gather(conninfo: Option<&str>, login: &Login, env: &Environment) -> Result<Option<Settings>> {
     let mut settings = match conninfo {
         Some(text) => parse::parse(text)?,
@@ -42,7 +43,7 @@ fn gather(conninfo: Option<&str>, login: &Login, env: &Environment) -> Result<Op
             None => return Ok(None),
         },
     };
-    // As psql has it, what the connection string says counts more than the options beside it.
+    // As in psql, the connection string has precedence over the options beside it.
     settings.fill_from(login.settings());
     let variables = env.settings()?;
     let named = |name: &str| settings.get(name).or(variables.get(name)).map(str::to_owned);
@@ -55,7 +56,7 @@ fn gather(conninfo: Option<&str>, login: &Login, env: &Environment) -> Result<Op
     Ok(Some(settings))
 }
 
-/// The variable is shared with other programs, so it may name another kind of database.
+/// Reads `DATABASE_URL`. Other programs share this variable, so it may name another kind of database.
 fn database_url(text: &str) -> Result<Settings> {
     let Some(rest) = url::strip_scheme(text) else {
         return Err(usage("DATABASE_URL is not a PostgreSQL URL").with_hint(

@@ -1,5 +1,4 @@
-//! Connection strings: `key = value` lists, told apart from URLs and bare database names as psql
-//! does.
+//! Connection strings: `key = value` lists, distinguished from URLs and bare database names as psql does.
 //!
 //! Source: `conninfo_parse` and `recognized_connection_string` in
 //! `src/interfaces/libpq/fe-connect.c`, 18.
@@ -11,7 +10,7 @@ use super::settings::{Settings, unknown_option, usage};
 use super::{keywords, url};
 use crate::{Error, Result};
 
-/// Reads what psql's `-d` takes: a URL, a `key=value` list, or a database name.
+/// Reads the argument of psql's `-d`: a URL, a `key=value` list, or a database name.
 pub(super) fn parse(text: &str) -> Result<Settings> {
     if let Some(rest) = url::strip_scheme(text) {
         return url::parse(rest);
@@ -49,8 +48,8 @@ fn parse_pairs(text: &str) -> Result<Settings> {
     }
 }
 
-/// What stands after a password may be the rest of a password with a space in it, so it is not
-/// shown.
+/// Builds the error for misplaced text. Text after a password may be the rest of a password that contains a
+/// space, so it is not shown.
 fn misplaced(before: Option<&str>, open: impl FnOnce() -> Error) -> Error {
     match before.filter(|name| keywords::find(name).is_some_and(keywords::Keyword::is_secret)) {
         Some(secret) => usage(format!("invalid connection info string after \"{secret}\"")).with_hint(

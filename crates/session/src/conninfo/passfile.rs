@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::environment::DEFAULT_SOCKET_DIRECTORIES;
 
-/// A password file that may be read, with its text.
+/// The text of a password file that may be used.
 pub(super) struct Passfile {
     pub(super) path: PathBuf,
     text: String,
 }
 
-/// The key that a password is looked up by.
+/// The key for looking up a password.
 pub(super) struct LoginKey<'a> {
     pub(super) host: &'a str,
     pub(super) port: u16,
@@ -23,7 +23,7 @@ pub(super) struct LoginKey<'a> {
 }
 
 impl Passfile {
-    /// Opens the file; `None` if there is none, a warning if it is there but must not be used.
+    /// Opens the file. Returns `None` if it does not exist, and a warning if it must not be used.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, String> {
         let Ok(meta) = fs::metadata(path) else { return Ok(None) };
         let name = path.display();
@@ -44,7 +44,7 @@ impl Passfile {
         }
     }
 
-    /// The password of the first line that matches.
+    /// Returns the password of the first line that matches.
     pub(super) fn find(&self, key: &LoginKey) -> Option<String> {
         let host = match key.host {
             host if DEFAULT_SOCKET_DIRECTORIES.contains(&host) => "localhost",
@@ -60,7 +60,7 @@ impl Passfile {
     }
 }
 
-/// What follows the first field and its colon, if the field is `*` or spells `wanted`.
+/// Returns the text after the first field and its colon, if the field is `*` or matches `wanted`.
 fn match_field<'a>(line: &'a str, wanted: &str) -> Option<&'a str> {
     if let Some(rest) = line.strip_prefix("*:") {
         return Some(rest);

@@ -9,8 +9,7 @@ use super::environment::Environment;
 use super::settings::{Settings, usage};
 use crate::Result;
 
-/// The options of a service: from the named file or `~/.pg_service.conf`, else from the system's
-/// file.
+/// Loads the options of a service: from the named file or `~/.pg_service.conf`, else from the system's file.
 pub(super) fn load(service: &str, file: Option<&str>, env: &Environment) -> Result<Settings> {
     let own = match file {
         Some(file) => Some(file.into()),
@@ -58,7 +57,7 @@ fn find_group(service: &str, text: &str, path: &Path) -> Result<Option<Settings>
     Ok(found)
 }
 
-/// The first value of an option in a group counts, as in libpq.
+/// Reads a line of a group. As in libpq, the first value of an option counts.
 fn read_line(line: &str, settings: &mut Settings) -> Result<(), &'static str> {
     if line.starts_with("ldap") {
         return Err("LDAP lookup is not supported, found");

@@ -1,4 +1,4 @@
-//! The options that one source gave, and how a later source fills what an earlier one left open.
+//! The options of one source, and how a later source fills in missing ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::keywords;
 use crate::error::Words;
 use crate::{Error, Kind, Result};
 
-/// Connection options by libpq's names; at most one value each.
+/// Connection options by libpq's names, at most one value each.
 #[derive(Default)]
 pub(super) struct Settings(BTreeMap<&'static str, String>);
 
-/// What psql's options `-h`, `-p`, `-U` and `-W` say.
+/// The values of psql's options `-h`, `-p`, `-U` and `-W`.
 #[derive(Clone, Default)]
 pub struct Login {
     /// The host, or the directory of the socket.
@@ -25,12 +25,12 @@ pub struct Login {
 }
 
 impl Login {
-    /// Whether any of them says where to connect to, or as whom.
+    /// Whether any of the options names a server or a user.
     pub(super) fn is_given(&self) -> bool {
         [&self.host, &self.port, &self.user].iter().any(|given| given.is_some())
     }
 
-    /// The same as settings.
+    /// Converts the options to settings.
     pub(super) fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         for (name, value) in [
@@ -48,12 +48,12 @@ impl Login {
 }
 
 impl Settings {
-    /// The value, unless it is absent or empty: libpq takes both as "not given".
+    /// Returns the value, unless it is absent or empty: libpq treats both as not given.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The number of a numeric option; libpq's are C ints.
+    /// Returns the number of a numeric option; libpq's are C ints.
     pub(super) fn integer(&self, name: &str) -> Result<Option<i32>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.trim().parse().map(Some).map_err(|_| {
@@ -61,18 +61,18 @@ impl Settings {
         })
     }
 
-    /// A number that asks for something: zero and less leave the default.
+    /// Returns a positive number; zero and less leave the default.
     pub(super) fn positive(&self, name: &str) -> Result<Option<u32>> {
         let value = self.integer(name)?.filter(|value| *value > 0);
         Ok(value.map(i32::unsigned_abs))
     }
 
-    /// A positive number of seconds; zero and less mean the default.
+    /// Returns a positive number of seconds; zero and less mean the default.
     pub(super) fn seconds(&self, name: &str) -> Result<Option<Duration>> {
         Ok(self.positive(name)?.map(|value| Duration::from_secs(value.into())))
     }
 
-    /// The position of an option's value in `choices`, the first being the default.
+    /// Returns the choice for an option's value; the first choice is the default.
     pub(super) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T> {
         let Some(value) = self.get(name) else { return Ok(choices[0].1) };
         choices.iter().find(|(known, _)| *known == value).map(|(_, choice)| *choice).ok_or_else(
@@ -84,7 +84,7 @@ impl Settings {
         )
     }
 
-    /// Sets an option, replacing an earlier value; false if libpq has no such option.
+    /// Sets an option, replacing an earlier value. Returns false if libpq has no such option.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         if name == "requiressl" {
             return self.set("sslmode", if value.starts_with('1') { "require" } else { "prefer" });
@@ -94,14 +94,14 @@ impl Settings {
         true
     }
 
-    /// Takes from `other` what is not set here.
+    /// Takes the options from `other` that are not set here.
     pub(super) fn fill_from(&mut self, other: Settings) {
         for (name, value) in other.0 {
             self.0.entry(name).or_insert(value);
         }
     }
 
-    /// Refuses the values that ask for what cannot be given here.
+    /// Rejects values that ask for something pgsluice cannot do.
     pub(super) fn check(&self) -> Result<()> {
         for keyword in keywords::KEYWORDS {
             if let Some(value) = self.get(keyword.name) {

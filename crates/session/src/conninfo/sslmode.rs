@@ -1,4 +1,4 @@
-//! The options about TLS: `sslmode`, what it may not be combined with, and libpq's default files.
+//! The options about TLS: `sslmode`, its forbidden combinations, and libpq's default files.
 
 use tokio_postgres::config::SslNegotiation;
 
@@ -7,7 +7,7 @@ use super::settings::{Settings, usage};
 use crate::tls::{self, Mode};
 use crate::{Error, Result};
 
-/// Reads them all, and refuses combinations that libpq calls weak.
+/// Reads the options, and rejects combinations that libpq calls weak.
 pub(super) fn read(settings: &Settings, env: &Environment) -> Result<tls::Settings> {
     let file = |option: &str, default: &str| {
         settings.get(option).map(Into::into).or_else(|| env.own_file(default))

@@ -1,4 +1,4 @@
-//! A resolved target: every option read, checked and in the form that connecting needs.
+//! A resolved target: every option read, checked and converted for connecting.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use crate::error::{How, Remedy, Words, option};
 use crate::tls;
 use crate::{Error, Result};
 
-/// Where and how to connect; cheap to clone. It shows no password, not even in `Debug`.
+/// A server to connect to and the way to connect; cheap to clone. It shows no password, not even in `Debug`.
 #[derive(Clone)]
 pub struct Target {
     inner: Arc<Inner>,
@@ -37,7 +37,7 @@ struct Inner {
     liveness: Liveness,
 }
 
-/// Which of several servers will do: libpq's `target_session_attrs`.
+/// The acceptable kinds of server: libpq's `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionAttrs {
     Any,
@@ -49,15 +49,15 @@ pub(crate) enum SessionAttrs {
 }
 
 impl Target {
-    /// Resolves what `-d` takes (a URL, `key=value` pairs, a database name), psql's other options, service
-    /// files, `PG*` and `DATABASE_URL`, with libpq's precedence and defaults. `None` if nothing says where to
-    /// connect to.
+    /// Resolves the argument of `-d` (a URL, `key=value` pairs, or a database name), psql's other options,
+    /// service files, `PG*` and `DATABASE_URL`, with libpq's precedence and defaults. Returns `None` if nothing
+    /// says where to connect to.
     ///
-    /// `reads` says whether the caller's `--encoding` takes the encoding of this name, for the hint about a
+    /// `reads` says whether the caller's `--encoding` accepts the encoding of this name, for the hint about a
     /// `PGCLIENTENCODING` that is not UTF-8.
     ///
     /// # Errors
-    /// An option, value or file that libpq would refuse, or that cannot be honoured here, by name.
+    /// Fails, naming the option, value or file, if libpq would reject it or pgsluice does not support it.
     pub fn resolve(
         conninfo: Option<&str>,
         login: &Login,
@@ -67,10 +67,10 @@ impl Target {
         Self::resolve_in(conninfo, login, &Environment::of_process(&variable, reads))
     }
 
-    /// Reads a URL alone: neither variables nor files change or complete it.
+    /// Reads only a URL: neither variables nor files change or complete it.
     ///
     /// # Errors
-    /// As [`Target::resolve`].
+    /// Fails like [`Target::resolve`].
     pub fn from_url(url: &str) -> Result<Self> {
         let none = |_: &str| None;
         let env = Environment { home: None, ..Environment::of_process(&none, |_| false) };
@@ -115,24 +115,24 @@ impl Target {
         Ok(Self { inner: Arc::new(inner), patience: Duration::ZERO })
     }
 
-    /// Returns the target, to be tried again for `patience` if the server cannot be reached, is
-    /// starting, or has no connection left.
+    /// Returns the target with `patience`: how long to retry while the server is unreachable, is starting, or
+    /// has no connection left.
     #[must_use]
     pub fn waiting(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The user to log in as.
+    /// Returns the user to log in as.
     pub fn user(&self) -> &str {
         &self.inner.user
     }
 
-    /// The database to connect to.
+    /// Returns the database to connect to.
     pub fn database(&self) -> &str {
         &self.inner.database
     }
 
-    /// Returns what was ignored on the way here and why, such as a password file that others can read.
+    /// Returns warnings about ignored sources, such as a password file that others can read.
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
     }
@@ -153,7 +153,7 @@ impl Target {
         self.inner.session
     }
 
-    /// How long a server that cannot be reached is tried again.
+    /// Returns how long an unreachable server is retried.
     pub fn patience(&self) -> Duration {
         self.patience
     }
@@ -162,12 +162,12 @@ impl Target {
         self.inner.timeout
     }
 
-    /// How soon either side notices that the other is gone.
+    /// Returns how soon either side notices that the other is gone.
     pub(crate) fn liveness(&self) -> &Liveness {
         &self.inner.liveness
     }
 
-    /// Why the pool in front of the server cannot be used, once it was tried.
+    /// Returns the cell for the error of a pool that cannot be used, set once the pool was probed.
     pub(crate) fn pool(&self) -> &OnceLock<Option<Error>> {
         &self.inner.pool
     }
@@ -202,7 +202,7 @@ const SESSION_ATTRS: &[(&str, SessionAttrs)] = &[
     ("prefer-standby", SessionAttrs::PreferStandby),
 ];
 
-/// Text comes from and goes to the server as UTF-8 only, so that bytes pass through unchanged.
+/// Checks the encoding: text is exchanged with the server only as UTF-8, so that bytes pass through unchanged.
 fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     let Some(encoding) = settings.get("client_encoding") else { return Ok(()) };
     let letters = encoding.chars().filter(char::is_ascii_alphanumeric);
@@ -232,7 +232,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     })
 }
 
-/// Returns the warning about a password file that must not be used.
+/// Fills in passwords. Returns the warning about a password file that must not be used.
 fn give_passwords(
     endpoints: &mut [Endpoint],
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Precedence, defaults and refusals, in surroundings made for each case.
+//! Precedence, defaults and refusals, in an environment made for each case.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use super::settings::Login;
 use super::target::Target;
 use crate::Result;
 
-/// A home directory with files, and variables.
+/// A home directory with files, variables and psql's options.
 struct Surroundings {
     home: TempDir,
     variables: HashMap<&'static str, String>,
@@ -25,7 +25,7 @@ impl Surroundings {
         let mut variables: HashMap<_, _> =
             variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let home = tempfile::tempdir().unwrap();
-        // Otherwise a service file of the machine would be read.
+        // Otherwise the tests would read a service file of the machine.
         let system = home.path().join("system").to_str().unwrap().to_owned();
         variables.entry("PGSYSCONFDIR").or_insert(system);
         Self { home, variables, login: Login::default() }

@@ -1,12 +1,12 @@
 //! Connection URLs, `postgresql://user:password@host:port,host/dbname?option=value`.
 //!
-//! Source: `conninfo_uri_parse_options` in `src/interfaces/libpq/fe-connect.c`, 18. libpq's
-//! messages repeat the whole URL; these do not, since the password stands in it.
+//! Source: `conninfo_uri_parse_options` in `src/interfaces/libpq/fe-connect.c`, 18. libpq's messages repeat the
+//! whole URL; these do not, because it contains the password.
 
 use super::settings::{Settings, usage};
 use crate::{Error, Result};
 
-/// What follows `postgresql://` or `postgres://`, if the text begins so.
+/// Returns the text after `postgresql://` or `postgres://`, if it begins so.
 pub(super) fn strip_scheme(text: &str) -> Option<&str> {
     text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"))
 }
@@ -57,7 +57,7 @@ fn read_hosts(text: &str, settings: &mut Settings) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    // A raw @ or / in the password ends up here as host or port, so neither is shown.
+    // A raw @ or / in the password ends up here in the host or port, so neither is shown.
     if text.contains('@') {
         return Err(with_encoding_hint(usage("more than one \"@\" before the host name in URI")));
     }
@@ -71,7 +71,7 @@ fn read_hosts(text: &str, settings: &mut Settings) -> Result<()> {
         ports.push(port);
     }
     settings.set("host", &hosts.join(","));
-    // Without any port, the next source may give it.
+    // If no port is given, the next source may set it.
     if ports.iter().any(|port| !port.is_empty()) {
         settings.set("port", &ports.join(","));
     }
@@ -105,7 +105,7 @@ fn read_parameter(pair: &str, settings: &mut Settings) -> Result<()> {
         return Err(usage("extra key/value separator \"=\" in URI query parameter"));
     }
     let (name, value) = (decode(name)?, decode(value)?);
-    // JDBC's spelling, which libpq takes too.
+    // JDBC's spelling, which libpq accepts too.
     let (name, value) = match (name.as_str(), value.as_str()) {
         ("ssl", "true") => ("sslmode", "require"),
         pair => pair,
@@ -117,7 +117,7 @@ fn read_parameter(pair: &str, settings: &mut Settings) -> Result<()> {
     }
 }
 
-/// Percent-decoding that refuses what libpq refuses: bad digits, and a zero byte.
+/// Decodes percent-encoding. Like libpq, it rejects bad digits and a zero byte.
 fn decode(text: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');

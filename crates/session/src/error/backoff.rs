@@ -1,10 +1,10 @@
-//! Computes the pauses between tries. Each is twice as long as the one before, up to a limit, with a
-//! random share: so clients that failed together come back apart.
+//! Pauses between tries. Each is twice as long as the one before, up to a limit, with a random part, so that
+//! clients that failed together come back apart.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// Any number of pauses.
+/// An endless sequence of pauses.
 #[derive(Debug)]
 pub struct Backoff<S = RandomState> {
     next: Duration,
@@ -14,19 +14,19 @@ pub struct Backoff<S = RandomState> {
 }
 
 impl Backoff {
-    /// Pauses from about `first` to about `longest`.
+    /// Creates pauses from about `first` to about `longest`.
     pub fn new(first: Duration, longest: Duration) -> Self {
         Self::with(first, longest, RandomState::new())
     }
 }
 
 impl<S: BuildHasher> Backoff<S> {
-    /// Returns pauses that take their random share from `chance`.
+    /// Creates pauses that take their random part from `chance`.
     fn with(first: Duration, longest: Duration, chance: S) -> Self {
         Self { next: first.min(longest), longest, chance, count: 0 }
     }
 
-    /// The pause before the next try.
+    /// Returns the pause before the next try.
     pub fn pause(&mut self) -> Duration {
         let share = self.chance.hash_one(self.count) as f64 / u64::MAX as f64;
         let pause = self.next.mul_f64(0.5 + share / 2.0);

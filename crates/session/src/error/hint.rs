@@ -1,4 +1,4 @@
-//! The next steps of an error, and its words as each door spells them.
+//! The next steps of an error, and its wording in each interface.
 
 use std::mem;
 
@@ -21,35 +21,35 @@ impl Error {
         self
     }
 
-    /// Sets the next step in place of any other.
+    /// Sets the next step, replacing any other.
     #[must_use]
     pub fn only_hint(mut self, hint: impl Into<Words>) -> Self {
         self.0.hints = vec![Hint::Sentence(hint.into())];
         self
     }
 
-    /// Takes the next step out, where it does not apply.
+    /// Removes the next steps where they do not apply.
     #[must_use]
     pub fn without_hint(mut self) -> Self {
         self.0.hints.clear();
         self
     }
 
-    /// Adds a way out to the hint.
+    /// Adds a remedy to the hint.
     #[must_use]
     pub fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.0.hints.push(Hint::Remedy(remedy));
         self
     }
 
-    /// Takes the way out that rounds values out of the hint. Returns whether it was there.
+    /// Removes the remedy that rounds values from the hint. Returns whether it was there.
     pub fn take_round(&mut self) -> bool {
         let before = self.0.hints.len();
         self.0.hints.retain(|hint| !matches!(hint, Hint::Remedy(remedy) if remedy.rounds()));
         self.0.hints.len() < before
     }
 
-    /// The ways out that the hint names.
+    /// Returns the remedies that the hint names.
     pub fn remedies(&self) -> impl Iterator<Item = &Remedy> {
         self.0.hints.iter().filter_map(|hint| match hint {
             Hint::Remedy(remedy) => Some(remedy),
@@ -57,8 +57,8 @@ impl Error {
         })
     }
 
-    /// Returns the error as a door words it: `spell` spells options, and `way` writes the command of a way
-    /// out where it knows a better one than the usual.
+    /// Words the error for an interface: `spell` spells options, and `way` writes the command of a remedy if it
+    /// knows a better one than the usual.
     #[must_use]
     pub fn spelled(
         mut self,
@@ -79,7 +79,7 @@ impl Error {
         self
     }
 
-    /// Returns the next steps to take, one in each line.
+    /// Returns the next steps to take, one per line.
     pub fn hint(&self) -> Option<String> {
         let lines = self.0.hints.iter().map(|hint| match hint {
             Hint::Sentence(words) => words.as_str().to_owned(),

@@ -1,6 +1,7 @@
-//! The kinds of failure, apart from [`crate::Error`] because SQLSTATEs are sorted into them below it.
+//! The kinds of failure, apart from [`crate::Error`] because the classification of SQLSTATEs, below it, needs
+//! them.
 
-/// The kind of a failure; the command line makes it an exit status.
+/// The kind of a failure; the command line turns it into an exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The caller asked for something that makes no sense.

@@ -1,4 +1,4 @@
-//! The one error type: what, where, PostgreSQL's SQLSTATE, and the next step.
+//! The single error type: kind, message, place in the input, PostgreSQL's SQLSTATE, and the next step.
 
 pub mod backoff;
 mod hint;
@@ -22,38 +22,38 @@ pub use pgsluice_core::words::{Named, Setting, Words, command, option};
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in the input an error lies; `file:line` for people and editors.
+/// A place in the input; `file:line` for people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The input, as the user named it.
     pub source: String,
     /// Physical line of the row's first byte, from 1.
     pub line: u64,
-    /// Byte offset of the row's first byte; or the number of the row in its input, from 0; or, in a table, its page and
-    /// its number in that page.
+    /// Byte offset of the row's first byte; or the number of the row in its input, from 0; or, in a table, its
+    /// page and its number in that page.
     pub offset: u64,
     /// The number of the input, from 0.
     pub input: u32,
-    /// What is counted.
+    /// The unit of `line` and `offset`.
     pub unit: Unit,
 }
 
-/// What the place of a row is counted by.
+/// The unit that the place of a row is counted in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes, and physical lines.
     #[default]
     Bytes,
-    /// Rows: in place of its line a row has its number, from 1.
+    /// Rows: the line is the row's number, from 1.
     Rows,
-    /// The same, and its number is that within this row group, from 1.
+    /// Rows, where the line is the row's number within this row group, from 1.
     Group(u64),
     /// Pages of a table and, in the low 16 bits, the numbers of rows in them.
     Tuple,
 }
 
 impl Unit {
-    /// The row group, if there are any.
+    /// Returns the row group, if the input has row groups.
     #[must_use]
     pub fn group(self) -> Option<u64> {
         match self {
@@ -84,20 +84,20 @@ impl fmt::Display for Location {
     }
 }
 
-/// What a load that failed has left in the table.
+/// The rows that a failed load leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Rows that are committed, by this run and those before it.
+    /// Rows that are committed, by this run and earlier ones.
     pub committed: u64,
-    /// Rows whose COMMIT the server did not answer, or that it may have lost since.
+    /// Rows whose COMMIT the server did not answer, or may have lost since.
     pub in_doubt: u64,
-    /// The rows among those in doubt that a writer has committed by earlier calls.
+    /// The rows in doubt that earlier calls of a writer have committed.
     pub earlier: u64,
-    /// The id by which the load is resumed, if it can be.
+    /// The id that resumes the load, if it can be resumed.
     pub load_id: Option<String>,
 }
 
-/// Message, detail and hint as PostgreSQL words them, with the place in the input.
+/// Message, detail and hint in PostgreSQL's style, with the place in the input.
 #[derive(Clone, Debug)]
 pub struct Error(Box<ReportedText>);
 
@@ -114,14 +114,14 @@ struct ReportedText {
     lacks_password: bool,
     left: Option<Left>,
     is_foretold: bool,
-    /// Whether all rows that were looked at have the same mistake.
+    /// Whether all rows that were examined have the same mistake.
     is_of_all_rows: bool,
     /// Whether the message is the server's, which may have several lines.
     is_of_server: bool,
 }
 
 impl Error {
-    /// An error of `kind` with its one-line message, in lower case and without a full stop.
+    /// Creates an error of `kind` with its one-line message, in lower case and without a full stop.
     pub fn new(kind: Kind, message: impl Into<Words>) -> Self {
         Self(Box::new(ReportedText {
             kind,
@@ -145,10 +145,10 @@ impl Error {
         Self::new(Kind::Interrupted, "interrupted")
     }
 
-    /// The error of a connection that ended by itself.
+    /// Returns the error for a connection that ended by itself.
     pub fn lost() -> Self {
         let lost = Self::new(Kind::Connection, "server closed the connection unexpectedly");
-        // 08006 stands for every broken connection; the server itself had no chance to say so.
+        // 08006 stands for every broken connection; the server had no chance to report it.
         match sqlstate::next_step("08006") {
             Some(hint) => lost.with_hint(hint),
             None => lost,
@@ -162,7 +162,7 @@ impl Error {
         self
     }
 
-    /// Adds a sentence of detail; several are joined by new lines.
+    /// Adds a sentence of detail. Sentences are joined by newlines.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Words>) -> Self {
         let detail = detail.into();
@@ -173,65 +173,64 @@ impl Error {
         self
     }
 
-    /// Marks the error as one that another try would only repeat.
+    /// Marks the error as permanent: another try would fail in the same way.
     #[must_use]
     pub fn permanent(mut self) -> Self {
         self.0.is_permanent = true;
         self
     }
 
-    /// Returns whether another try is known to end in the same error.
+    /// Returns whether another try is known to fail in the same way.
     pub fn is_permanent(&self) -> bool {
         self.0.is_permanent
     }
 
-    /// Marks the error as one of a login that needs a password, which was not given.
+    /// Marks the error as that of a login for which the server wanted a password that was not given.
     #[must_use]
     pub fn lacking_password(mut self) -> Self {
         self.0.lacks_password = true;
         self
     }
 
-    /// Whether the server has asked for a password that was not given, as libpq's
-    /// `PQconnectionNeedsPassword` says.
+    /// Whether the server asked for a password that was not given, like libpq's `PQconnectionNeedsPassword`.
     pub fn lacks_password(&self) -> bool {
         self.0.lacks_password
     }
 
-    /// Whether both are about rows, and this one is about a row that stands before the other's.
+    /// Whether both errors are about rows, and this row comes before the other's.
     pub fn is_earlier_than(&self, other: &Self) -> bool {
         let at = |error: &Self| error.place().map(|place| (place.input, place.offset));
         let are_rows = self.kind() == Kind::Data && other.kind() == Kind::Data;
         are_rows && matches!((at(self), at(other)), (Some(this), Some(that)) if this < that)
     }
 
-    /// Marks the error as one that a load would end in, which has not begun.
+    /// Marks the error as predicted, of a load that has not begun.
     #[must_use]
     pub fn foretold(mut self) -> Self {
         self.0.is_foretold = true;
         self
     }
 
-    /// Marks the error as one that leaving out rows does not help, because all have the same mistake.
+    /// Marks the error as one that all rows cause, so that leaving out rows does not help.
     #[must_use]
     pub fn of_all_rows(mut self) -> Self {
         self.0.is_of_all_rows = true;
         self
     }
 
-    /// Returns whether all rows that were looked at have the same mistake.
+    /// Returns whether all rows that were examined have the same mistake.
     pub fn is_of_all_rows(&self) -> bool {
         self.0.is_of_all_rows
     }
 
-    /// Sets what the load has left in the table.
+    /// Sets the rows that the load leaves behind.
     #[must_use]
     pub fn leaving(mut self, left: Left) -> Self {
         self.0.left = Some(left);
         self
     }
 
-    /// What the load that failed has left in the table; None if nothing was sent.
+    /// Returns the rows that the failed load leaves behind; `None` if nothing was sent.
     pub fn left(&self) -> Option<&Left> {
         self.0.left.as_ref()
     }
@@ -257,32 +256,32 @@ impl Error {
         self
     }
 
-    /// The kind of failure.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
-    /// Returns what went wrong, on one line.
+    /// Returns the message, one line.
     pub fn message(&self) -> &str {
         self.0.message.as_str()
     }
 
-    /// Sentences that say more, one in each line.
+    /// Returns more sentences about the error, one per line.
     pub fn detail(&self) -> Option<&str> {
         self.0.detail.as_ref().map(Words::as_str)
     }
 
-    /// PostgreSQL's five-character code, where there is one.
+    /// Returns PostgreSQL's five-character code, if known.
     pub fn sqlstate(&self) -> Option<&str> {
         self.0.sqlstate.as_deref()
     }
 
-    /// The column that the error is about, if it is about one.
+    /// Returns the column that the error is about, if any.
     pub fn column(&self) -> Option<&str> {
         self.0.column.as_deref()
     }
 
-    /// The row's place in the input, where one row is to blame.
+    /// Returns the row's place in the input, if one row is to blame.
     pub fn place(&self) -> Option<&Location> {
         self.0.place.as_ref()
     }
@@ -308,10 +307,10 @@ impl From<&DbError> for Error {
         if let Some(detail) = db.detail() {
             report = report.with_detail(detail);
         }
-        // DateStyle is advised where it helps, with the way to set it.
+        // The advice about DateStyle is given elsewhere, with the way to set it.
         let hint =
             db.hint().filter(|hint| code != "22008" || !hint.to_lowercase().contains("datestyle"));
-        // Within a function, and of a row, it is not about the table of the statement.
+        // An error within a function, for a row, is not about the table of the statement.
         let is_of_other = db.where_().is_some() && matches!(code, "42501" | "42P01");
         let next_step = || sqlstate::next_step(code).filter(|_| !is_of_other);
         match hint.or_else(next_step) {
@@ -321,7 +320,7 @@ impl From<&DbError> for Error {
     }
 }
 
-/// The operating system's text, without Rust's number after it.
+/// Returns the operating system's message, without the number that Rust adds.
 pub fn plain_io(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
@@ -330,7 +329,7 @@ pub fn plain_io(error: &std::io::Error) -> String {
     }
 }
 
-/// The error and its causes on one line, each cause once.
+/// Returns the error and its causes on one line, each cause once.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,52 +1,51 @@
-//! What becomes of an error: one table from SQLSTATE to whether it is worth another try, is about a
-//! row, or is the end.
+//! The reaction to an error: a table from SQLSTATE to whether to try again, to reject a row, or to stop.
 //!
-//! It is about errors of a load's own transactions, each of which is a BEGIN, a COPY and a COMMIT. For
-//! errors that come before any row is sent, see [`Policy::without_rows`].
+//! It covers errors of a load's own transactions, which consist of a BEGIN, a COPY and a COMMIT. For errors
+//! before any row is sent, see [`Policy::without_rows`].
 
 use Policy::{Reject, Retry, Stop, Wait};
 
 use super::Error;
 use super::kind::Kind;
 
-/// What to do after an error.
+/// The reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// The same again after a pause: another transaction was in the way, and nothing else.
+    /// Try again after a pause: another transaction was in the way, and nothing else.
     Retry,
-    /// Try the same again for as long as there is patience: the server is away, or has no room.
+    /// Keep trying for as long as the caller allows: the server is unreachable or has no room.
     Wait,
-    /// A row is to blame, and the others may go in without it.
+    /// Reject a row, which is to blame; the others may go in without it.
     Reject,
     /// Stop: another try will not help.
     Stop,
 }
 
 impl Policy {
-    /// Returns what to do if no row was sent that could be to blame.
+    /// Returns the reaction if no row was sent that could be to blame.
     pub fn without_rows(self) -> Self {
         if self == Reject { Stop } else { self }
     }
 }
 
-/// A class of `src/backend/utils/errcodes.txt`, PostgreSQL 13 to 18, with those of its codes that are
-/// not decided as it is.
+/// A class of `src/backend/utils/errcodes.txt`, PostgreSQL 13 to 18, with its policy and the codes that are
+/// exceptions.
 type Class = (&'static str, Policy, &'static [(&'static str, Policy)]);
 
-/// All classes. An error that a trigger may raise, or that the content of a row may cause, is about the
-/// row. An error that comes at any row is not.
+/// All classes. An error that a trigger may raise, or that the content of a row may cause, is about the row. An
+/// error that any row could meet is not.
 const CLASSES: [Class; 44] = [
-    // Success and warnings are no errors.
+    // Success and warnings are not errors.
     ("00", Stop, &[]),
     ("01", Stop, &[]),
     ("02", Stop, &[]),
     ("03", Stop, &[]),
-    // The connection was lost; but not if the server refused it, or was not understood. Whether a
-    // transaction is in that it does not know of, 08007, is for who tries again to find out.
+    // The connection was lost; but not if the server refused it or did not understand. After 08007 the outcome
+    // of a transaction is unknown, and the next try finds it out.
     ("08", Wait, &[("08004", Stop), ("08P01", Stop)]),
     // Functions of triggers, constraints and defaults.
     ("09", Reject, &[]),
-    // A trigger has moved the row to another partition; a foreign table takes none.
+    // A trigger has moved the row to another partition; a foreign table accepts no rows.
     ("0A", Reject, &[]),
     ("0B", Stop, &[]),
     ("0F", Reject, &[]),
@@ -56,12 +55,12 @@ const CLASSES: [Class; 44] = [
     ("10", Reject, &[]),
     ("20", Reject, &[]),
     ("21", Reject, &[]),
-    // Data, and constraints, also those that are looked at by COMMIT.
+    // Data and constraints, including deferred ones, which COMMIT checks.
     ("22", Reject, &[]),
     ("23", Reject, &[]),
     ("24", Reject, &[]),
-    // The session is not as it must be: read only, or in no transaction. One that was idle for too
-    // long is ended by the server, which takes the next.
+    // The session is in the wrong state: read only, or in no transaction. The server has ended a session that
+    // was idle for too long, but accepts another.
     ("25", Stop, &[("25P03", Wait)]),
     // A pooler has given the session to another client.
     ("26", Stop, &[]),
@@ -77,24 +76,24 @@ const CLASSES: [Class; 44] = [
     ("3B", Reject, &[]),
     ("3D", Reject, &[]),
     ("3F", Reject, &[]),
-    // Another transaction: it was rolled back for its sake. That a constraint did it is no reason to
-    // think that it will not do it again.
+    // Another transaction: this one was rolled back in its favour. A constraint that caused the rollback would
+    // cause it again.
     ("40", Retry, &[("40002", Stop)]),
     // A policy of row security refuses a row by 42501.
     ("42", Reject, &[]),
     ("44", Reject, &[]),
-    // No disk, memory or connections left, until others give some back. A limit that was set stays.
+    // No disk, memory or connections left until others release some. A configured limit stays.
     ("53", Wait, &[("53400", Stop)]),
     // A row that is too long for its index, or nested too deeply.
     ("54", Reject, &[]),
-    // A lock that was not waited for any longer.
+    // A lock that was not available in time.
     ("55", Stop, &[("55P03", Retry)]),
-    // The server goes down, comes up, or has ended the session; but a statement that was cancelled was
-    // cancelled by a user who wanted that, and a database that was dropped does not come back.
+    // The server shuts down, starts, or has ended the session. But a cancelled statement was cancelled on
+    // purpose, and a dropped database does not come back.
     ("57", Stop, &[("57P01", Wait), ("57P02", Wait), ("57P03", Wait), ("57P05", Wait)]),
-    // Files that are not there, and disks that fail.
+    // Missing files, and disks that fail.
     ("58", Stop, &[]),
-    // Until PostgreSQL 16, of old_snapshot_threshold.
+    // Up to PostgreSQL 16, from old_snapshot_threshold.
     ("72", Retry, &[]),
     ("F0", Stop, &[]),
     // A partition on another server.
@@ -103,13 +102,13 @@ const CLASSES: [Class; 44] = [
     ("XX", Stop, &[]),
 ];
 
-/// Returns what to do after an error of this SQLSTATE. If PostgreSQL does not know it, a function made
-/// it up, and was called for a row.
+/// Returns the reaction to an SQLSTATE. A code that PostgreSQL does not know comes from a function that was
+/// called for a row.
 pub fn of(sqlstate: &str) -> Policy {
     decided(sqlstate).unwrap_or(Reject)
 }
 
-/// Returns what is decided for an SQLSTATE of the classes that PostgreSQL has; None for others.
+/// Returns the reaction to an SQLSTATE of PostgreSQL's classes; `None` for others.
 pub fn decided(sqlstate: &str) -> Option<Policy> {
     let class = sqlstate.get(..2)?;
     let at = CLASSES.binary_search_by_key(&class, |(class, ..)| class).ok()?;
@@ -118,7 +117,7 @@ pub fn decided(sqlstate: &str) -> Option<Policy> {
     Some(code.map_or(policy, |(_, policy)| *policy))
 }
 
-/// What to do after an error of a whole load: a row that is refused is not better the next time.
+/// Returns the reaction to an error of a whole load: a rejected row would fail again.
 pub fn of_error(error: &Error) -> Policy {
     match (error.sqlstate(), error.kind()) {
         _ if error.is_permanent() => Stop,

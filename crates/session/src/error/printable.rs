@@ -1,19 +1,19 @@
-//! Escapes control characters: text from inputs, from the server and from file names is shown on a terminal or in
-//! a log, and must not be obeyed there.
+//! Escapes control characters: a terminal or log that shows text from inputs, from the server or from file names
+//! must not obey them.
 
 use std::borrow::Cow;
 
-/// Returns `text` with all control characters but tabs and line ends escaped.
+/// Returns `text` with all control characters except tabs and line ends escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Returns a name, or another text that stands on one line, with line ends escaped as well.
+/// Returns a name, or other one-line text, with line ends escaped too.
 pub fn on_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_obeyed(c) && c != '\t')
 }
 
-/// Whether a terminal does something else than to show the character: control characters, and those that change
+/// Whether a terminal does more with the character than show it: control characters, and characters that change
 /// the direction of the text around them.
 pub(super) fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

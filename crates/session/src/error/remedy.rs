@@ -1,73 +1,73 @@
-//! What to type after an error: options to add to the same command, or a program to put in front of it. The
-//! command line makes a whole command of it, which can be copied.
+//! Remedies for an error: options to add to the command, or a program to put in front of it. The command line
+//! makes a whole command of it, which can be copied.
 
 use pgsluice_core::words::{Setting, Words, option};
 
 use super::printable::is_obeyed;
 
-/// A way out of an error.
+/// A remedy for an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// What it is for, in words.
+    /// The purpose, in words.
     pub what: Words,
-    /// What to change of the command.
+    /// The change.
     pub how: How,
 }
 
-/// What to change of the command that has failed.
+/// A change of the command that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Options, in place of others of the same name.
+    /// Options that replace others of the same name.
     Options(Vec<Setting>),
-    /// Programs that print what can be loaded in place of the input.
+    /// Programs that print loadable input in place of the original.
     Filtered {
         /// The programs, with the input's name among their words.
         front: String,
         /// The input's name.
         source: String,
-        /// Options for what they print.
+        /// Options for their output.
         options: Vec<Setting>,
     },
     /// A command for psql, which connects to the same server.
     Psql {
-        /// Programs whose output it reads, with a pipe behind them, or nothing.
+        /// Programs whose output psql reads, followed by a pipe; or empty.
         front: String,
-        /// Its arguments.
+        /// The arguments of psql.
         arguments: Vec<String>,
     },
     /// The words of `pgsluice ledger`, which connects to the same server.
     Ledger(Vec<String>),
     /// A setting of the session, by its name and value.
     Session(String, String),
-    /// A variable of the environment with its value, and options to add.
+    /// An environment variable with its value, and options to add.
     Variable(String, String, Vec<Setting>),
 }
 
-/// Stands for the name of the table.
+/// Placeholder for the name of the table.
 pub const TABLE: &str = "{table}";
 
 impl Remedy {
-    /// Returns options to add.
+    /// Creates a remedy that adds options.
     pub fn options(what: impl Into<Words>, options: impl IntoIterator<Item = Setting>) -> Self {
         Self { what: what.into(), how: How::Options(options.into_iter().collect()) }
     }
 
-    /// Returns the way out that rounds values.
+    /// Creates the remedy that rounds values.
     pub fn round() -> Self {
         Self::options("To round such values", [option("round")])
     }
 
-    /// Whether it rounds values.
+    /// Whether the remedy rounds values.
     pub fn rounds(&self) -> bool {
         matches!(&self.how, How::Options(options) if options == &[option("round")])
     }
 
-    /// Returns a program to put in front, in which `{}` stands for the name of the input.
+    /// Creates a remedy that puts a program in front; `{}` in it stands for the name of the input.
     pub fn piped(what: impl Into<Words>, program: &str, source: &str) -> Self {
         Self::filtered(what, reading(program, source), source, Vec::new())
     }
 
-    /// Returns programs to put in front, and options for what they print.
+    /// Creates a remedy that puts programs in front, with options for their output.
     pub fn filtered(
         what: impl Into<Words>,
         front: String,
@@ -77,19 +77,19 @@ impl Remedy {
         Self { what: what.into(), how: How::Filtered { front, source: source.to_owned(), options } }
     }
 
-    /// Returns a command of psql.
+    /// Creates a remedy that runs psql.
     pub fn psql(what: impl Into<Words>, front: String, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Self { what: what.into(), how: How::Psql { front, arguments } }
     }
 
-    /// Returns a command of `pgsluice ledger`.
+    /// Creates a remedy that runs `pgsluice ledger`.
     pub fn ledger(what: impl Into<Words>, words: &[&str]) -> Self {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         Self { what: what.into(), how: How::Ledger(words) }
     }
 
-    /// Adds an option to programs that stand in front.
+    /// Adds an option for the output of programs in front.
     pub fn with_option(mut self, more: Setting) -> Self {
         if let How::Filtered { options, .. } = &mut self.how {
             options.push(more);
@@ -97,8 +97,8 @@ impl Remedy {
         self
     }
 
-    /// Returns a program to put in front that reads the text of an input, which `reader` prints for a shell. One that
-    /// takes no names of files ends with `<`.
+    /// Creates a remedy that puts `filter` in front. It reads the text of the input, which the shell command
+    /// `reader` prints. A filter that accepts no file names ends with `<`.
     pub fn filter(what: impl Into<Words>, filter: &str, reader: &str, source: &str) -> Self {
         let program = match reader {
             "cat {}" => format!("{filter} {{}}"),
@@ -107,7 +107,7 @@ impl Remedy {
         Self::piped(what, &program, source)
     }
 
-    /// Returns the change for callers that have no command line.
+    /// Returns the change for callers without a command line.
     pub(super) fn command(&self) -> String {
         let command = match &self.how {
             How::Options(options) => settings(options),
@@ -137,7 +137,7 @@ fn words(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the program of a pipe with the name of its input; of a stream it reads standard input.
+/// Returns the program of a pipe with the name of its input; for a stream it reads standard input.
 fn reading(program: &str, source: &str) -> String {
     if is_stream(source) {
         return program.replace(" < {}", "").replace(" {}", "");
@@ -147,13 +147,13 @@ fn reading(program: &str, source: &str) -> String {
     program.replace("{}", &quoted(&format!("{dash}{source}")))
 }
 
-/// Whether the input has no name of its own: `<stdin>`, `<data>`.
+/// Whether the input is a stream without a name of its own: `<stdin>`, `<data>`.
 pub fn is_stream(source: &str) -> bool {
     source.starts_with('<') && source.ends_with('>')
 }
 
-/// Returns the word as a shell reads it. Control characters are written as POSIX's `$'...'` has them: they can be
-/// copied from a terminal, and do nothing there.
+/// Quotes the word for a shell. Control characters are written in POSIX's `$'...'`: they can be copied from a
+/// terminal, and do nothing there.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

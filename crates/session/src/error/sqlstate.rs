@@ -1,10 +1,10 @@
-//! What an SQLSTATE means for people: what kind of failure it is, whether a row is to blame, and
-//! what to do next. For what the load does, see [`crate::error::policy`].
+//! The meaning of an SQLSTATE for people: the kind of failure, whether a row is to blame, and the next step. For
+//! the reaction of the load, see [`crate::error::policy`].
 
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 
-/// The kind of failure that the server reports as `code` for a statement.
+/// Returns the kind of failure that `code` means for a statement.
 pub(crate) fn kind(code: &str) -> Kind {
     if code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "57P05") {
         Kind::Connection
@@ -13,19 +13,19 @@ pub(crate) fn kind(code: &str) -> Kind {
     }
 }
 
-/// Whether `code`, reported while rows are copied, is about what one of them says. Other errors
-/// come at any row: the one that COPY was at has nothing to do with them.
+/// Whether `code`, reported during a COPY, is about the content of a row. Any other error has nothing to do with
+/// the row that COPY was at.
 pub fn blames_row(code: &str) -> bool {
     policy::of(code) == Policy::Reject
 }
 
-/// Whether `code` is about a privilege or a name that has changed its meaning, and not about a value.
-/// Syntax errors are about values: some input functions parse a language of their own.
+/// Whether `code` is about a privilege or a name that has changed its meaning, and not about a value. Syntax
+/// errors are about values, because some input functions parse a language of their own.
 pub fn is_about_names(code: &str) -> bool {
     code.starts_with("3F") || code.starts_with("42") && !matches!(code, "42601" | "42602")
 }
 
-/// The next step where the server gives none, for a statement.
+/// Returns the next step after an error of a statement, if the server gives none.
 pub(crate) fn next_step(code: &str) -> Option<&'static str> {
     Some(match code {
         "26000" | "42P05" => {

@@ -1,4 +1,4 @@
-//! Certificate, key and revocation files, with libpq's complaints about them.
+//! Certificate, key and revocation files, with libpq's error messages.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 
 use crate::failure::FailedAttempt;
 
-/// A client certificate with the chain above it, its key, and the key's file for messages.
+/// A client certificate with its chain, its key, and the key's file for messages.
 pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>, PathBuf);
 
 pub(super) fn root_certificates(

@@ -1,7 +1,7 @@
-//! TLS as libpq does it: which certificates are trusted and sent, read anew for each connection.
+//! TLS like libpq's: the trusted and the sent certificates, read again for each connection.
 //!
-//! `verify` decides about the server's certificate, `names` about the names in it. Apart from
-//! connecting, because all of it is files and certificates, no sockets.
+//! `verify` decides about the server's certificate, `names` about the names in it. This is separate from
+//! connecting because it needs only files and certificates, no sockets.
 //!
 //! Source: `initialize_SSL` in `src/interfaces/libpq/fe-secure-openssl.c`, 18.
 
@@ -36,17 +36,17 @@ pub(super) enum Mode {
     VerifyFull,
 }
 
-/// Where the trusted certificates come from.
+/// The source of the trusted certificates.
 pub(super) enum Root {
     /// The operating system's store.
     System,
     /// A PEM file, which need not exist unless the mode verifies.
     File(PathBuf),
-    /// No file was named, and there is no home directory to look in.
+    /// No file was named, and there is no home directory to search.
     Unknown,
 }
 
-/// Everything that options say about TLS.
+/// All options about TLS.
 pub(super) struct Settings {
     pub(super) mode: Mode,
     pub(super) negotiation: SslNegotiation,
@@ -59,7 +59,7 @@ pub(super) struct Settings {
     pub(super) versions: Vec<&'static SupportedProtocolVersion>,
 }
 
-/// The versions between two of libpq's names, of those that rustls speaks.
+/// Returns the versions between two of libpq's names, as far as rustls supports them.
 pub(super) fn versions(
     least: Option<&str>,
     most: Option<&str>,
@@ -84,7 +84,7 @@ pub(super) fn versions(
     Ok(versions)
 }
 
-/// The configuration for one connection to `host`, the name as the user gave it.
+/// Builds the configuration for one connection to `host`, the name as the user gave it.
 pub(super) fn client_config(
     settings: &Settings,
     host: Option<&str>,
@@ -106,7 +106,7 @@ pub(super) fn client_config(
         })?,
     };
     config.enable_sni = settings.names_server;
-    // PostgreSQL 17 and later demand it for direct negotiation; older servers ignore it.
+    // PostgreSQL 17 and later require it for direct negotiation; older servers ignore it.
     config.alpn_protocols = vec![b"postgresql".to_vec()];
     Ok(config)
 }
@@ -142,8 +142,8 @@ fn build_verifier(
     Ok(Verifier::trusting(chain, trusted, host, algorithms))
 }
 
-/// `None` where the certificate is not verified. As in libpq, an existing root file is heeded in
-/// every mode, and a missing one matters only to the modes that verify.
+/// Returns the trusted certificates, or `None` if the certificate is not verified. As in libpq, an existing root
+/// file applies in every mode, and a missing one matters only to the modes that verify.
 fn trusted_certificates(
     settings: &Settings,
 ) -> Result<Option<Vec<CertificateDer<'static>>>, FailedAttempt> {
@@ -167,7 +167,7 @@ fn trusted_certificates(
 const NO_ROOT: &str = "Either provide the file, use the system's trusted roots with \
      sslrootcert=system, or change sslmode to disable server certificate verification.";
 
-/// As in libpq, a certificate file that is not there is not sent, even when it was named.
+/// Reads the client certificate. As in libpq, a missing file is not an error, even if it was named.
 fn client_certificate(settings: &Settings) -> Result<Option<files::Identity>, FailedAttempt> {
     match &settings.certificate {
         Some(certificate) if certificate.exists() => {

@@ -1,5 +1,5 @@
-//! Reads the names in a server's certificate, by libpq's rules beyond those of webpki. The common name
-//! counts if there is no alternative name of the host's kind.
+//! Reads the names in a server's certificate, by libpq's rules, which go beyond webpki's. The common name counts
+//! if there is no alternative name of the host's kind.
 //!
 //! Source: `pgtls_verify_peer_name_matches_certificate_guts` in `fe-secure-openssl.c` and
 //! `wildcard_certificate_match` in `fe-secure-common.c`, `src/interfaces/libpq`, 18.
@@ -15,7 +15,7 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
-/// What a certificate says its holder is called.
+/// The names of a certificate's holder.
 #[derive(Default)]
 pub(super) struct CertificateNames {
     dns: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct CertificateNames {
 }
 
 impl CertificateNames {
-    /// Reads them; a certificate that cannot be read has none.
+    /// Reads the names; an unreadable certificate has none.
     pub(super) fn read(certificate: &CertificateDer) -> Self {
         let mut names = Self::default();
         let Ok(certificate) = Certificate::from_der(certificate) else { return names };
@@ -50,7 +50,7 @@ impl CertificateNames {
         }
     }
 
-    /// Whether libpq takes `host` for one of the names.
+    /// Whether `host` matches one of the names by libpq's rules.
     pub(super) fn include(&self, host: &str) -> bool {
         let address = host.parse::<IpAddr>().ok();
         self.dns.iter().any(|name| matches(name, host))
@@ -66,7 +66,7 @@ impl CertificateNames {
         self.common.as_deref().filter(|_| !decided)
     }
 
-    /// libpq's message about a host that is none of the names.
+    /// Returns libpq's message for a host that matches none of the names.
     pub(super) fn refusal(&self, host: &str) -> String {
         let mut all: Vec<String> = self.dns.clone();
         all.extend(self.addresses.iter().map(IpAddr::to_string));
@@ -85,7 +85,7 @@ fn matches(pattern: &str, host: &str) -> bool {
     pattern.eq_ignore_ascii_case(host) || matches_wildcard(pattern, host)
 }
 
-/// `*.` stands for exactly one label, at the front.
+/// Whether `host` matches a pattern in which `*.`, at the front, stands for exactly one label.
 fn matches_wildcard(pattern: &str, host: &str) -> bool {
     let Some(domain) = pattern.strip_prefix("*.").filter(|domain| !domain.is_empty()) else {
         return false;

@@ -1,4 +1,4 @@
-//! Certificates made for each case, judged as each `sslmode` judges them; no server needed.
+//! Certificates made for each case, and the verdict of each `sslmode`; no server needed.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
-//! Decides whether a server's certificate will do. rustls and webpki do the cryptography. This module
-//! decides how much of their judgement each `sslmode` asks for. Like OpenSSL, and unlike webpki, it
-//! also takes a self-signed certificate that is itself among the roots, and version 1 where no chain is
-//! followed.
+//! Verification of a server's certificate. rustls and webpki do the cryptography. This module decides how much
+//! of their judgement each `sslmode` requires. Like OpenSSL, and unlike webpki, it also accepts a self-signed
+//! certificate that is itself among the roots, and version 1 if no chain is verified.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use x509_cert::{Certificate, Version};
 use super::names::CertificateNames;
 use crate::failure::Refusal;
 
-/// rustls's question about the server's certificate, answered by libpq's rules.
+/// The verifier for rustls, with libpq's rules.
 #[derive(Debug)]
 pub(super) struct Verifier {
     trust: Option<Trust>,
@@ -30,17 +29,17 @@ pub(super) struct Verifier {
 struct Trust {
     chain: Arc<WebPkiServerVerifier>,
     roots: Vec<CertificateDer<'static>>,
-    /// The name that the certificate must bear, where it matters.
+    /// The name that the certificate must have, if the mode requires one.
     host: Option<String>,
 }
 
 impl Verifier {
-    /// Takes any certificate, but still one whose key the server has.
+    /// Accepts any certificate whose key the server has.
     pub(super) fn trusting_any(algorithms: WebPkiSupportedAlgorithms) -> Self {
         Self { trust: None, algorithms }
     }
 
-    /// Takes a certificate that chains to `roots`, and bears the name `host` if one is given.
+    /// Accepts a certificate that chains to `roots`, and has the name `host` if one is given.
     pub(super) fn trusting(
         chain: Arc<WebPkiServerVerifier>,
         roots: Vec<CertificateDer<'static>>,
@@ -64,7 +63,7 @@ impl Trust {
             return check_dates(certificate, now);
         }
         match self.chain.verify_server_cert(certificate, intermediates, server, &[], now) {
-            // webpki asks for the name last, when the chain has passed; the name is checked below.
+            // webpki checks the name last, after the chain has passed; the name is checked below.
             Ok(_)
             | Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
                 Ok(())
@@ -121,8 +120,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        // webpki reads no certificate of version 1, which older OpenSSL makes by default; its key
-        // will do.
+        // webpki cannot read version 1 certificates, which older OpenSSL makes by default; the key is enough.
         let taken_as_it_is = self.trust.as_ref().is_none_or(|t| t.roots.contains(certificate));
         match public_key(certificate).filter(|_| taken_as_it_is) {
             Some(key) => {
@@ -162,7 +160,7 @@ fn check_dates(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Er
     Ok(())
 }
 
-/// webpki's rarer complaints are names of its own; those met in practice get a sentence.
+/// Replaces webpki's rarer errors, which are bare names; the ones seen in practice get a sentence.
 fn reword(certificate: &CertificateDer<'_>, why: &OtherError) -> Error {
     let version = Certificate::from_der(certificate).map(|c| c.tbs_certificate.version);
     if version == Ok(Version::V1) {
