@@ -1,6 +1,6 @@
-//! Admit: which type of Arrow is written into which type of PostgreSQL, or in words why it is not.
+//! Decides which Arrow type can be written into which PostgreSQL type, or explains why it cannot.
 //!
-//! What depends on the value is judged with the value, in [`crate::fit`]. Here is what no value could change.
+//! [`crate::fit`] checks the values; this module checks only the types.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::inexact::{DeclaredScale, Inexact, Precision};
 use crate::oid;
 use crate::writer::{ColumnWriter, SpelledType};
 
-/// What writes the values of a field into a column of the type `ty`.
+/// Returns the writer of a field's values into a column of the type `ty`.
 pub(crate) fn writer(
     field: &Field,
     ty: &ColumnType,
@@ -43,7 +43,7 @@ pub(crate) fn writer(
     }
 }
 
-/// The type of the values, whatever they are packed into.
+/// Returns the type of the values, without dictionary or run-end encoding.
 fn plain(ty: &DataType) -> &DataType {
     match ty {
         DataType::Dictionary(_, values) => plain(values),
@@ -54,7 +54,7 @@ fn plain(ty: &DataType) -> &DataType {
 
 fn spelled(base: &ColumnType) -> SpelledType {
     let most = match base.oid {
-        // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the zero at the end.
+        // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the terminating zero.
         oid::NAME => 63,
         oid::CHAR => 1,
         _ => usize::MAX,
@@ -74,7 +74,7 @@ fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<Colu
     }
 }
 
-/// The field of the values of a list.
+/// Returns the field of a list's values.
 fn values(list: &DataType) -> Option<&FieldRef> {
     match list {
         DataType::List(field)
@@ -86,7 +86,8 @@ fn values(list: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Lists within lists are dimensions of one array, as long as the elements are no lists themselves.
+/// Builds the writer of an array. Nested lists are dimensions of one array, unless the elements are lists
+/// themselves.
 fn array(
     list: &DataType,
     delimiter: u8,
@@ -136,7 +137,7 @@ fn composite(
     Ok(ColumnWriter::Composite(Box::new(CompositeOf { columns })))
 }
 
-/// The names of fields, each of which is there once.
+/// Collects the names of fields, and rejects duplicates.
 fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
     let mut names = HashSet::new();
     match fields.iter().find(|field| !names.insert(field.name().as_str())) {
@@ -145,7 +146,7 @@ fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
     }
 }
 
-/// Whether each value can be written as JSON.
+/// Checks whether every value can be written as JSON.
 fn as_json(field: &Field) -> Result<(), String> {
     Extension::check(field)?;
     match plain(field.data_type()) {
@@ -176,7 +177,7 @@ fn is_binary(ty: &DataType) -> bool {
     matches!(ty, D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_))
 }
 
-/// A scalar that is no string.
+/// Builds the writer of a scalar that is not a string.
 fn scalar(
     field: &Field,
     source: &DataType,
@@ -201,7 +202,7 @@ fn scalar(
     }
     let is_bool = *source == D::Boolean || Extension::of(field) == Extension::Bool8;
     let is_number = source.is_numeric() && !is_bool;
-    // Few decimals are floating-point numbers, so that most are rounded.
+    // Few decimals are exactly floating-point numbers, so most have to be rounded.
     let is_float = source.is_integer() || source.is_floating() || is_number && inexact.rounds();
     let of_second = |digits| Precision { digits, inexact };
     Ok(match (source, base.oid) {
@@ -234,7 +235,7 @@ fn scalar(
     })
 }
 
-/// Why a scalar is not written into a column of a type.
+/// Explains why a scalar cannot be written into a column of a type.
 fn refusal(source: &DataType, oid: u32) -> &'static str {
     use DataType as D;
     match (source, oid) {

@@ -11,15 +11,16 @@ pub(crate) const MOST_DIMENSIONS: usize = 6;
 pub(crate) struct ArrayOf {
     /// The type of the elements.
     pub(crate) oid: u32,
-    /// The sign between them.
+    /// The delimiter between elements.
     pub(crate) delimiter: u8,
-    /// How many lists hold one another.
+    /// The depth of nested lists.
     pub(crate) dimensions: usize,
     pub(crate) element: ColumnWriter,
 }
 
 impl ArrayOf {
-    /// The length of each dimension, if all lists of one are alike. An empty array has none.
+    /// Returns the length of each dimension, if all its lists have the same length. An empty array has no
+    /// dimensions.
     pub(crate) fn lengths(&self, items: Items<'_, '_>) -> Result<Lengths, Fail> {
         let mut lengths = Lengths { of: [0; MOST_DIMENSIONS], count: 0 };
         if items.len() > 0 {
@@ -42,7 +43,7 @@ impl Lengths {
         &self.of[..self.count]
     }
 
-    /// Those of the first lists.
+    /// Takes the lengths of the first list in each dimension.
     fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> Written {
         self.of[dimension] = items.len();
         if dimension + 1 == self.count {
@@ -58,7 +59,7 @@ impl Lengths {
         if items.len() != self.of[dimension] {
             return unfit("has lists of different lengths, which an array cannot have");
         }
-        // The server has no other array without elements than the one without dimensions.
+        // The server's only array without elements is the one without dimensions.
         if items.len() == 0 {
             return unfit("contains an empty list, which an array cannot contain");
         }
@@ -69,7 +70,7 @@ impl Lengths {
     }
 }
 
-/// A list within a list.
+/// Returns the list in a value of a list.
 pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
     match value {
         ArrowValue::List(items) => Ok(items),

@@ -1,4 +1,4 @@
-//! Bound: the rows of one batch, written one by one.
+//! The rows of one batch, written row by row.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::{binary, json, scalar, text};
 
 /// The rows of a batch, ready to be written.
 pub struct BoundBatch<'b> {
-    /// The number of columns, as COPY BINARY has it.
+    /// The number of columns, as in COPY BINARY.
     count: u16,
     columns: Vec<(&'b ColumnWriter, Source<'b>)>,
     rows: usize,
@@ -26,13 +26,13 @@ pub struct Unfit {
     pub can_round: bool,
 }
 
-/// Why a row is not written in COPY BINARY.
+/// The reason why a row cannot be written in COPY BINARY.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unwritten {
-    /// It has a value that does not fit: it cannot be written as text either.
+    /// A value does not fit: it cannot be written as text either.
     Unfit(Unfit),
-    /// A string spells the value for the column at this place in a way that only the server reads. The row
-    /// goes as text.
+    /// A string for the column at this index has a spelling that only the server can read. The row has to be
+    /// sent as text.
     Spelling(usize),
 }
 
@@ -53,14 +53,14 @@ impl<'b> BoundBatch<'b> {
         Self { count, columns, rows }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Cuts the rows into ranges. A range takes about `bytes` bytes once it is written, unless one row takes more, and
-    /// has `most` rows at most.
+    /// Divides the rows into ranges. A range has at most `most` rows and takes about `bytes` bytes once written,
+    /// unless a single row takes more.
     #[must_use]
     pub fn ranges(&self, bytes: usize, most: usize) -> Vec<Range<usize>> {
         let sources = || self.columns.iter().map(|(_, source)| source);
@@ -82,12 +82,12 @@ impl<'b> BoundBatch<'b> {
         ranges
     }
 
-    /// Appends the row as COPY BINARY has it: the number of fields, then each with its length. If it is not
-    /// written, nothing is.
+    /// Appends the row in COPY BINARY: the number of fields, then each field with its length. On an error
+    /// nothing is appended.
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// Panics if there is no such row.
     #[inline]
     pub fn put_binary(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unwritten> {
         let start = out.len();
@@ -101,30 +101,31 @@ impl<'b> BoundBatch<'b> {
         Ok(())
     }
 
-    /// Appends the row as COPY text has it, without a line end: each value in a spelling that the input
-    /// function of the column's type reads as exactly this value. If it is not written, nothing is.
+    /// Appends the row in COPY text, without a line end: each value in a spelling that the input function of the
+    /// column's type reads as exactly this value. On an error nothing is appended.
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// Panics if there is no such row.
     pub fn put_text(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
         self.put_fields(|_| true, b"", row, out)
     }
 
-    /// [`Self::put_text`] with nothing in the columns that are not `wanted`: nobody reads these.
+    /// Appends the row like [`Self::put_text`], with empty fields for the columns that are not `wanted` and that
+    /// nothing reads.
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// Panics if there is no such row.
     pub fn put_keys(&self, wanted: &[bool], row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
         self.put_fields(|column| wanted.get(column).copied().unwrap_or(false), b"", row, out)
     }
 
-    /// [`Self::put_text`] with NULL in the columns whose values do not fit, which are returned.
+    /// Appends the row like [`Self::put_text`], with NULL for the values that do not fit. Returns their columns.
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// Panics if there is no such row.
     pub fn put_fitting(&self, row: usize, out: &mut Vec<u8>) -> Vec<usize> {
         let mut unfit = Vec::new();
         while let Err(Unfit { column, .. }) =
@@ -135,11 +136,11 @@ impl<'b> BoundBatch<'b> {
         unfit
     }
 
-    /// Appends the value of a column as JSON, for people: what JSON has no word for is a string.
+    /// Appends the value of a column as JSON, for people. A value that JSON cannot express becomes a string.
     ///
     /// # Panics
     ///
-    /// If there is no such row or column.
+    /// Panics if there is no such row or column.
     pub fn put_json(&self, column: usize, row: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let (_, source) = &self.columns[column];
@@ -154,7 +155,7 @@ impl<'b> BoundBatch<'b> {
                 }
                 _ => "what has no text".into(),
             };
-            // Writing to memory does not fail, and neither does a string.
+            // Writing a string to memory cannot fail.
             let _ = serde_json::to_writer(out, &text);
         }
     }
@@ -196,7 +197,7 @@ fn unfit(column: usize, fail: Fail) -> Unfit {
     match fail {
         Fail::Unfit(why) => Unfit { column, why, can_round: false },
         Fail::Inexact(why) => Unfit { column, why, can_round: true },
-        // Only codecs leave a spelling to the server, and text has none.
+        // Only codecs leave a spelling to the server, and text has no codecs.
         Fail::Spelling => Unfit { column, why: "has no text form".to_owned(), can_round: false },
     }
 }

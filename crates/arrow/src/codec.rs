@@ -1,10 +1,10 @@
-//! The codec of a column: how a string that spells its value is written in COPY BINARY.
+//! The codec of a column: how a string that spells a value is written in COPY BINARY.
 
 use pgsluice_core::types::{Codec, ColumnType, Made};
 
 use crate::oid;
 
-/// Returns None for a type that strings are sent to as text only.
+/// Returns the codec of a type; `None` if its strings can only be sent as text.
 pub(crate) fn codec(ty: &ColumnType) -> Option<Codec> {
     let ty = ty.base();
     match &ty.made {
@@ -22,7 +22,7 @@ pub(crate) fn codec(ty: &ColumnType) -> Option<Codec> {
     }
 }
 
-/// The type of an array's elements, with the modifier that is the array's.
+/// Returns the type of an array's elements, with the array's type modifier.
 pub(crate) fn element_of(array: &ColumnType, element: &ColumnType) -> ColumnType {
     let modifier = if element.modifier < 0 { array.modifier } else { element.modifier };
     ColumnType { modifier, ..element.clone() }
@@ -76,13 +76,13 @@ fn scalar(oid: u32, modifier: i32) -> Option<Codec> {
     })
 }
 
-/// The digits of a second of a date and time type.
+/// Returns the declared fractional digits of a second of a date and time type.
 pub(crate) fn precision(modifier: i32) -> Option<u8> {
     u8::try_from(modifier).ok().filter(|&precision| precision < 6)
 }
 
-/// `INTERVAL_PRECISION` and `INTERVAL_RANGE`, `src/include/utils/timestamp.h`, PostgreSQL 13 to 18: the digits of a
-/// second, if the interval has all of its fields.
+/// Returns the declared fractional digits of a second, if the interval has all its fields: `INTERVAL_PRECISION`
+/// and `INTERVAL_RANGE`, `src/include/utils/timestamp.h`, PostgreSQL 13 to 18.
 pub(crate) fn interval_precision(modifier: i32) -> Option<Option<u8>> {
     if modifier < 0 {
         return Some(None);
@@ -91,8 +91,8 @@ pub(crate) fn interval_precision(modifier: i32) -> Option<Option<u8>> {
     all.then(|| precision(modifier & 0xFFFF))
 }
 
-/// `numeric_typmod_scale`, `src/backend/utils/adt/numeric.c`, PostgreSQL 15 to 18, where it may be negative: the
-/// digits behind the point that a numeric has, if that is declared.
+/// Returns a numeric type's declared scale, which may be negative: `numeric_typmod_scale`,
+/// `src/backend/utils/adt/numeric.c`, PostgreSQL 15 to 18.
 pub(crate) fn numeric_scale(modifier: i32) -> Option<i32> {
     (modifier >= 4).then(|| (((modifier - 4) & 0x7FF) ^ 0x400) - 0x400)
 }

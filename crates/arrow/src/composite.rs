@@ -1,4 +1,4 @@
-//! Structs as composite values: the fields by their names, in the order of the type.
+//! Structs as composite values: fields are matched by name, and written in the order of the type.
 
 use crate::writer::ColumnWriter;
 
@@ -8,12 +8,12 @@ pub(crate) struct CompositeOf {
     pub(crate) columns: Box<[ColumnOf]>,
 }
 
-/// A column of it.
+/// A column of a composite type.
 #[derive(Debug)]
 pub(crate) struct ColumnOf {
     /// Its type.
     pub(crate) oid: u32,
-    /// The place of its field in the struct.
+    /// The index of its field in the struct.
     pub(crate) field: usize,
     pub(crate) writer: ColumnWriter,
 }

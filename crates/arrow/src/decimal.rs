@@ -1,22 +1,22 @@
-//! A decimal number of any array: its digits, and how many of them are behind the point.
+//! A decimal number of any array: its digits and its scale.
 
 use std::io::Write;
 
 use arrow_buffer::i256;
 
-/// The digits times ten to the power of minus the scale.
+/// A number: the digits times ten to the power of minus the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal {
     pub(crate) digits: Digits,
-    /// Digits behind the point; negative, so many zeros follow the digits.
+    /// Number of digits after the decimal point. A negative scale appends zeros to the digits.
     pub(crate) scale: i32,
 }
 
-/// All digits, as if there were no point.
+/// All digits, without the decimal point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digits {
     Short(i128),
-    /// Digits for which the other is too short.
+    /// Digits that do not fit in `Short`.
     Long(i256),
 }
 
@@ -31,31 +31,32 @@ impl Decimal {
         Self { digits: short.unwrap_or(Digits::Long(digits)), scale: scale.into() }
     }
 
-    /// The shortest number that is read as `value` again, as the server writes it; None if it is not
-    /// finite.
+    /// Returns the shortest number that is read as `value` again, as the server writes it; `None` if `value` is
+    /// not finite.
     pub(crate) fn of_float8(value: f64) -> Option<Self> {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
-    /// The same for `real`, which needs fewer digits.
+    /// Returns the shortest number that is read as the same `real`, which needs fewer digits.
     pub(crate) fn of_float4(value: f32) -> Option<Self> {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
-    /// Returns the shortest number that is read as `value` again. If two are equally near, this is the one whose last
-    /// digit is even, as in the server's output and in Python's `repr`. Rust takes the larger one.
+    /// Returns the shortest number that is read as `value` again. If two are equally near, returns the one whose
+    /// last digit is even, as in the server's output and in Python's `repr`. Rust prefers the larger.
     pub(crate) fn even_of_float8(value: f64) -> Option<Self> {
         let shortest = Self::of_float8(value)?;
         shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
     }
 
-    /// Does what [`Self::even_of_float8`] does, for `real`.
+    /// Returns the shortest number for a `real`, like [`Self::even_of_float8`].
     pub(crate) fn even_of_float4(value: f32) -> Option<Self> {
         let shortest = Self::of_float4(value)?;
         shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
     }
 
-    /// Takes the nearest number of as many digits, as Rust spells it, if that is read as the same value.
+    /// Returns the nearest number with the same number of digits, as Rust writes it, if it is read as the same
+    /// value.
     fn even(
         self,
         spell: impl FnOnce(usize) -> String,
@@ -69,7 +70,7 @@ impl Decimal {
         if is_same(&text) { Self::scientific(format_args!("{text}")) } else { Some(self) }
     }
 
-    /// Reads what Rust writes: `-d.ddde-x`, with at most 17 digits.
+    /// Reads Rust's scientific notation: `-d.ddde-x`, with at most 17 digits.
     fn scientific(text: std::fmt::Arguments<'_>) -> Option<Self> {
         let mut buffer = [0; 40];
         let mut rest = &mut buffer[..];
@@ -100,7 +101,7 @@ impl Decimal {
         }
     }
 
-    /// Whether all digits behind the first `scale` ones after the point are zeros.
+    /// Whether all digits beyond the first `scale` decimal places are zeros.
     #[inline]
     pub(crate) fn fits(&self, scale: i32) -> bool {
         self.scale <= scale || self.ends_in_zeros(self.scale.abs_diff(scale))
@@ -114,8 +115,8 @@ impl Decimal {
         }
     }
 
-    /// Rounds to `scale` digits behind the point, halves away from zero: `round_var`,
-    /// `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18. The number must have more digits than that.
+    /// Rounds to `scale` decimal places, halves away from zero: `round_var`, `src/backend/utils/adt/numeric.c`,
+    /// PostgreSQL 13 to 18. The number must have more decimal places.
     pub(crate) fn round(&self, scale: i32) -> Self {
         let gone = self.scale.abs_diff(scale);
         let digits = match (self.digits, 10_i128.checked_pow(gone)) {
@@ -135,7 +136,7 @@ impl Decimal {
             Some(power) => (digits.wrapping_div(power), digits.wrapping_rem(power)),
             None => (i256::ZERO, digits),
         };
-        // There may be a half of a power that is too large itself.
+        // The power itself may be too large, while its half is not.
         let half = power_of_ten(gone - 1).and_then(|power| power.checked_mul(i256::from_i128(5)));
         match half {
             Some(half) if rest >= half => kept.wrapping_add(i256::ONE),
@@ -148,7 +149,7 @@ impl Decimal {
         self.long() == i256::ZERO
     }
 
-    /// The integer that this is; None if it is none, or too large to be one of PostgreSQL's.
+    /// Converts the number to an integer; `None` if it is not an integer, or too large for PostgreSQL's.
     pub(crate) fn to_int(self) -> Option<i128> {
         match self.digits {
             Digits::Short(digits) if self.scale == 0 => Some(digits),
@@ -161,7 +162,7 @@ impl Decimal {
         }
     }
 
-    /// The digits without a sign, in groups of sixteen, the last ones first.
+    /// Returns the digits without the sign, in groups of sixteen, the last group first.
     pub(crate) fn chunks(&self) -> [u64; 5] {
         let (low, high) = self.long().wrapping_abs().to_parts();
         let mut limbs = [high as u128 >> 64, high as u128, low >> 64, low].map(|limb| limb as u64);
@@ -177,7 +178,7 @@ impl Decimal {
     }
 }
 
-/// What a group of sixteen digits is below.
+/// The limit of a group of sixteen digits.
 pub(crate) const CHUNK: u64 = 10_000_000_000_000_000;
 
 fn power_of_ten(exponent: u32) -> Option<i256> {
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn of_two_shortest_spellings_the_even_one_is_taken() {
         let single = |digits, scale| Some(Decimal::new(digits, scale));
-        // It is 506017.125.
+        // The value is 506017.125.
         assert_eq!(Decimal::even_of_float4(-4_048_137.0 / 8.0), single(-50_601_712, 2));
         assert_eq!(Decimal::even_of_float4(0.1), single(1, 1));
         assert_eq!(

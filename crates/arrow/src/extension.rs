@@ -1,17 +1,17 @@
-//! The canonical extension types of Arrow that say more than the type below them.
+//! Arrow's canonical extension types that add meaning to their storage type.
 
 use arrow_schema::Field;
 
-/// What a field says that its values are.
+/// The extension type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extension {
-    /// Nothing that matters here.
+    /// No extension type that matters here.
     None,
-    /// Strings that are JSON texts.
+    /// Strings that contain JSON.
     Json,
-    /// Sixteen bytes each that are an identifier.
+    /// Identifiers of sixteen bytes.
     Uuid,
-    /// Bytes that are booleans.
+    /// Bytes that represent booleans.
     Bool8,
 }
 
@@ -25,7 +25,7 @@ impl Extension {
         }
     }
 
-    /// Refuses an extension type whose values may mean something else than the type that stores them.
+    /// Rejects an extension type that may give its values another meaning than their storage type does.
     pub(crate) fn check(field: &Field) -> Result<(), String> {
         let Some(name) = field.extension_type_name() else { return Ok(()) };
         if KNOWN.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family)) {
@@ -38,7 +38,7 @@ impl Extension {
     }
 }
 
-/// Extension types that give the type below them no other meaning.
+/// Extension types that do not change the meaning of the values.
 const KNOWN: [&str; 8] = [
     "arrow.fixed_shape_tensor",
     "arrow.json",
@@ -50,5 +50,5 @@ const KNOWN: [&str; 8] = [
     "ogc.wkt",
 ];
 
-/// Beginnings of such names: BigQuery says the type of a column in SQL.
+/// Prefixes of such names: BigQuery records the SQL type of a column.
 const FAMILIES: [&str; 1] = ["google:sqlType:"];

@@ -1,5 +1,5 @@
-//! Fit: whether a value is one that its column can hold, and which. A value that would change
-//! is refused, or rounded if the column rounds.
+//! Checks whether a column can hold a value, and converts it. A value that would change is rejected, or rounded
+//! if the column rounds.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use crate::spell;
 use crate::time::{self, MICROS_PER_DAY, Misses};
 use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Written};
 
-/// Writes a value that is not NULL. `source` is the array that it is of, and `row` where it stands.
+/// Writes a value that is not NULL. It comes from row `row` of the array `source`.
 #[inline]
 pub(crate) fn put<S: ValueSink>(
     writer: &ColumnWriter,
@@ -119,7 +119,7 @@ fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> Written 
     sink.spelled(text, ty)
 }
 
-/// A string has a zero byte, which none of the server's has.
+/// Returns the error for a string with a zero byte, which the server's strings cannot contain.
 #[cold]
 pub(crate) fn has_zero() -> Fail {
     Fail::Unfit("has a zero byte, which text in PostgreSQL cannot contain".to_owned())
@@ -136,7 +136,7 @@ fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &ArrowValue<'_, '_>, ty: &str) ->
 
 #[inline(never)]
 fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, Fail> {
-    // Each integer as large as PostgreSQL's is an i128 exactly; what is larger stays so.
+    // An i128 holds every integer in PostgreSQL's range exactly; larger numbers stay out of range.
     let of_float =
         |value: f64| (value.trunc() == value && value.is_finite()).then_some(value as i128);
     Ok(match *value {
@@ -177,7 +177,7 @@ fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
     exact.ok_or_else(|| rounded(value, "real"))
 }
 
-/// Returns the floating-point number nearest to a decimal, as the server reads that: `float8in_internal` and
+/// Returns the floating-point number nearest to a decimal, as the server reads it: `float8in_internal` and
 /// `float4in`, `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
 fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
     value: &ArrowValue<'_, '_>,
@@ -196,7 +196,7 @@ fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
     nearest.filter(is_near).ok_or_else(|| out_of_float(value, ty))
 }
 
-/// Returns the nearest number of single precision; None where the server's cast overflows or underflows: `dtof`,
+/// Returns the nearest number of single precision; `None` if the server's cast overflows or underflows: `dtof`,
 /// `src/backend/utils/adt/float.c`, PostgreSQL 13 to 18.
 fn nearest(value: f64) -> Option<f32> {
     let narrow = value as f32;
@@ -234,7 +234,7 @@ fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> 
     }
 }
 
-/// The days of a date.
+/// Converts a value to the days of a date.
 #[inline]
 fn date(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
     match *value {
@@ -257,7 +257,7 @@ fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
     days.ok_or_else(|| out_of_range(value, "date"))
 }
 
-/// The microseconds of a timestamp.
+/// Converts a value to the microseconds of a timestamp.
 #[inline]
 fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> Result<i64, Fail> {
     let micros = match *value {
@@ -278,7 +278,7 @@ fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> Resu
     if time::is_timestamp(micros) { Ok(micros) } else { Err(out_of_range(value, ty)) }
 }
 
-/// The microseconds of a time of the day.
+/// Converts ticks to the microseconds of a time of day.
 fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, Fail> {
     let micros = match time::micros(ticks, unit) {
         Err(Misses::Nanos) if precision.inexact.rounds() && ticks < 0 => Err(Misses::Range),
@@ -292,7 +292,7 @@ fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, 
     precise(micros, precision, &ArrowValue::Time(micros, TimeUnit::Microsecond), "time")
 }
 
-/// Returns the microseconds with no more digits of a second than the column has; `value` is what they are of.
+/// Reduces the microseconds to the column's precision, or fails; `value` is their source, for messages.
 #[inline]
 fn precise(
     micros: i64,
@@ -311,7 +311,7 @@ fn precise(
     }
 }
 
-/// The fields of an interval or a duration.
+/// Converts a value to the fields of an interval.
 pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<Interval, Fail> {
     let nano = TimeUnit::Nanosecond;
     let (months, days, (ticks, unit)) = match *value {
@@ -324,7 +324,7 @@ pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<I
         micros => micros,
     };
     let micros = micros.map_err(|why| missed(why, ticks, "interval"))?;
-    // From PostgreSQL 17 on these are the infinities: `INTERVAL_NOBEGIN`, `src/include/datatype/timestamp.h`.
+    // From PostgreSQL 17 on these represent infinity: `INTERVAL_NOBEGIN`, `src/include/datatype/timestamp.h`.
     if [(i32::MIN, i32::MIN, i64::MIN), (i32::MAX, i32::MAX, i64::MAX)]
         .contains(&(months, days, micros))
     {
@@ -382,7 +382,7 @@ fn out_of_range(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     Fail::Unfit(format!("{} {why}", said(value)))
 }
 
-/// Such a value was not to come: the array is not what its type says.
+/// Returns the error for an unexpected value: the array does not match its type.
 #[cold]
 pub(crate) fn strange(value: &ArrowValue<'_, '_>) -> Fail {
     Fail::Unfit(match value {
@@ -391,8 +391,8 @@ pub(crate) fn strange(value: &ArrowValue<'_, '_>) -> Fail {
     })
 }
 
-/// A value as it is spelled, for messages.
+/// Formats a value for messages.
 fn said(value: &ArrowValue<'_, '_>) -> String {
-    // What cannot be spelled is left out.
+    // A value that cannot be formatted is left out.
     spell::said(|out| drop(scalar::put(value, crate::extension::Extension::None, out)))
 }

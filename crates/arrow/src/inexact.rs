@@ -1,17 +1,17 @@
-//! Values that a column cannot hold exactly: refused, or rounded as PostgreSQL rounds what it reads as text.
+//! Values that a column cannot hold exactly: rejected, or rounded as PostgreSQL rounds text input.
 
-/// Treatment of a value that its column could hold only after rounding.
+/// The treatment of a value that its column could hold only after rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inexact {
-    /// The row is refused.
+    /// Reject the row.
     #[default]
     Refuse,
-    /// The column gets the value that the server's input function makes of the text of this one.
+    /// Store the value that the server's input function makes of this value's text.
     Round,
 }
 
 impl Inexact {
-    /// Returns [`Self::Round`] if values are rounded.
+    /// Returns [`Self::Round`] if `rounds`, else [`Self::Refuse`].
     #[must_use]
     pub fn of(rounds: bool) -> Self {
         if rounds { Self::Round } else { Self::Refuse }
@@ -24,14 +24,14 @@ impl Inexact {
     }
 }
 
-/// The digits behind the point that a numeric column has, if that is declared.
+/// The declared scale of a numeric column, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeclaredScale {
     pub(crate) digits: Option<i32>,
     pub(crate) inexact: Inexact,
 }
 
-/// The digits of a second that a column has, if fewer than all.
+/// The declared fractional digits of a second, if fewer than six.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Precision {
     pub(crate) digits: Option<u8>,

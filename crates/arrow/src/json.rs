@@ -1,4 +1,4 @@
-//! Any value as JSON, for `json` and `jsonb`: the same text for both writers.
+//! Values as JSON, for `json` and `jsonb`: both writers produce the same text.
 
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
         value @ (ArrowValue::Decimal(..) | ArrowValue::Wide(..)) => {
             scalar::put(&value, source.extension, out)?;
         }
-        // These have no signs that a string must escape.
+        // These contain no characters that a JSON string must escape.
         value @ ArrowValue::Bytes(_) => {
             quoted(out, |out| scalar::put(&value, source.extension, out))?
         }
@@ -49,7 +49,7 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
     Ok(())
 }
 
-/// The parts between `ends`, with commas between them.
+/// Appends the parts between `ends`, separated by commas.
 fn separated<T>(
     ends: [u8; 2],
     parts: impl Iterator<Item = T>,
@@ -84,7 +84,7 @@ fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
     })
 }
 
-/// A JSON text within another, as it is.
+/// Appends a JSON text within another, unchanged.
 fn document(text: &str, out: &mut Vec<u8>) -> Written {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Err(Fail::Unfit("contains a string that is not valid JSON".to_owned()));
@@ -97,7 +97,7 @@ fn string(text: &str, out: &mut Vec<u8>) -> Written {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(fit::has_zero());
     }
-    // Writing to memory does not fail, and neither does a string.
+    // Writing a string to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Arrow values as PostgreSQL's: rows of COPY BINARY and of COPY text. How a value is written is chosen by
-//! the column of the target. No files, sockets, threads, clock, async or SQL.
+//! Arrow values as PostgreSQL's: rows of COPY BINARY and of COPY text. The column of the target determines how a
+//! value is written. The crate uses no files, sockets, threads, clock, async or SQL.
 //!
 //! ```text
 //! batch -> source -> fit -> binary, text
@@ -7,10 +7,9 @@
 //!          value     it?    to write it
 //! ```
 //!
-//! A [`Mapping`] refuses what no row of a schema could give the table, a [`Misfit`]. A value that its
-//! column cannot hold without loss is an [`Unfit`]: nothing is cut or moved to another zone, and only
-//! [`Inexact::Round`] rounds.
-//! The two writers know nothing of each other: what one gets wrong, the other shows.
+//! A [`Mapping`] rejects fields that no row could load, as a [`Misfit`]. A value that its column cannot hold
+//! without loss is an [`Unfit`]: nothing is truncated or moved to another time zone, and only [`Inexact::Round`]
+//! rounds. The two writers are independent, so that a mistake of one shows in a comparison with the other.
 
 mod admit;
 mod array;

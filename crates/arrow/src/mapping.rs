@@ -1,5 +1,5 @@
-//! Mapping: which field goes into which column, and what writes it. What cannot go is refused here, before
-//! the first row.
+//! The mapping of fields to columns, with a writer for each. A field that cannot be written is rejected here,
+//! before the first row.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,14 +15,15 @@ use crate::inexact::Inexact;
 use crate::source::Source;
 use crate::writer::ColumnWriter;
 
-/// How the fields of a schema are written into columns of a table.
+/// A mapping from the fields of a schema to the columns of a table.
 ///
-/// The rows are for a session with `client_encoding` UTF8. If there are strings for such columns, it also has to
-/// read `Z` as the zone UTC, and NULL in an array as NULL (`array_nulls`): a string is what it would be in a file.
+/// The rows are for a session with `client_encoding` UTF8. If columns get strings, the session must also read
+/// `Z` as the time zone UTC, and NULL in an array as NULL (`array_nulls`): a string is read as it would be from
+/// a file.
 #[derive(Debug)]
 pub struct Mapping {
     columns: Vec<Mapped>,
-    /// The number of columns, as COPY BINARY has it.
+    /// The number of columns, as in COPY BINARY.
     count: u16,
 }
 
@@ -30,7 +31,7 @@ pub struct Mapping {
 #[derive(Debug)]
 struct Mapped {
     column: Column,
-    /// The place of its field in a batch; `None` if it is NULL in all rows.
+    /// The index of its field in a batch; `None` if the column is NULL in all rows.
     place: Option<usize>,
     field: FieldRef,
     writer: ColumnWriter,
@@ -41,11 +42,11 @@ struct Mapped {
 pub struct Misfit {
     /// The name of the column.
     pub column: String,
-    /// The type of the column, as the server has it.
+    /// The type of the column, as PostgreSQL names it.
     pub postgres: String,
-    /// The type of the field, as Arrow has it.
+    /// The type of the field, as Arrow names it.
     pub arrow: String,
-    /// Why one does not go into the other.
+    /// The reason why the field cannot be written into the column.
     pub why: String,
 }
 
@@ -69,8 +70,8 @@ impl fmt::Display for Misfit {
 impl std::error::Error for Misfit {}
 
 impl Mapping {
-    /// Maps each column of the target, in their order, to the field at its place in `schema`. A column without a
-    /// place is NULL.
+    /// Maps each column of the target, in order, to the field at its index in `schema`. A column without an
+    /// index is NULL.
     pub fn new(
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
@@ -78,7 +79,8 @@ impl Mapping {
         Self::of(schema, fields, Inexact::Refuse)
     }
 
-    /// Maps columns as [`Self::new`] does. Values that their columns cannot hold exactly are treated as `inexact` says.
+    /// Maps columns like [`Self::new`]. `inexact` says how to treat values that their columns cannot hold
+    /// exactly.
     pub fn of(
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
@@ -101,14 +103,15 @@ impl Mapping {
         Ok(Self { columns, count })
     }
 
-    /// Returns the places of the fields that are written, in ascending order.
+    /// Returns the indexes of the fields that are written, in ascending order.
     #[must_use]
     pub fn places(&self) -> Vec<usize> {
         let places: BTreeSet<usize> = self.columns.iter().filter_map(|it| it.place).collect();
         places.into_iter().collect()
     }
 
-    /// Returns the mapping for batches that have no fields but the ones at these [`Self::places`], in their order.
+    /// Returns the mapping for batches that contain only the fields at these [`Self::places`], in the same
+    /// order.
     #[must_use]
     pub fn narrowed(mut self, places: &[usize]) -> Self {
         for column in &mut self.columns {
@@ -117,7 +120,7 @@ impl Mapping {
         self
     }
 
-    /// Whether rows can be written in COPY BINARY; if not, which column is why.
+    /// Checks whether rows can be written in COPY BINARY. The error names the column that prevents it.
     pub fn has_binary(&self) -> Result<(), String> {
         for Mapped { column, writer, .. } in &self.columns {
             if let Some(ty) = writer.only_text() {
@@ -127,8 +130,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Makes the rows of a batch ready to be written. Its columns must be of the types of the schema, or views of such
-    /// strings.
+    /// Prepares the rows of a batch for writing. Its columns must have the types of the schema, or be views of
+    /// such strings.
     pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<BoundBatch<'b>, Misfit> {
         let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
             let Some(place) = place else {
@@ -149,7 +152,7 @@ impl Mapping {
     }
 }
 
-/// Whether arrays of one type have the values of another.
+/// Whether arrays of one type contain values of another.
 fn is_form_of(array: &DataType, field: &DataType) -> bool {
     match (array, field) {
         (DataType::Utf8View, DataType::Utf8 | DataType::LargeUtf8)

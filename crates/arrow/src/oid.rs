@@ -1,4 +1,4 @@
-//! The types of PostgreSQL that have the same oid everywhere: `src/include/catalog/pg_type.dat`.
+//! The types of PostgreSQL that have fixed OIDs: `src/include/catalog/pg_type.dat`.
 
 pub(crate) const BOOL: u32 = 16;
 pub(crate) const BYTEA: u32 = 17;

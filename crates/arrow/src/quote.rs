@@ -1,6 +1,6 @@
-//! Escapes and quotes, put into what has been written already: so no value needs memory of its own.
+//! Escapes and quotes, inserted into text that was already written, so that no value needs memory of its own.
 
-/// Escapes for COPY text what is behind `start`: `CopyAttributeOutText`, `src/backend/commands/copyto.c`.
+/// Escapes the text after `start` for COPY text: `CopyAttributeOutText`, `src/backend/commands/copyto.c`.
 pub(crate) fn escape(start: usize, out: &mut Vec<u8>) {
     expand(start, out, |byte| match byte {
         b'\\' => Some(b'\\'),
@@ -11,7 +11,7 @@ pub(crate) fn escape(start: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// Quotes what is behind `start` as a value of an array or a composite, if it needs to be: `array_out`,
+/// Quotes the text after `start` as a value of an array or a composite, if necessary: `array_out`,
 /// `src/backend/utils/adt/arrayfuncs.c`, and `record_out`, `src/backend/utils/adt/rowtypes.c`.
 pub(crate) fn quote(start: usize, out: &mut Vec<u8>) {
     let value = &out[start..];
@@ -24,7 +24,7 @@ pub(crate) fn quote(start: usize, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Replaces each byte for which there is another by a backslash and that.
+/// Replaces each byte for which `escaped` returns another by a backslash and that byte.
 fn expand(start: usize, out: &mut Vec<u8>, escaped: impl Fn(u8) -> Option<u8>) {
     let more = out[start..].iter().filter(|&&byte| escaped(byte).is_some()).count();
     if more == 0 {
@@ -32,7 +32,7 @@ fn expand(start: usize, out: &mut Vec<u8>, escaped: impl Fn(u8) -> Option<u8>) {
     }
     let (mut from, mut to) = (out.len(), out.len() + more);
     out.resize(to, 0);
-    // Once all are replaced, both are the same.
+    // When all bytes are replaced, the two positions meet.
     while from < to {
         from -= 1;
         to -= 1;

@@ -1,4 +1,4 @@
-//! A scalar as text, with all that it says: for columns of text, for JSON and for messages.
+//! Scalars as text without loss: for text columns, for JSON and for messages.
 
 use crate::decimal::Decimal;
 use crate::extension::Extension;
@@ -9,7 +9,7 @@ use crate::spell;
 use crate::time;
 use crate::writer::{Fail, Written};
 
-/// Appends a scalar for a column of text, with all that it says.
+/// Appends a scalar for a text column, without loss.
 pub(crate) fn put(value: &ArrowValue<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
     match *value {
         ArrowValue::Bool(value) => spell::bool(value, out),
@@ -29,7 +29,7 @@ pub(crate) fn put(value: &ArrowValue<'_, '_>, extension: Extension, out: &mut Ve
     Ok(())
 }
 
-/// Appends a date or time; `between` stands between these.
+/// Appends a date or time. `between` separates the date from the time.
 pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
     match *value {
         ArrowValue::Date(days) => spell::date(days.into(), out),
@@ -51,7 +51,7 @@ pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -
             spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
         }
         ArrowValue::Duration(..) | ArrowValue::Interval { .. } => {
-            // Text keeps all digits, so that none of them is rounded.
+            // Text keeps all digits, so nothing is rounded.
             let fields = fit::interval(value, Inexact::Refuse).map_err(Fail::for_good)?;
             spell::interval(&fields, out);
         }

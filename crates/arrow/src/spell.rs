@@ -1,14 +1,14 @@
-//! How values are spelled: as the server reads them under any DateStyle, IntervalStyle or locale.
+//! The spelling of values, which the server reads under any DateStyle, IntervalStyle or locale.
 //!
-//! It is the server's own way to write them under DateStyle `ISO` and IntervalStyle `postgres`:
-//! `EncodeDateTime` and `EncodeInterval`, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
+//! It is the server's own output under DateStyle `ISO` and IntervalStyle `postgres`: `EncodeDateTime` and
+//! `EncodeInterval`, `src/backend/utils/adt/datetime.c`, PostgreSQL 13 to 18.
 
 use std::io::Write;
 
 use crate::decimal::{Decimal, Digits};
 use crate::writer::Interval;
 
-/// Zeros before or behind the digits of a number that are written out.
+/// The most zeros that are written before or after the digits of a number.
 const MOST_ZEROS: usize = 130;
 
 pub(crate) fn bool(value: bool, out: &mut Vec<u8>) {
@@ -19,7 +19,7 @@ pub(crate) fn int(value: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// The shortest spelling of a number that is read as the same number again.
+/// Appends the shortest spelling that is read as the same number again.
 pub(crate) fn float8(value: f64, out: &mut Vec<u8>) {
     match value.abs() {
         size if !size.is_finite() => infinite(value, out),
@@ -28,7 +28,7 @@ pub(crate) fn float8(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// The same for `real`.
+/// Appends the shortest spelling of a `real`.
 pub(crate) fn float4(value: f32, out: &mut Vec<u8>) {
     match value.abs() {
         size if !size.is_finite() => infinite(value.into(), out),
@@ -37,7 +37,7 @@ pub(crate) fn float4(value: f32, out: &mut Vec<u8>) {
     }
 }
 
-/// The exponent has a sign and two digits at least.
+/// Appends a number in scientific notation. The exponent has a sign and at least two digits.
 fn scientific(number: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
     put(out, number);
     let Some(digits) = out.iter().rposition(|byte| *byte == b'e').map(|at| at + 1) else { return };
@@ -58,7 +58,7 @@ pub(crate) fn infinite(value: f64, out: &mut Vec<u8>) {
     });
 }
 
-/// All digits of its scale.
+/// Appends a decimal with all digits of its scale.
 pub(crate) fn decimal(value: &Decimal, out: &mut Vec<u8>) {
     if value.is_negative() {
         out.push(b'-');
@@ -102,32 +102,32 @@ pub(crate) fn uuid(value: [u8; 16], out: &mut Vec<u8>) {
     }
 }
 
-/// A byte as two digits.
+/// Returns a byte as two hexadecimal digits.
 pub(crate) fn hex(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)])
 }
 
-/// A date, of days from 1970-01-01.
+/// Appends a date, given as days from 1970-01-01.
 pub(crate) fn date(days: i64, out: &mut Vec<u8>) {
     let before_christ = day(days, out);
     end_year(before_christ, out);
 }
 
-/// A date and a time, of seconds from 1970-01-01 and nanoseconds, between them a blank or what JSON
-/// has there.
+/// Appends a date and time, given as seconds from 1970-01-01 and nanoseconds. `between` separates them: a space,
+/// or `T` in JSON.
 pub(crate) fn timestamp((seconds, nanos): (i64, u32), between: u8, zoned: bool, out: &mut Vec<u8>) {
     let before_christ = day(seconds.div_euclid(86_400), out);
     out.push(between);
     time(seconds.rem_euclid(86_400), nanos, out);
     if zoned {
-        // JSON has it as RFC 3339 does.
+        // JSON uses the form of RFC 3339.
         out.extend_from_slice(if between == b'T' { b"+00:00" } else { b"+00" });
     }
     end_year(before_christ, out);
 }
 
-/// A time of seconds and nanoseconds, without the zeros at the end; the hours may be many.
+/// Appends a time of seconds and nanoseconds, without trailing zeros. Hours may exceed 24.
 pub(crate) fn time(seconds: i64, nanos: u32, out: &mut Vec<u8>) {
     let hours = seconds / 3600;
     if hours < 100 {
@@ -151,7 +151,8 @@ pub(crate) fn time(seconds: i64, nanos: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// What follows a negative field has its sign, so that IntervalStyle `sql_standard` gives it no other.
+/// Appends an interval. A field after a negative one has an explicit sign, so that IntervalStyle `sql_standard`
+/// does not change it.
 pub(crate) fn interval(value: &Interval, out: &mut Vec<u8>) {
     let start = out.len();
     let mut signed = false;
@@ -181,13 +182,14 @@ pub(crate) fn interval(value: &Interval, out: &mut Vec<u8>) {
         out.push(b'+');
     }
     let micros = value.micros.unsigned_abs();
-    // Neither is as much as 2^63.
+    // Both are less than 2^63.
     time((micros / 1_000_000) as i64, (micros % 1_000_000) as u32 * 1_000, out);
 }
 
-/// The day in the proleptic Gregorian calendar, the year without its end; whether that is `BC`.
+/// Appends the day in the proleptic Gregorian calendar, without the suffix of the year. Returns whether that is
+/// `BC`.
 ///
-/// After Howard Hinnant's `civil_from_days`: years begin in March, and 400 of them are an era.
+/// After Howard Hinnant's `civil_from_days`: years begin in March, and an era has 400 of them.
 fn day(days: i64, out: &mut Vec<u8>) -> bool {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -215,7 +217,7 @@ fn end_year(before_christ: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// The digits of a number below a hundred.
+/// Returns the two digits of a number below a hundred.
 fn two(number: i64) -> [u8; 2] {
     [number / 10, number % 10].map(|digit| b'0' + digit as u8)
 }
@@ -225,7 +227,7 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// What is spelled, for messages.
+/// Returns the text that `spell` appends, for messages.
 pub(crate) fn said(spell: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     spell(&mut out);

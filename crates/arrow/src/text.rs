@@ -1,4 +1,4 @@
-//! Values as text: the spelling of each, which the input function of its type reads as the value.
+//! Values as text: a spelling that the input function of the type reads as exactly the value.
 
 use crate::array::{self, ArrayOf};
 use crate::composite::CompositeOf;
@@ -11,7 +11,7 @@ use crate::spell;
 use crate::time;
 use crate::writer::{ColumnWriter, Interval, SpelledType, ValueSink, Written};
 
-/// Appends the field of a row as COPY text has it.
+/// Appends a field of a row in COPY text.
 pub(crate) fn field(
     writer: &ColumnWriter,
     source: &Source<'_>,
@@ -31,7 +31,7 @@ pub(crate) fn field(
     Ok(())
 }
 
-/// Whether no spelling has signs that must be escaped.
+/// Whether no spelling contains characters that must be escaped.
 fn is_plain(writer: &ColumnWriter) -> bool {
     !matches!(
         writer,
@@ -45,7 +45,7 @@ fn is_plain(writer: &ColumnWriter) -> bool {
     )
 }
 
-/// Writes spellings without escapes.
+/// A sink that writes spellings without escapes.
 struct TextSink<'o>(&'o mut Vec<u8>);
 
 impl ValueSink for TextSink<'_> {
@@ -129,7 +129,7 @@ impl ValueSink for TextSink<'_> {
     }
 
     fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written {
-        // The lengths are for the binary writer: here they are only looked at.
+        // Only the binary writer needs the lengths; here they are only checked.
         ty.lengths(items)?;
         self.list(ty, items, 1)
     }
@@ -139,7 +139,7 @@ impl ValueSink for TextSink<'_> {
             self.0.push(if place == 0 { b'(' } else { b',' });
             let (source, row) =
                 row.field(column.field).ok_or_else(|| fit::strange(&ArrowValue::Broken))?;
-            // NULL is nothing at all.
+            // NULL is written as nothing.
             self.part(&column.writer, source, row, b"")?;
         }
         if ty.columns.is_empty() {
@@ -167,7 +167,7 @@ impl TextSink<'_> {
         Ok(())
     }
 
-    /// A value within another, in quotes if it needs them.
+    /// Appends a value within another, quoted if necessary.
     fn part(
         &mut self,
         writer: &ColumnWriter,
@@ -191,7 +191,7 @@ fn of_micros(micros: i64) -> (i64, u32) {
     time::seconds(micros, arrow_schema::TimeUnit::Microsecond)
 }
 
-/// Seconds from 1970-01-01, and nanoseconds.
+/// Converts microseconds from 2000-01-01 to seconds from 1970-01-01, and nanoseconds.
 fn from_2000(micros: i64) -> (i64, u32) {
     let (seconds, nanos) = of_micros(micros);
     (seconds + time::EPOCH_DAYS * 86_400, nanos)

@@ -1,4 +1,4 @@
-//! What is written into a column, and the two ways to write it.
+//! The kinds of value that columns accept, and the interface of the two writers.
 
 use pgsluice_core::types::Codec;
 
@@ -8,16 +8,16 @@ use crate::decimal::Decimal;
 use crate::inexact::{DeclaredScale, Inexact, Precision};
 use crate::source::{Items, Row};
 
-/// What a column takes, chosen by its type.
+/// The kind of value that a column accepts, chosen by its type.
 #[derive(Debug)]
 pub(crate) enum ColumnWriter {
-    /// Nothing but NULL.
+    /// Only NULL.
     Null,
     /// A string, which spells the value.
     Spelled(SpelledType),
-    /// Bytes that are such a string if they are valid UTF-8.
+    /// Bytes that are such a string, if they are valid UTF-8.
     Utf8(SpelledType),
-    /// Any scalar, as it is spelled.
+    /// Any scalar, as text.
     Text,
     Bool,
     Int2,
@@ -45,26 +45,26 @@ pub(crate) enum ColumnWriter {
 /// A type that is written from strings.
 #[derive(Debug)]
 pub(crate) struct SpelledType {
-    /// How it is written in COPY BINARY, if it can be.
+    /// Its codec for COPY BINARY, if it has one.
     pub(crate) codec: Option<Codec>,
-    /// The bytes that the type holds; its input function cuts off what is behind them.
+    /// The maximum length in bytes; the type's input function truncates longer values.
     pub(crate) most: usize,
     /// The name of the type.
     pub(crate) name: String,
 }
 
-/// Why a value is not written.
+/// The reason why a value is not written.
 #[derive(Debug)]
 pub(crate) enum Fail {
     Unfit(String),
-    /// The column could hold the value if that were rounded.
+    /// The column could hold the value after rounding.
     Inexact(String),
-    /// What the string means is for the server to say.
+    /// Only the server can interpret the string.
     Spelling,
 }
 
 impl Fail {
-    /// Returns the same for a column that does not round.
+    /// Returns the failure for a column that does not round.
     pub(crate) fn for_good(self) -> Self {
         match self {
             Self::Inexact(why) => Self::Unfit(why),
@@ -75,7 +75,7 @@ impl Fail {
 
 pub(crate) type Written = Result<(), Fail>;
 
-/// A way to write values that are not NULL and are known to fit.
+/// A writer of values that are not NULL and are known to fit.
 pub(crate) trait ValueSink: Sized {
     fn bool(&mut self, value: bool);
     fn int2(&mut self, value: i16);
@@ -85,23 +85,23 @@ pub(crate) trait ValueSink: Sized {
     fn float4(&mut self, value: f32);
     fn float8(&mut self, value: f64);
     fn numeric(&mut self, value: &Decimal);
-    /// A number that is not finite.
+    /// Writes a number that is not finite.
     fn infinite(&mut self, value: f64);
     fn spelled(&mut self, text: &str, ty: &SpelledType) -> Written;
-    /// The text that `spell` appends.
+    /// Writes the text that `spell` appends.
     fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written;
     fn bytea(&mut self, value: &[u8]) -> Written;
     fn uuid(&mut self, value: [u8; 16]);
-    /// Days from 1970-01-01.
+    /// Writes a date, in days from 1970-01-01.
     fn date(&mut self, days: i32);
-    /// Microseconds from midnight.
+    /// Writes a time, in microseconds from midnight.
     fn time(&mut self, micros: i64);
-    /// Microseconds from 2000-01-01.
+    /// Writes a timestamp, in microseconds from 2000-01-01.
     fn timestamp(&mut self, micros: i64);
-    /// The same, in UTC.
+    /// Writes a timestamp with time zone, in microseconds from 2000-01-01 UTC.
     fn timestamptz(&mut self, micros: i64);
     fn interval(&mut self, value: &Interval);
-    /// The JSON that `write` appends.
+    /// Writes the JSON that `write` appends.
     fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written;
     fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written;
     fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written;
@@ -116,7 +116,7 @@ pub(crate) struct Interval {
 }
 
 impl ColumnWriter {
-    /// The name of a type in it that has no form in COPY BINARY here.
+    /// Returns the name of a type within this one that cannot be written in COPY BINARY.
     pub(crate) fn only_text(&self) -> Option<&str> {
         match self {
             Self::Spelled(ty) | Self::Utf8(ty) => ty.codec.is_none().then_some(&ty.name),

@@ -1,4 +1,4 @@
-//! Values as COPY BINARY has them: what the receive function of each type takes.
+//! Values in COPY BINARY, the input of each type's receive function.
 
 mod numeric;
 
@@ -15,7 +15,7 @@ use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Writte
 /// `JSONB_VERSION_NUMBER` as `jsonb_send` writes it, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18.
 const JSONB_VERSION: u8 = 1;
 
-/// Appends the field of a row: its length, or -1 for NULL, and the value.
+/// Appends a field of a row: its length, or -1 for NULL, and the value.
 #[inline]
 pub(crate) fn field(
     writer: &ColumnWriter,
@@ -32,7 +32,7 @@ pub(crate) fn field(
     }
 }
 
-/// Writes fields with their lengths.
+/// A sink that writes fields with their lengths.
 struct Binary<'o>(&'o mut Vec<u8>);
 
 impl ValueSink for Binary<'_> {
@@ -59,7 +59,7 @@ impl ValueSink for Binary<'_> {
     }
 
     fn float4(&mut self, value: f32) {
-        // The one that the server makes: `get_float4_nan`, `src/include/utils/float.h`.
+        // The NaN that the server produces: `get_float4_nan`, `src/include/utils/float.h`.
         wire::put4(if value.is_nan() { 0x7FC0_0000 } else { value.to_bits() }, self.0);
     }
 
@@ -97,7 +97,7 @@ impl ValueSink for Binary<'_> {
 
     #[inline]
     fn date(&mut self, days: i32) {
-        // It is a date of the server's, which is far from the ends of the range.
+        // The server's range of dates is far from overflowing here.
         wire::put4((i64::from(days) - EPOCH_DAYS) as u32, self.0);
     }
 
@@ -129,7 +129,7 @@ impl ValueSink for Binary<'_> {
         })
     }
 
-    /// `array_recv`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18.
+    /// Follows `array_recv`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18.
     fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written {
         let lengths = ty.lengths(items)?;
         put_with(self.0, |out| {
@@ -148,7 +148,7 @@ impl ValueSink for Binary<'_> {
         })
     }
 
-    /// `record_recv`, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
+    /// Follows `record_recv`, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
     fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written {
         put_with(self.0, |out| {
             out.extend_from_slice(&count(ty.columns.len())?.to_be_bytes());
@@ -162,7 +162,7 @@ impl ValueSink for Binary<'_> {
     }
 }
 
-/// The elements of all dimensions; whether one of them is NULL.
+/// Appends the elements of all dimensions. Returns whether any is NULL.
 fn elements(
     ty: &ArrayOf,
     items: Items<'_, '_>,
@@ -182,7 +182,7 @@ fn elements(
     Ok(has_nulls)
 }
 
-/// A number of elements or columns. The server has no array of so many as do not fit.
+/// Converts a number of elements or columns. A number that does not fit is too large for the server.
 fn count(number: usize) -> Result<u32, Fail> {
     u32::try_from(number).map_err(|_| Fail::Spelling)
 }
@@ -195,11 +195,11 @@ fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Written) -> W
         written.is_ok().then_some(())
     });
     written?;
-    // It is too long for the server.
+    // The value is too long for the server.
     put.ok_or(Fail::Spelling)
 }
 
-/// Why a codec does not take a text.
+/// Returns the reason why a codec rejects a text.
 #[cold]
 fn unspelled(text: &str) -> Fail {
     if memchr::memchr(0, text.as_bytes()).is_some() { fit::has_zero() } else { Fail::Spelling }

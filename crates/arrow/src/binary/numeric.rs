@@ -11,14 +11,14 @@ const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEGATIVE_INFINITY: u16 = 0xF000;
 
-/// Groups of the longest number, of 77 digits with at most three zeros behind it.
+/// The number of groups of the longest number, with 77 digits and at most three zeros after them.
 const MOST: usize = 20;
 
 /// Appends the field.
 #[inline]
 pub(super) fn put(value: &Decimal, field: &mut Vec<u8>) {
     let mut groups = NumericGroups { bytes: [0; HEAD + 2 * MOST], first: MOST, last: MOST };
-    // The digits behind the last group's end become zeros of it.
+    // Digits missing from the last group are zeros.
     let lowest = (-value.scale).div_euclid(4);
     let zeros = TENS[(-value.scale).rem_euclid(4) as usize];
     match value.digits {
@@ -42,13 +42,13 @@ pub(super) fn put_infinite(value: f64, field: &mut Vec<u8>) {
 
 const TENS: [u64; 4] = [1, 10, 100, 1_000];
 
-/// Groups of four digits, from the last one on.
+/// Groups of four digits, filled from the last.
 struct NumericGroups {
-    /// The groups are at the end, behind room for the head.
+    /// The groups, at the end, after room for the head.
     bytes: [u8; HEAD + 2 * MOST],
     /// The place of the first group that is not zero.
     first: usize,
-    /// The place behind the last one that is not zero.
+    /// The place after the last group that is not zero.
     last: usize,
 }
 
@@ -93,14 +93,14 @@ impl NumericGroups {
         self.bytes[start..start + 2].copy_from_slice(&group.to_be_bytes());
     }
 
-    /// `lowest` is the weight of the last group, be it zero or not.
+    /// Appends the number. `lowest` is the weight of the last place, even if its group is zero.
     #[inline]
     fn put(&mut self, lowest: i32, value: &Decimal, field: &mut Vec<u8>) {
         let count = self.last - self.first;
-        // Zero has neither sign nor weight.
+        // Zero has no sign and no weight.
         let weight = if count > 0 { lowest + (MOST - 1 - self.first) as i32 } else { 0 };
         let sign = if value.is_negative() { NEGATIVE } else { 0 };
-        // The scale of any array has a byte, that of a float three digits: all of these are small.
+        // An array's scale fits a byte, and a float's has three digits, so all of these are small.
         let head = [count as u16, weight as u16, sign, value.scale.max(0) as u16];
         let start = 2 * self.first;
         let bytes = &mut self.bytes[start..HEAD + 2 * self.last];
@@ -108,7 +108,7 @@ impl NumericGroups {
     }
 }
 
-/// Appends `bytes`, whose head is not written yet.
+/// Appends `bytes` after filling in their head.
 #[inline]
 fn put_head(head: [u16; 4], bytes: &mut [u8], field: &mut Vec<u8>) {
     let length = (bytes.len() - 4) as u32;

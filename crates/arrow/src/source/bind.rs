@@ -1,4 +1,4 @@
-//! From an array of any type to one that is read by row.
+//! Prepares an array of any type for reading by row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -10,7 +10,7 @@ use super::{Data, Source};
 use crate::extension::Extension;
 
 impl<'b> Source<'b> {
-    /// Returns None for types that are not read.
+    /// Binds an array; returns `None` for unsupported types.
     pub(crate) fn bind(array: &'b dyn Array, field: &Field) -> Option<Self> {
         Self::of(array, Extension::of(field))
     }

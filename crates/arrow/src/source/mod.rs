@@ -1,6 +1,6 @@
-//! Source: the arrays of a batch, each downcast once, and the value that stands in a row.
+//! The arrays of a batch, each downcast once, and the value in a row.
 //!
-//! Offsets of slices, validity, dictionaries and runs end here: what is behind sees values.
+//! Offsets of slices, validity, dictionaries and runs are resolved here: the code that follows sees only values.
 
 mod bind;
 mod nested;
@@ -21,16 +21,16 @@ use arrow_schema::TimeUnit;
 use crate::extension::Extension;
 use nested::{DictionaryKeys, Places, StructFields};
 
-/// Two bytes of a floating-point number.
+/// A floating-point number of two bytes.
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// An array, ready to be read by row.
 pub(crate) struct Source<'b> {
     nulls: Option<&'b NullBuffer>,
     data: Data<'b>,
-    /// How many rows there are.
+    /// The number of rows.
     length: usize,
-    /// What the field says of the values.
+    /// The field's extension type.
     pub(crate) extension: Extension,
 }
 
@@ -77,7 +77,7 @@ enum Data<'b> {
     Map(Places<'b>, Box<[Source<'b>; 2]>),
 }
 
-/// What stands in a row.
+/// The value in a row.
 pub(crate) enum ArrowValue<'s, 'b> {
     Null,
     Bool(bool),
@@ -86,7 +86,7 @@ pub(crate) enum ArrowValue<'s, 'b> {
     Unsigned(u64),
     Float4(f32),
     Float8(f64),
-    /// Digits, and how many of them are behind the point.
+    /// Digits and scale.
     Decimal(i128, i8),
     Wide(&'s i256, i8),
     Text(&'s str),
@@ -95,9 +95,9 @@ pub(crate) enum ArrowValue<'s, 'b> {
     Date(i32),
     /// Milliseconds from 1970-01-01, of whole days.
     DateMillis(i64),
-    /// From midnight.
+    /// Ticks since midnight.
     Time(i64, TimeUnit),
-    /// From 1970-01-01; whether that is in UTC, and the instant known.
+    /// Ticks since 1970-01-01, and whether they are in UTC, so that the instant is known.
     Timestamp(i64, TimeUnit, bool),
     Duration(i64, TimeUnit),
     Interval {
@@ -108,12 +108,12 @@ pub(crate) enum ArrowValue<'s, 'b> {
     List(Items<'s, 'b>),
     Struct(Row<'s, 'b>),
     Map(Pairs<'s, 'b>),
-    /// A value that is not there, in an array that was never checked.
+    /// A missing value, in an array that was never validated.
     Broken,
 }
 
 impl<'b> Source<'b> {
-    /// The value of `row`, which is less than the length of the array.
+    /// Returns the value of `row`, which is less than the length of the array.
     #[inline]
     pub(crate) fn value<'s>(&'s self, row: usize) -> ArrowValue<'s, 'b> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -181,7 +181,7 @@ impl<'b> Source<'b> {
             Data::Map(places, pairs) => {
                 places.pairs(pairs, row).map_or(ArrowValue::Broken, ArrowValue::Map)
             }
-            // Read by `value`.
+            // `value` reads these.
             Data::Int32(_)
             | Data::Int64(_)
             | Data::Float64(_)
@@ -193,7 +193,7 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// The value of a row that may be none.
+    /// Returns the value of a row that may not exist.
     fn checked<'s>(&'s self, row: Option<usize>) -> ArrowValue<'s, 'b> {
         row.filter(|&row| row < self.length).map_or(ArrowValue::Broken, |row| self.value(row))
     }

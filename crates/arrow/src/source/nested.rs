@@ -1,4 +1,4 @@
-//! Values that hold values: where those of a row stand in the arrays below.
+//! Nested values: the positions of a row's values in the child arrays.
 
 use arrow_schema::Fields as Schemas;
 
@@ -36,19 +36,19 @@ fn place(number: impl TryInto<usize>) -> Option<usize> {
     number.try_into().ok()
 }
 
-/// Where the values of each row begin and end.
+/// The start and end of each row's values.
 pub(super) enum Places<'b> {
     Offsets(&'b [i32]),
     LargeOffsets(&'b [i64]),
-    /// They begin here, and are so many.
+    /// The start and the number of values.
     Views(&'b [i32], &'b [i32]),
     LargeViews(&'b [i64], &'b [i64]),
-    /// Each row has so many.
+    /// The number of values in every row.
     Fixed(usize),
 }
 
 impl Places<'_> {
-    /// None if they are not within the first `end` values.
+    /// Returns the start and length of a row's values; `None` if they exceed the first `end` values.
     fn range(&self, row: usize, end: usize) -> Option<(usize, usize)> {
         let (start, length) = match self {
             Self::Offsets(offsets) => between(offsets, row)?,
@@ -93,12 +93,12 @@ impl<'s, 'b> Items<'s, 'b> {
         self.length
     }
 
-    /// The array that they stand in.
+    /// Returns the array that contains the values.
     pub(crate) fn source(&self) -> &'s Source<'b> {
         self.child
     }
 
-    /// Their rows there.
+    /// Returns the rows of the values in that array.
     pub(crate) fn rows(&self) -> std::ops::Range<usize> {
         self.start..self.start + self.length
     }
@@ -136,12 +136,12 @@ pub(crate) struct Row<'s, 'b> {
 }
 
 impl<'s, 'b> Row<'s, 'b> {
-    /// The array of a field, and the row there.
+    /// Returns the array of a field, and the row in it.
     pub(crate) fn field(&self, place: usize) -> Option<(&'s Source<'b>, usize)> {
         Some((self.fields.sources.get(place)?, self.row))
     }
 
-    /// The fields with their names.
+    /// Returns the fields with their names.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&'b str, &'s Source<'b>, usize)> {
         let (fields, row) = (self.fields, self.row);
         let names = fields.names.iter().map(|field| field.name().as_str());

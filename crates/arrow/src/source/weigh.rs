@@ -1,14 +1,14 @@
-//! Weights: about how many bytes a value takes once it is written. An array may be far smaller than its rows are: all
-//! rows may share a long value of a dictionary, a run, or a list.
+//! Weights: the approximate size of a value in bytes once written. An array may be far smaller than its rows:
+//! all rows may share a long value of a dictionary, a run, or a list.
 
 use super::nested::Items;
 use super::{ArrowValue, Data, Source};
 
-/// The weight of a number, a time, or the frame of a longer value.
+/// The weight of a number, a time, or the overhead of a longer value.
 const SCALAR: usize = 24;
 
 impl Source<'_> {
-    /// Returns the weight of each row if all rows have the same.
+    /// Returns the weight of every row, if all rows have the same.
     pub(crate) fn steady_weight(&self) -> Option<usize> {
         match &self.data {
             Data::Utf8(_)
@@ -38,7 +38,7 @@ impl Source<'_> {
             ArrowValue::Bytes(value) => bytes(value.len()),
             ArrowValue::List(items) => SCALAR.saturating_add(items.weight()),
             ArrowValue::Map(pairs) => pairs.keys.weight().saturating_add(pairs.values.weight()),
-            // As JSON each row has the names.
+            // JSON repeats the names in each row.
             ArrowValue::Struct(row) => row
                 .named()
                 .map(|(name, source, row)| source.weight(row).saturating_add(name.len()))
@@ -60,7 +60,7 @@ impl Items<'_, '_> {
     }
 }
 
-/// Returns the weight of a value with this many bytes, as text.
+/// Returns the weight of `count` bytes as text.
 fn bytes(count: usize) -> usize {
     SCALAR + 2 * count
 }

@@ -1,4 +1,4 @@
-//! Spellings that PostgreSQL 15 and 18 were asked for.
+//! Spellings that PostgreSQL 15 and 18 confirmed.
 
 use arrow_buffer::i256;
 
