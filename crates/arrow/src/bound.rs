@@ -18,9 +18,9 @@ pub struct BoundBatch<'b> {
 /// A value that its column cannot hold without loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// The place of the column among those of the mapping.
+    /// The index of the column in the mapping.
     pub column: usize,
-    /// What it is about the value: `300 is out of range for smallint`.
+    /// The reason: `300 is out of range for smallint`.
     pub why: String,
     /// Whether [`Inexact::Round`](crate::Inexact::Round) would make it fit.
     pub can_round: bool,

@@ -11,7 +11,7 @@ pub(crate) struct CompositeOf {
 /// A column of a composite type.
 #[derive(Debug)]
 pub(crate) struct ColumnOf {
-    /// Its type.
+    /// The type of the column.
     pub(crate) oid: u32,
     /// The index of its field in the struct.
     pub(crate) field: usize,

@@ -1,5 +1,4 @@
-//! Arrays onto arrays: `populate_array_json` in `jsonfuncs.c` (PostgreSQL 13 to 18), to what `array_in`
-//! reads.
+//! JSON arrays as text for `array_in`, like `populate_array_json` in `jsonfuncs.c` (PostgreSQL 13 to 18).
 
 use crate::literal::LiteralBuffer;
 use crate::refused::RefusedLine;
@@ -14,7 +13,7 @@ struct JsonArray<'a> {
     delimiter: u8,
     element: &'a ValueShape,
     dimensions: usize,
-    /// How many elements the arrays of each dimension have, as the first one says that ends.
+    /// The length of the arrays in each dimension, from the first array that ends.
     sizes: [Option<usize>; MOST_DIMENSIONS],
 }
 
@@ -38,7 +37,7 @@ impl LiteralBuffer {
         let mut array =
             JsonArray { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
         self.put_dimension(line, &mut array, 0, value)?;
-        // An array without elements has no dimensions either, and one spelling in all versions.
+        // An array without elements has no dimensions, and only one spelling in all versions.
         if array.sizes.contains(&Some(0)) {
             self.text.truncate(start);
             self.text.extend(b"{}");
@@ -46,7 +45,7 @@ impl LiteralBuffer {
         Ok(())
     }
 
-    /// Appends the array `value` of one dimension, and those within it.
+    /// Appends the array `value` of one dimension, and the arrays within it.
     fn put_dimension(
         &mut self,
         line: &str,
@@ -94,8 +93,8 @@ impl LiteralBuffer {
     }
 }
 
-/// How many dimensions an array has: as deep as its first element that is no array, or the first that is
-/// empty.
+/// Returns the number of dimensions of an array: the depth of its first element that is not an array, or of the
+/// first empty array.
 fn dimensions(value: &str) -> usize {
     let signs = value.bytes().filter(|byte| !byte.is_ascii_whitespace());
     signs.take_while(|byte| *byte == b'[').count()
@@ -122,7 +121,7 @@ mod tests {
             ("[[],[ ]]", "{}"),
             ("[[[1]],[[null]]]", "{{{1}},{{NULL}}}"),
             ("[[[[[[1]]]]]]", "{{{{{{1}}}}}}"),
-            // The first element says that there is one dimension.
+            // The first element determines that there is one dimension.
             (r#"[1,[2, "x"]]"#, r#"{1,"[2, \"x\"]"}"#),
             ("[null,[2]]", "{NULL,\"[2]\"}"),
             (r#"[{"a" :[1]}]"#, r#"{"{\"a\" :[1]}"}"#),

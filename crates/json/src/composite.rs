@@ -1,5 +1,4 @@
-//! Objects onto composite types: `populate_composite` in `jsonfuncs.c` (PostgreSQL 13 to 18), to what
-//! `record_in` reads.
+//! JSON objects as text for `record_in`, like `populate_composite` in `jsonfuncs.c` (PostgreSQL 13 to 18).
 
 use crate::literal::LiteralBuffer;
 use crate::refused::RefusedLine;
@@ -7,8 +6,8 @@ use crate::shape::ValueShape;
 use crate::walk;
 
 impl LiteralBuffer {
-    /// Appends the literal of the record `value`. Columns that it lacks are NULL, and keys that are no
-    /// columns are left out, as the server does.
+    /// Appends the literal of the record `value`. Like the server, writes NULL for missing columns and ignores
+    /// keys that match no column.
     pub(crate) fn put_record(
         &mut self,
         line: &str,
@@ -41,7 +40,7 @@ impl LiteralBuffer {
         Ok(())
     }
 
-    /// Notes where the value of each column stands in `value`, from the place `first` on.
+    /// Records the position of each column's value in `value`, in `members` from the index `first` on.
     fn find_members(
         &mut self,
         line: &str,

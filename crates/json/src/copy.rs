@@ -1,15 +1,14 @@
-//! Fields of COPY text, as they are written: `CopyAttributeOutText` in `src/backend/commands/copyto.c`
-//! (PostgreSQL 18).
+//! Fields of COPY text: `CopyAttributeOutText` in `src/backend/commands/copyto.c` (PostgreSQL 18).
 
 use memchr::{memchr, memchr3};
 
-/// How NULL is spelled.
+/// The spelling of NULL.
 pub(crate) const NULL: &[u8] = b"\\N";
 
-/// How a key that is missing is spelled, for COPY's option DEFAULT of PostgreSQL 16.
+/// The spelling of a missing key, for COPY's option DEFAULT of PostgreSQL 16.
 ///
-/// No value is spelled so: `CopyReadAttributesText` compares it before backslashes are taken away, and
-/// every backslash of a value is doubled.
+/// No value has this spelling: `CopyReadAttributesText` compares it before it removes backslashes, and every
+/// backslash of a value is doubled.
 pub const DEFAULT: &[u8] = b"\\D";
 
 /// Appends a value as a field.

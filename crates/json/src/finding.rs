@@ -1,4 +1,4 @@
-//! Finds the column that each key of a line goes to.
+//! The search for the column of each key of a line.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::refused::RefusedLine;
 use crate::slots::Slots;
 use crate::target::{ObjectColumn, UnknownKeys};
 
-/// The place of the key in a hint.
+/// The placeholder for the key in a hint.
 const KEY: &str = "{key}";
 
-/// The rules by which keys go to columns.
+/// The rules that assign keys to columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Finding<'o> {
     pub(crate) unknown: UnknownKeys,
@@ -21,7 +21,7 @@ pub(crate) struct Finding<'o> {
 }
 
 impl Finding<'_> {
-    /// Finds the place of the column that a member goes to; `None` if it is left out.
+    /// Finds the index of the column for a member; `None` if the member is left out.
     #[inline]
     pub(crate) fn column(
         self,
@@ -44,7 +44,7 @@ impl Finding<'_> {
                 if is_same || self.unknown == UnknownKeys::Refuse {
                     return Err(RefusedLine::second(line, key, value, slots.key(first)));
                 }
-                // The key that is the column's own name has it.
+                // The key that equals the column's name wins.
                 if is_alike {
                     slots.note_left_out(found.slot);
                     return Ok(None);

@@ -1,4 +1,4 @@
-//! Paths from keys to columns. Each is found once for all lines that have the key.
+//! The assignment of keys to columns. Each key is looked up once for all lines.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use pgsluice_core::leads::{Lead, Leads};
 
 use crate::target::KeyTarget;
 
-/// The column that a key leads to, or why it leads to none.
+/// The column that a key belongs to, or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goes {
-    /// It is that of the column at this place. One that `is_alike` differs from the column's name in case.
+    /// The column at this index. If `is_alike`, the key differs from the column's name in case.
     To { place: usize, is_alike: bool },
-    /// It leads to this column of the table, which the rows do not have.
+    /// This column of the table, which the rows do not have.
     LeftOut(usize),
-    /// It may be either of two columns of the table.
+    /// Either of two columns of the table.
     Either(usize, usize),
-    /// It leads to no column.
+    /// No column.
     Nowhere,
 }
 
-/// Where keys lead.
+/// The assignment of keys to columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     leads: Arc<Leads>,
-    /// The place in a row of each column of the table that rows have.
+    /// The index in a row for each column of the table that rows have.
     places: Arc<HashMap<usize, usize>>,
 }
 
 impl Paths {
-    /// Leads to the columns of rows, whose names are `columns` in their order.
+    /// Assigns keys to the columns of rows, whose names are `columns` in their order.
     pub(crate) fn new<'c>(leads: Arc<Leads>, columns: impl Iterator<Item = &'c str>) -> Self {
         let by_name: HashMap<&str, usize> =
             leads.columns().iter().map(String::as_str).zip(0..).collect();
@@ -39,14 +39,14 @@ impl Paths {
         Self { leads, places }
     }
 
-    /// Leads each key to the column that it is for.
+    /// Assigns each key to the column of its target.
     pub(crate) fn of_keys(targets: &[KeyTarget]) -> Self {
         let keys: Vec<String> = targets.iter().map(|target| target.key.clone()).collect();
         let leads = Arc::new(Leads::new(&keys, HashMap::new()));
         Self::new(leads, keys.iter().map(String::as_str))
     }
 
-    /// Finds the path of a key.
+    /// Looks up a key.
     pub(crate) fn of(&self, key: &str) -> Goes {
         let lead = self.leads.of(key, |_| false);
         match (lead, lead.column().and_then(|column| self.places.get(&column))) {
@@ -58,7 +58,7 @@ impl Paths {
         }
     }
 
-    /// The name of a column of the table.
+    /// Returns the name of a column of the table.
     pub(crate) fn column(&self, column: usize) -> &str {
         self.leads.columns().get(column).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! The keys that objects have, before it is known where they go.
+//! The keys of objects, before they are assigned to columns.
 
 use std::collections::HashSet;
 
@@ -6,29 +6,29 @@ use crate::objects::object;
 use crate::refused::RefusedLine;
 use crate::{string, walk};
 
-/// The keys of objects, each once, in the order in which they first come.
+/// The keys of objects, each once, in the order in which they first appear.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     names: Vec<String>,
     known: HashSet<String>,
-    /// The only keys that are looked for, if not all are.
+    /// The only keys to look for, if not all.
     wanted: Option<HashSet<String>>,
 }
 
 impl Keys {
-    /// Looks for these keys only.
+    /// Creates a collection that looks only for these keys.
     #[must_use]
     pub fn among(wanted: HashSet<String>) -> Self {
         Self { wanted: Some(wanted), ..Self::default() }
     }
 
-    /// Whether no other key is looked for.
+    /// Whether all wanted keys were found.
     #[must_use]
     pub fn are_all(&self) -> bool {
         self.wanted.as_ref().is_some_and(|wanted| wanted.len() == self.names.len())
     }
 
-    /// Adds those of one line. A line that is refused adds none: it may be a bad row among good ones.
+    /// Adds the keys of one line. A rejected line adds none: it may be a bad row among good ones.
     pub fn add(&mut self, line: &[u8]) -> Result<(), RefusedLine> {
         let line = object(line)?;
         let before = self.names.len();
@@ -47,7 +47,7 @@ impl Keys {
         done
     }
 
-    /// The keys so far.
+    /// Returns the keys found so far.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names

@@ -1,12 +1,12 @@
-//! A line of NDJSON as a row of COPY text, as the server's `json_populate_record` reads it. Pure, as the
-//! core: bytes in, bytes out.
+//! Lines of NDJSON as rows of COPY text, as the server's `json_populate_record` reads them. Pure, like the core:
+//! bytes in, bytes out.
 //!
-//! [`Keys`] says which keys the objects of an input have. [`Objects`] writes each object as a row, and
-//! rows back as objects. [`RefusedLine`] says why a line is refused.
+//! [`Keys`] collects the keys of an input's objects. [`Objects`] writes each object as a row, and rows as
+//! objects. [`RefusedLine`] is the reason why a line is rejected.
 //!
-//! What is imitated stands in `src/backend/utils/adt/jsonfuncs.c` (PostgreSQL 13 to 18). One thing is not:
-//! of a key that comes twice the server takes the last value, and here the line is refused, because one of
-//! the two would be lost in silence.
+//! The code follows `src/backend/utils/adt/jsonfuncs.c` (PostgreSQL 13 to 18), with one exception: if a key
+//! appears twice, the server takes the last value. Here the line is rejected, because a value would be lost
+//! silently.
 
 mod array;
 mod composite;
@@ -35,7 +35,7 @@ pub use objects::Objects;
 pub use refused::RefusedLine;
 pub use target::{KeyTarget, Lacking, MissingKey, UnknownKeys};
 
-/// Whether a line has nothing but whitespace: no object, and no error either.
+/// Whether a line has only whitespace: no object, but no error either.
 #[must_use]
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))

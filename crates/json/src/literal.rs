@@ -1,21 +1,21 @@
-//! Values within arrays and records: `populate_record_field` in `jsonfuncs.c` (PostgreSQL 13 to 18), to the
-//! text that the input function of the type reads.
+//! Values within arrays and records as text for the type's input function, like `populate_record_field` in
+//! `jsonfuncs.c` (PostgreSQL 13 to 18).
 
 use crate::refused::RefusedLine;
 use crate::shape::ValueShape;
 use crate::string::{self, Plain};
 
-/// What literals are written with; reused from row to row.
+/// Buffers for literals, reused from row to row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiteralBuffer {
-    /// What is written so far.
+    /// The text written so far.
     pub(crate) text: Vec<u8>,
-    /// Where the values of the records that are being written stand in the line.
+    /// Positions in the line of the values of the records being written.
     pub(crate) members: Vec<Option<(usize, usize)>>,
 }
 
 impl LiteralBuffer {
-    /// Appends the text of `value`, a valid part of `line`. Returns whether there is one: NULL has none.
+    /// Appends the text of `value`, a valid part of `line`. Returns false for NULL, which has no text.
     pub(crate) fn put(
         &mut self,
         line: &str,
@@ -39,7 +39,7 @@ impl LiteralBuffer {
         Ok(true)
     }
 
-    /// The server unescapes the string and escapes it again: `populate_scalar`.
+    /// Appends a string, unescaped and escaped again, as the server does in `populate_scalar`.
     fn put_json_string(&mut self, line: &str, value: &str) -> Result<(), RefusedLine> {
         if string::is_plain(value) {
             self.text.extend_from_slice(value.as_bytes());
@@ -51,8 +51,8 @@ impl LiteralBuffer {
         Ok(())
     }
 
-    /// Puts quotes around what was written from `start` on, if it must have them in an array or a record.
-    /// Both take them around anything.
+    /// Quotes the text from `start` on, if an array or a record requires it. Both accept quotes around any
+    /// value.
     pub(crate) fn quote(&mut self, start: usize, delimiter: u8) {
         let value = &self.text[start..];
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.:_".contains(&byte);
@@ -64,7 +64,7 @@ impl LiteralBuffer {
         }
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
         let specials = value.iter().filter(|byte| is_special(byte)).count();
-        // From the end on: each byte is read before another one is written in its place.
+        // Backwards: each byte is read before another one overwrites it.
         let mut from = self.text.len();
         self.text.resize(from + specials + 2, b'"');
         let mut to = self.text.len() - 1;

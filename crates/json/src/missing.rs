@@ -11,10 +11,10 @@ pub struct RowFacts {
     pub has_default: bool,
 }
 
-/// Spellings of true.
+/// The spellings of true.
 const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
 
-/// Checks the keys that the line lacks. A row that `deletes` another one sets nothing.
+/// Checks the keys that the line lacks. A row that `deletes` another one sets no columns.
 pub(crate) fn made(
     line: &str,
     columns: &[ObjectColumn],
@@ -35,7 +35,7 @@ pub(crate) fn made(
     Ok(made)
 }
 
-/// Whether the row that is being written deletes another one.
+/// Whether the row being written deletes another one.
 pub(crate) fn deletes(
     (place, is_boolean): (usize, bool),
     columns: &[ObjectColumn],
@@ -50,14 +50,14 @@ pub(crate) fn deletes(
     }
 }
 
-/// The tab before the field at `place`.
+/// Appends the tab before the field at `place`.
 pub(crate) fn put_tab(place: usize, out: &mut Vec<u8>) {
     if place > 0 {
         out.push(b'\t');
     }
 }
 
-/// Appends columns whose keys are missing; the first one is at `first`.
+/// Appends the columns whose keys are missing; the first has the index `first`.
 pub(crate) fn put_missing(columns: &[ObjectColumn], first: usize, out: &mut Vec<u8>) {
     for (place, column) in columns.iter().enumerate() {
         put_tab(first + place, out);

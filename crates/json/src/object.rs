@@ -1,4 +1,4 @@
-//! Rows back to objects, for files of rejected rows: they are an input again.
+//! Rows as objects again, for files of rejected rows, which can be loaded later.
 
 use pgsluice_core::parse::{Fields, Value};
 use serde_json::value::RawValue;
@@ -8,16 +8,17 @@ use crate::shape::ValueShape;
 use crate::string;
 
 impl Objects {
-    /// Appends the object of a row that [`put_row`](Self::put_row) wrote, without a line end. It makes the
-    /// same row again.
+    /// Appends the object of a row that [`put_row`](Self::put_row) wrote, without a line end. Loading it yields
+    /// the same row.
     ///
-    /// Fields are strings; those of the types json and jsonb are JSON, if they are valid. What is
-    /// [`DEFAULT`](crate::DEFAULT) is left out, and so is what a row of other origin lacks.
+    /// Fields are strings; fields of the types json and jsonb are JSON, if they are valid. Fields that are
+    /// [`DEFAULT`](crate::DEFAULT) are left out, and so are fields that a row from elsewhere lacks.
     pub fn put_object(&self, row: &[u8], out: &mut Vec<u8>) {
         self.put_object_with(row, |_, _| false, out);
     }
 
-    /// [`Self::put_object`] with other values for columns for which `put_other` writes one.
+    /// Appends the object like [`Self::put_object`], with other values for columns for which `put_other` writes
+    /// one.
     pub fn put_object_with(
         &self,
         row: &[u8],
@@ -63,7 +64,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// Appends JSON on one line: a line end, which no row of a line has, is a blank like any other.
+/// Appends JSON on one line: a line end becomes a space, which means the same in JSON.
 fn put_line(json: &str, out: &mut Vec<u8>) {
     out.extend(json.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
 }

@@ -1,4 +1,4 @@
-//! Objects to rows: `populate_record` in `jsonfuncs.c` (PostgreSQL 13 to 18), for the columns of a table.
+//! Objects as rows, like `populate_record` in `jsonfuncs.c` (PostgreSQL 13 to 18), for the columns of a table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,38 +22,38 @@ use crate::target::{KeyTarget, MissingKey, ObjectColumn, UnknownKeys};
 use crate::values::Values;
 use crate::walk;
 
-/// How the objects of an input are written as rows of a table.
+/// Writes the objects of an input as rows of a table.
 #[derive(Clone, Debug)]
 pub struct Objects {
     pub(crate) columns: Vec<ObjectColumn>,
     unknown: UnknownKeys,
     slots: Slots,
     paths: Paths,
-    /// The hint for a key of a column of the table that rows do not have.
+    /// The hint for a key whose column of the table is not in the rows.
     hints: Arc<HashMap<String, Words>>,
-    /// The place of the column that says which rows delete others, and whether it is a boolean.
+    /// The index of the column that marks rows as deletions, and whether it is boolean.
     flag: Option<(usize, bool)>,
     literals: LiteralBuffer,
-    /// The columns in their order, where the keys had another one.
+    /// The row with its columns in order, if the keys had another order.
     sorted: Vec<u8>,
-    /// Turns lines of a program's values into NDJSON.
+    /// Converts lines of a program's values to NDJSON.
     program: Option<Program>,
     /// Finds the values of rows.
     pub(crate) values: Parser,
-    /// Finds the columns of rows that are [`DEFAULT`], as what it takes for NULL.
+    /// Finds the columns of rows that are [`DEFAULT`], which it reads as NULL.
     pub(crate) defaults: Parser,
 }
 
-/// Lines of a program's values.
+/// The reader of a program's lines.
 #[derive(Clone, Debug)]
 struct Program {
     values: Values,
-    /// The line that is being written, as NDJSON.
+    /// The current line, as NDJSON.
     line: Vec<u8>,
 }
 
 impl Objects {
-    /// How many columns the rows have.
+    /// Returns the number of columns of the rows.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns.len()
@@ -65,7 +65,7 @@ impl Objects {
         self.columns.iter().any(|column| column.missing == MissingKey::Default)
     }
 
-    /// Reads lines as a program writes them, with tagged values: objects, or arrays if they `are_rows`. See the module
+    /// Reads lines of tagged values from a program: objects, or arrays if they `are_rows`. See the module
     /// `values`.
     #[must_use]
     pub fn of_program(self, targets: &[KeyTarget], are_rows: bool) -> Self {
@@ -73,7 +73,7 @@ impl Objects {
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
 
-    /// Leaves it to the server to round times of a program that have more digits than their columns, if it `rounds`.
+    /// Lets the server round times of a program that have more digits than their columns, if it `rounds`.
     #[must_use]
     pub fn rounding(self, rounds: bool) -> Self {
         let program = self
@@ -94,15 +94,15 @@ impl Objects {
         self.program.as_ref().is_some_and(|program| program.values.are_rows())
     }
 
-    /// Rows with these columns, whose keys are their names.
+    /// Creates rows with these columns. The targets name the key of each.
     #[must_use]
     pub fn new(targets: Vec<KeyTarget>, unknown: UnknownKeys) -> Self {
         let paths = Paths::of_keys(&targets);
         Self::with_paths(targets, unknown, paths)
     }
 
-    /// Rows with these columns of a table; keys go where they lead. For columns of the table that rows do not have,
-    /// `hints` say what to do about their keys; each may name the key as `{key}`.
+    /// Creates rows with these columns of a table; `leads` assigns keys to columns. `hints` contains the hint
+    /// for the keys of each column that rows do not have; it may name the key as `{key}`.
     #[must_use]
     pub fn leading(
         targets: Vec<KeyTarget>,
@@ -115,8 +115,8 @@ impl Objects {
         Self { hints: Arc::new(hints), ..Self::with_paths(targets, unknown, paths) }
     }
 
-    /// Lets rows that delete others lack any key. A row deletes if the column at `place` is true, or if it is not
-    /// boolean, has any value.
+    /// Allows rows that delete others to lack any key. A row deletes if the column at `place` is true, or, if it
+    /// is not boolean, has any value.
     #[must_use]
     pub fn deleting(self, place: usize, is_boolean: bool) -> Self {
         Self { flag: Some((place, is_boolean)), ..self }
@@ -148,8 +148,8 @@ impl Objects {
         }
     }
 
-    /// Appends the row of COPY text for one line, both without their line ends. Where the line is refused,
-    /// `out` is as it was.
+    /// Appends the row of COPY text for one line, both without their line ends. If the line is rejected, `out`
+    /// is unchanged.
     pub fn put_row(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<RowFacts, RefusedLine> {
         let start = out.len();
         let done = match self.program.take() {
@@ -166,13 +166,13 @@ impl Objects {
         done
     }
 
-    /// Takes the keys that were left out since the last call.
+    /// Returns the keys that were left out since the last call.
     pub fn take_left_out(&mut self) -> Vec<String> {
         self.slots.take_left_out()
     }
 
-    /// Fields are written as their keys come. If that is the order of the columns, they make the row as
-    /// they stand, with what is missing between them.
+    /// Appends the row of an object. Fields are written in the order of their keys. If that is the order of the
+    /// columns, they form the row directly, with the missing columns between them.
     fn put_object_row(&mut self, line: &str, out: &mut Vec<u8>) -> Result<RowFacts, RefusedLine> {
         let Self { columns, slots, literals, sorted, .. } = self;
         let finding = Finding { unknown: self.unknown, paths: &self.paths, hints: &self.hints };
@@ -224,7 +224,7 @@ impl Program {
     }
 }
 
-/// Appends a value as a field: at once where it stands in the line as its type reads it.
+/// Appends a value as a field; directly, if the type reads the value as it appears in the line.
 #[inline]
 fn put_value(
     line: &str,
@@ -249,7 +249,7 @@ fn put_value(
             out.extend_from_slice(value.as_bytes());
         }
         _ => {
-            // So that nothing within it is refused by another reader, in other words.
+            // Check first, so that no other reader rejects the value in other words.
             string::check(line, value)?;
             literals.text.clear();
             literals.members.clear();
@@ -266,7 +266,7 @@ fn of_column(refused: RefusedLine, place: usize, key: &str) -> RefusedLine {
     RefusedLine { column: Some(place), hint, ..refused }
 }
 
-/// The text of a line, if it seems to be an object.
+/// Returns the text of a line, if it looks like an object.
 pub(crate) fn object(line: &[u8]) -> Result<&str, RefusedLine> {
     let text = str::from_utf8(line).map_err(|error| RefusedLine::encoding(line, error))?;
     let trimmed = text.trim_matches([' ', '\t', '\n', '\r']);

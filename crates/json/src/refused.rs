@@ -1,26 +1,26 @@
-//! What a line is refused for, where, and what to do.
+//! Rejected lines: the reason, the place, and the next step.
 
 use std::fmt;
 
 use pgsluice_core::words::{Words, option};
 
-/// Why a line cannot be a row.
+/// The reason why a line cannot be a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedLine {
-    /// The column whose value it is about, counted from 0 among those of the row.
+    /// The index of the column in the row whose value is wrong.
     pub column: Option<usize>,
-    /// What is wrong, in PostgreSQL's words where it says the same.
+    /// The error, in PostgreSQL's words if it has the same one.
     pub message: String,
-    /// What to look at, or to do.
+    /// The next step.
     pub hint: Option<Words>,
-    /// Whether the line would be taken if values were rounded.
+    /// Whether the line would be accepted if values were rounded.
     pub can_round: bool,
-    /// Where in the line: a byte, counted from 0.
+    /// The byte offset in the line.
     pub at: usize,
 }
 
 impl RefusedLine {
-    /// A refusal of `part`, which is a part of `line`.
+    /// Rejects `part`, a part of `line`.
     pub(crate) fn new(line: &str, part: &str, message: impl Into<String>) -> Self {
         Self {
             column: None,
@@ -35,12 +35,12 @@ impl RefusedLine {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// A refusal of a key with this value that comes twice.
+    /// Rejects a key with this value that appears twice.
     pub(crate) fn duplicate(line: &str, key: &str, value: &str) -> Self {
         Self::new(line, place(line, key, value), format!("duplicate key \"{key}\""))
     }
 
-    /// A refusal of a key with this value that goes to no column.
+    /// Rejects a key with this value that matches no column.
     pub(crate) fn unknown(line: &str, key: &str, value: &str) -> Self {
         let message = format!("key \"{key}\" matches no column of the table");
         Self::new(line, place(line, key, value), message).with_hint(
@@ -52,7 +52,7 @@ impl RefusedLine {
         )
     }
 
-    /// A refusal of a key of a `column` that rows do not have, because the first objects lack it.
+    /// Rejects a key of a `column` that rows do not have because the first objects lack it.
     pub(crate) fn left_out(line: &str, key: &str, value: &str, column: &str) -> Self {
         let message = format!(
             "key \"{key}\" matches column \"{column}\", which is not loaded: the first objects do \
@@ -61,14 +61,14 @@ impl RefusedLine {
         Self::new(line, place(line, key, value), message)
     }
 
-    /// A refusal of a key that may be that of either of two columns.
+    /// Rejects a key that matches two columns.
     pub(crate) fn either(line: &str, key: &str, value: &str, [one, other]: [&str; 2]) -> Self {
         let message = format!("key \"{key}\" matches both column \"{one}\" and column \"{other}\"");
         Self::new(line, place(line, key, value), message)
             .with_hint("Choose one with " + option("map") + ".")
     }
 
-    /// A refusal of a second key that goes to the column of another one.
+    /// Rejects a second key that matches the column of another one.
     pub(crate) fn second(line: &str, key: &str, value: &str, first: &str) -> Self {
         let message = format!("keys \"{first}\" and \"{key}\" match the same column");
         Self::new(line, place(line, key, value), message).with_hint(
@@ -80,8 +80,7 @@ impl RefusedLine {
         )
     }
 
-    /// A refusal of a line that is not UTF-8, as `report_invalid_encoding` in `src/backend/utils/mb/mbutils.c`
-    /// has it.
+    /// Rejects a line that is not UTF-8, like `report_invalid_encoding` in `src/backend/utils/mb/mbutils.c`.
     pub(crate) fn encoding(line: &[u8], error: std::str::Utf8Error) -> Self {
         let at = error.valid_up_to();
         let length = error.error_len().unwrap_or(line.len() - at);
@@ -91,7 +90,7 @@ impl RefusedLine {
         Self { column: None, message, hint: None, can_round: false, at }
     }
 
-    /// A refusal of `text`, a part of `line`, that is no JSON.
+    /// Rejects `text`, a part of `line`, that is not JSON.
     pub(crate) fn syntax(line: &str, text: &str, error: &serde_json::Error) -> Self {
         let lines_before = error.line().saturating_sub(1);
         let before: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
@@ -99,7 +98,7 @@ impl RefusedLine {
         let said = error.to_string();
         let expected = said.split(" at line ").next().unwrap_or_default();
         let mut at = (offset(line, text).unwrap_or_default() + within).min(line.len());
-        // The library names the place before it, in values but not in keys.
+        // The library reports the position before it, in values but not in keys.
         if expected.starts_with("control character") && !is_control(line, at) {
             at = (at + 1).min(line.len());
         }
@@ -124,12 +123,12 @@ fn is_control(line: &str, at: usize) -> bool {
     line.as_bytes().get(at).is_some_and(|byte| *byte < b' ')
 }
 
-/// What stands in the line: a key without escapes does, and its value always.
+/// Returns the key, if it is a part of the line, as keys without escapes are; otherwise the value.
 fn place<'k>(line: &str, key: &'k str, value: &'k str) -> &'k str {
     if offset(line, key).is_some() { key } else { value }
 }
 
-/// Where `part` stands in `line`, if it is a part of it.
+/// Returns the position of `part` in `line`, if it is a part of it.
 fn offset(line: &str, part: &str) -> Option<usize> {
     let distance = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
     (distance <= line.len()).then_some(distance)

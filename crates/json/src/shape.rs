@@ -1,27 +1,27 @@
-//! Shapes: what `prepare_column_cache` in `jsonfuncs.c` finds out about a type, and no more.
+//! Shapes: the facts about a type that `prepare_column_cache` in `jsonfuncs.c` determines.
 
 use pgsluice_core::types::{ColumnType, Made};
 
-/// How values of JSON become text for the input function of a type. Domains are as the type below them:
-/// the server checks what they demand, of NULL too.
+/// The conversion of JSON values to text for a type's input function. A domain is treated like its base type:
+/// the server checks its constraints, including NOT NULL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ValueShape {
-    /// By their text.
+    /// The text of the value.
     Scalar,
-    /// As the JSON that they are.
+    /// The JSON itself.
     Json,
-    /// As the literal of an array.
+    /// The literal of an array.
     Array {
-        /// The sign between the elements.
+        /// The delimiter between elements.
         delimiter: u8,
         /// The shape of the elements.
         element: Box<ValueShape>,
     },
-    /// As the literal of a record with these columns.
+    /// The literal of a record with these columns.
     Composite(Vec<(String, ValueShape)>),
 }
 
-/// `JSONOID` and `JSONBOID` in `src/include/catalog/pg_type.dat`.
+/// The OIDs of json and jsonb: `JSONOID` and `JSONBOID` in `src/include/catalog/pg_type.dat`.
 const JSON: [u32; 2] = [114, 3802];
 
 impl ValueShape {

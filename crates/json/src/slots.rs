@@ -1,57 +1,57 @@
-//! The keys of a line: which column each goes to, and whether it came before.
+//! The keys of a line: the column of each, and whether it appeared before.
 //!
 //! Objects of an input mostly have the same keys in the same order. So the key that followed last time is
-//! compared first, and only another one is looked up. Keys that go to no column are remembered as well,
-//! because they may not come twice either.
+//! compared first, and only another one is looked up. Keys without a column are remembered too, because they
+//! must not appear twice either.
 
 use std::collections::HashMap;
 
 use crate::goes::{Goes, Paths};
 
-/// Other keys than the columns' that are remembered from line to line.
+/// The most keys without a column that are remembered from line to line.
 const MOST_IGNORED: usize = 1000;
 
-/// A key and what is known of it.
+/// A key and the facts about it.
 #[derive(Clone, Debug)]
 struct Slot {
     key: Box<str>,
     goes: Goes,
-    /// Whether it was noted as a key that is left out.
+    /// Whether the key was recorded as left out.
     is_noted: bool,
-    /// The slot of the key that came next, the last time.
+    /// The slot of the key that followed last time.
     next: usize,
-    /// The last line that had it.
+    /// The last line that had the key.
     line: u64,
 }
 
-/// All keys that are known: those of the columns first, in their order.
+/// All known keys: first those of the columns, in their order.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     slots: Vec<Slot>,
     by_key: HashMap<Box<str>, usize>,
     columns: usize,
     line: u64,
-    /// Which slot the first key of a line had, the last time.
+    /// The slot of a line's first key, last time.
     first: usize,
-    /// The slot of the key before.
+    /// The slot of the previous key.
     previous: Option<usize>,
-    /// Keys that were left out, and not taken yet.
+    /// Keys that were left out and not yet reported.
     left_out: Vec<String>,
 }
 
 /// A key of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoundKey {
-    /// Its slot.
+    /// The slot of the key.
     pub(crate) slot: usize,
-    /// Whether the line has the key before.
+    /// Whether the key appeared before in the line.
     pub(crate) is_duplicate: bool,
-    /// Target of its value.
+    /// The target of its value.
     pub(crate) goes: Goes,
 }
 
 impl Slots {
-    /// The `keys` of the columns, in their order.
+    /// Creates slots for the `keys` of the columns, in their order.
     pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k str>, paths: &Paths) -> Self {
         let mut slots = Self {
             slots: Vec::new(),
@@ -95,12 +95,12 @@ impl Slots {
         FoundKey { slot: at, is_duplicate, goes: slot.goes }
     }
 
-    /// The key of a slot.
+    /// Returns the key of a slot.
     pub(crate) fn key(&self, slot: usize) -> &str {
         &self.slots[slot].key
     }
 
-    /// Notes that the key of a slot is left out.
+    /// Records that the key of a slot is left out.
     #[inline]
     pub(crate) fn note_left_out(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
@@ -112,12 +112,12 @@ impl Slots {
         }
     }
 
-    /// The keys that were left out since the last time.
+    /// Returns the keys that were left out since the last call.
     pub(crate) fn take_left_out(&mut self) -> Vec<String> {
         std::mem::take(&mut self.left_out)
     }
 
-    /// The slot of a key that was not expected; it is, the next time.
+    /// Looks up the slot of a key that was not expected, and expects it the next time.
     #[inline(never)]
     fn look_up(&mut self, key: &str, paths: &Paths) -> usize {
         let at = self.by_key.get(key).copied();

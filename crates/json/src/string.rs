@@ -1,24 +1,24 @@
-//! Strings of JSON: their escapes, as `json_lex_string` in `src/common/jsonapi.c` reads them and
-//! `escape_json` in `src/backend/utils/adt/json.c` writes them (PostgreSQL 13 to 18).
+//! JSON strings: their escapes, as `json_lex_string` in `src/common/jsonapi.c` reads them and `escape_json` in
+//! `src/backend/utils/adt/json.c` writes them (PostgreSQL 13 to 18).
 //!
-//! The server unescapes every string of a line that it makes a record of, those within values of the type
-//! json too. So a line with an escape that stands for no text is refused, wherever it stands.
+//! The server unescapes every string of a line that becomes a record, even within values of the type json. So a
+//! line with an escape that stands for no text is rejected, wherever the escape is.
 
 use memchr::memchr;
 
 use crate::copy;
 use crate::refused::RefusedLine;
 
-/// Who reads what is written.
+/// The reader of the output.
 pub(crate) trait Dialect {
     /// Appends a character that was escaped.
     fn put(character: char, out: &mut Vec<u8>);
 }
 
-/// COPY, which takes backslashes away.
+/// COPY, which removes backslashes.
 pub(crate) struct CopyText;
 
-/// Ourselves: the text as it is.
+/// pgsluice itself, which reads the text unchanged.
 pub(crate) struct Plain;
 
 impl Dialect for CopyText {
@@ -33,7 +33,7 @@ impl Dialect for Plain {
     }
 }
 
-/// What is between the quotes of a string.
+/// Returns the text between the quotes of a string.
 pub(crate) fn inner(raw: &str) -> &str {
     raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
 }
@@ -47,7 +47,7 @@ pub(crate) fn unescape<R: Dialect>(
 ) -> Result<(), RefusedLine> {
     let bytes = escaped.as_bytes();
     let mut from = 0;
-    // Control characters are escaped in JSON. So what is between the escapes needs none in COPY.
+    // JSON escapes control characters, so the text between the escapes needs none in COPY.
     while let Some(found) = memchr(b'\\', &bytes[from..]) {
         let at = from + found;
         out.extend_from_slice(&bytes[from..at]);
@@ -59,7 +59,7 @@ pub(crate) fn unescape<R: Dialect>(
     Ok(())
 }
 
-/// Refuses any value, a valid part of `line`, with an escape that stands for no text.
+/// Rejects a value, a valid part of `line`, with an escape that stands for no text.
 pub(crate) fn check(line: &str, value: &str) -> Result<(), RefusedLine> {
     let mut from = 0;
     while let Some(found) = memchr(b'\\', &value.as_bytes()[from..]) {
@@ -68,7 +68,7 @@ pub(crate) fn check(line: &str, value: &str) -> Result<(), RefusedLine> {
     Ok(())
 }
 
-/// Refuses a key with a NUL in it.
+/// Rejects a key that contains NUL.
 pub(crate) fn check_key(line: &str, key: &str, value: &str) -> Result<(), RefusedLine> {
     if memchr(0, key.as_bytes()).is_some() { Err(nul(line, value)) } else { Ok(()) }
 }
@@ -96,7 +96,7 @@ pub(crate) fn is_plain(raw: &str) -> bool {
     memchr(b'\\', raw.as_bytes()).is_none()
 }
 
-/// The character that is escaped at `at` of `text`, and where the escape ends.
+/// Returns the character of the escape at `at` in `text`, and the end of the escape.
 fn escape(line: &str, text: &str, at: usize) -> Result<(char, usize), RefusedLine> {
     let character = match text.as_bytes().get(at + 1) {
         Some(b'b') => '\u{8}',
@@ -111,7 +111,7 @@ fn escape(line: &str, text: &str, at: usize) -> Result<(char, usize), RefusedLin
     Ok((character, at + 2))
 }
 
-/// What is wrong with a Unicode escape.
+/// An error in a Unicode escape.
 enum Flaw {
     Nul,
     HighFollowsHigh,
@@ -159,7 +159,7 @@ fn unicode(text: &str, at: usize) -> Result<(char, usize), Flaw> {
     }
 }
 
-/// The code unit that is escaped at `at`.
+/// Returns the code unit of the escape at `at`.
 fn code_unit(text: &str, at: usize) -> Option<u32> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u32::from_str_radix(digits, 16).ok()

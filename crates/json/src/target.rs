@@ -1,4 +1,4 @@
-//! The columns that keys of objects go to.
+//! The columns that keys of objects belong to.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::shape::ValueShape;
 /// A column of the rows, and the key of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyTarget {
-    /// The key. Each is that of one column.
+    /// The key, which belongs to only this column.
     pub key: String,
     /// The column.
     pub column: Column,
@@ -24,16 +24,16 @@ pub struct KeyTarget {
 pub enum MissingKey {
     /// NULL.
     Null,
-    /// [`DEFAULT`]. COPY refuses it for a column that has no default.
+    /// [`DEFAULT`]. COPY rejects it for a column that has no default.
     Default,
-    /// The line is refused.
+    /// The line is rejected.
     Refused(Arc<Lacking>),
 }
 
-/// Why a line that lacks a key is refused.
+/// The reason for rejecting a line that lacks a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// The words behind "the key is missing, and".
+    /// The words after "the key is missing, and".
     pub why: String,
     /// Hint for the user.
     pub hint: Words,
@@ -51,20 +51,20 @@ impl MissingKey {
 /// Treatment of keys that match no column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownKeys {
-    /// The line is refused.
+    /// The line is rejected.
     Refuse,
-    /// They are left out.
+    /// The keys are ignored.
     Ignore,
 }
 
-/// A column, and what is known of it in this row.
+/// A column, and its state in the current row.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectColumn {
     pub(crate) key: String,
     pub(crate) shape: ValueShape,
     pub(crate) missing: MissingKey,
-    /// Where its field stands in the row that is being written.
+    /// The position of its field in the row being written.
     pub(crate) field: Option<(usize, usize)>,
-    /// The slot of the key that has it, and whether that key differs from the column's name in case.
+    /// The slot of its key in the row, and whether that key differs from the column's name in case.
     pub(crate) key_of_row: (usize, bool),
 }

@@ -1,4 +1,4 @@
-//! The rules for lines and their values, one by one. What a server makes of them is tried elsewhere.
+//! The rules for lines and their values, one by one. Other tests compare them with a server.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn objects(keys: &[(&str, u32, MissingKey)], unknown: UnknownKeys) -> Objects {
     Objects::new(targets.collect(), unknown)
 }
 
-/// The row of a line onto a text, another with a default, and a json.
+/// Returns the row of a line, for a text column, one with a default, and a json column.
 fn row(line: &str) -> Result<String, RefusedLine> {
     let columns = [
         ("a", TEXT, MissingKey::Null),
@@ -118,7 +118,7 @@ fn strings_that_are_no_text_are_refused() {
         assert!(refusal.message.starts_with("unsupported Unicode escape sequence"), "{refusal}");
         assert_eq!(refusal.column, Some(1));
         assert_eq!(refusal.at, line.find('\\').expect("escape"));
-        // The server unescapes what is onto json as well.
+        // The server also unescapes values for json.
         assert_eq!(refused(&line.replace("\"b\"", "\"j\"")).column, Some(2));
     }
     let mut out = Vec::new();

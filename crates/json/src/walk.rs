@@ -1,5 +1,5 @@
-//! The members of an object and the elements of an array, each value as its text. Nothing is copied but
-//! keys with escapes, and nothing recurs: values may be nested to any depth.
+//! The members of an object and the elements of an array, each value as its text. Only keys with escapes are
+//! copied, and nothing recurses: values may be nested to any depth.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,7 +30,7 @@ pub(crate) fn elements<'l>(
 
 type WalkInput<'l> = Deserializer<serde_json::de::StrRead<'l>>;
 
-/// Reads all of `text`. What `each` refuses goes around the errors of serde, which have no room for it.
+/// Reads all of `text`. Errors of `each` bypass serde's errors, which cannot carry them.
 #[inline]
 fn read<'l>(
     line: &str,
@@ -97,7 +97,7 @@ fn stop<E: Error>(refused: &mut Option<RefusedLine>, refusal: RefusedLine) -> E 
     E::custom("")
 }
 
-/// A key, borrowed where it has no escapes.
+/// The seed for a key, which is borrowed if it has no escapes.
 struct WalkKey;
 
 impl<'l> DeserializeSeed<'l> for WalkKey {

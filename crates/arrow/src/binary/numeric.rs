@@ -2,8 +2,9 @@
 
 use crate::decimal::{Decimal, Digits};
 
-/// What `numeric_recv` takes, `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18: the number of groups, the
-/// weight of the first, the sign, the digits behind the point that are shown; the groups.
+/// The length of a field's head: the field's length, and the head of a number in `numeric_recv`,
+/// `src/backend/utils/adt/numeric.c`, PostgreSQL 13 to 18. The latter consists of the number of groups, the
+/// weight of the first, the sign, and the number of decimal places shown.
 const HEAD: usize = 4 + 8;
 
 const NEGATIVE: u16 = 0x4000;

@@ -1,4 +1,4 @@
-//! Fit: how a value of a program is written for a column of some kind, or why it is not.
+//! Writes a program's value for a column of some kind, or explains why it cannot.
 
 use serde_json::value::RawValue;
 
@@ -6,12 +6,12 @@ use super::kind::ValueKind;
 use super::tag::{Tag, Tagged};
 use crate::string;
 
-/// Why a column does not hold a value.
+/// The reason why a column cannot hold a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueMisfit {
     /// The value, by its type.
     pub(crate) value: String,
-    /// The loss, unless it is only that the types differ.
+    /// The loss, unless the types just differ.
     pub(crate) why: Option<&'static str>,
     /// The next step.
     pub(crate) hint: &'static str,
@@ -41,8 +41,8 @@ impl ValueMisfit {
     }
 }
 
-/// Appends a tagged value as the JSON that the column reads as this value. A time may have more digits than the column
-/// if the server `rounds` them.
+/// Appends a tagged value as JSON that the column reads as this value. A time may have more digits than the
+/// column if the server `rounds` it.
 pub(crate) fn put(
     value: Tagged<'_>,
     kind: &ValueKind,
@@ -83,7 +83,7 @@ pub(crate) fn put_in_json(value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), Va
     Ok(())
 }
 
-/// Appends a JSON text that is all of a value.
+/// Appends a JSON text that is a whole value.
 pub(crate) fn put_document(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     let text = str::from_utf8(bytes).map_err(|_| ValueMisfit::new("bytes", None, DECODE))?;
     let document: &RawValue = serde_json::from_str(text)
@@ -161,7 +161,7 @@ fn put_time(
 fn put_number(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     match kind {
         ValueKind::Double if value.tag == Tag::Single => {
-            // Each number of single precision is one of double precision.
+            // Every number of single precision is also one of double precision.
             let wide = value.text.parse::<f32>().map(f64::from);
             let wide = wide.map_err(|_| ValueMisfit::of_type(value.name()))?;
             put_string(&format!("{wide:e}"), out);
@@ -178,7 +178,7 @@ fn put_number(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Appends a decimal number for a column of integers, if it is one.
+/// Appends a decimal number for a column of integers, or fails if it is not an integer.
 pub(crate) fn put_integer(number: &str, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     let integer = integer(number).ok_or_else(|| {
         let hint = "Round it in the code that produces the rows, or make the column numeric.";
@@ -188,7 +188,7 @@ pub(crate) fn put_integer(number: &str, out: &mut Vec<u8>) -> Result<(), ValueMi
     Ok(())
 }
 
-/// Returns the digits of an integer that is spelled as a decimal number, such as `-1.50e+2`. Returns None for
+/// Returns the digits of an integer that is written as a decimal number, such as `-1.50e+2`. Returns `None` for
 /// other numbers, and for some that no column could hold.
 fn integer(number: &str) -> Option<String> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
@@ -202,7 +202,7 @@ fn integer(number: &str) -> Option<String> {
     let shift = exponent - i64::try_from(fraction.len()).ok()?;
     let digits = format!("{whole}{fraction}");
     let digits = match usize::try_from(shift) {
-        // No integer type has so many digits.
+        // No integer type has that many digits.
         Ok(zeros) if zeros > 40 => return digits.bytes().all(|it| it == b'0').then(|| "0".into()),
         Ok(zeros) => format!("{digits}{}", "0".repeat(zeros)),
         Err(_) => {

@@ -1,8 +1,8 @@
-//! Kinds of columns: which values of a program a type can hold.
+//! Kinds of columns: the values of a program that a type can hold.
 
 use pgsluice_core::types::{Column, ColumnType, Made};
 
-/// A type, as far as it matters for the values of a program. A domain is of the kind of the type below it.
+/// A type, as far as it matters for the values of a program. A domain has the kind of its base type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// Character strings.
@@ -25,18 +25,18 @@ pub(crate) enum ValueKind {
     /// `inet` and `cidr`.
     Network,
     Json,
-    /// `json` and `jsonb`, when a string is the text of the value instead of the value.
+    /// `json` and `jsonb`, if a string is the JSON text rather than a JSON string.
     Document,
-    /// Built-in types whose syntax is their own, and which no number means.
+    /// Built-in types with their own syntax, which no number represents.
     Own,
     Array(Box<ValueKind>),
     Composite(Vec<(String, ValueKind)>),
-    /// A type that is not known here, such as an enum or a type of an extension.
+    /// A type that pgsluice does not know, such as an enum or a type of an extension.
     Other,
 }
 
 impl ValueKind {
-    /// Returns the kind of a type; `json` is that of json and jsonb.
+    /// Returns the kind of a type; `json` is the kind to use for json and jsonb.
     pub(crate) fn of(ty: &ColumnType, json: &Self) -> Self {
         let base = ty.base();
         match &base.made {
@@ -76,7 +76,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether a number is a value of the type, or the text of one.
+    /// Whether a number is a value of the type, or its text.
     pub(crate) fn takes_numbers(&self) -> bool {
         matches!(
             self,
@@ -91,7 +91,7 @@ impl ValueKind {
         )
     }
 
-    /// Whether a boolean is a value of the type, or the text of one.
+    /// Whether a boolean is a value of the type, or its text.
     pub(crate) fn takes_booleans(&self) -> bool {
         matches!(self, Self::Text | Self::Bool | Self::Json | Self::Document | Self::Other)
     }

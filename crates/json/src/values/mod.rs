@@ -1,9 +1,9 @@
-//! Values of a program, such as Python's: lines whose values keep their types, written as lines of NDJSON by the
-//! types of the columns.
+//! Values of a program, such as Python's: lines whose values keep their types, converted to NDJSON by the types
+//! of the columns.
 //!
-//! A line is an object, or an array of the values of all columns in their order. A value that JSON has no form for
-//! is a tagged string. A value goes into a column that can hold it, and a row with any other value is refused:
-//! nothing is cut, or read as a value of another type, and no time is rounded unless that is asked for.
+//! A line is an object, or an array of the values of all columns in their order. A value without a form in JSON
+//! is a tagged string. A value goes into a column that can hold it, and a row with any other value is rejected:
+//! nothing is truncated, or read as a value of another type, and times are rounded only on request.
 
 mod fit;
 mod kind;
@@ -17,7 +17,7 @@ use fit::ValueMisfit;
 use kind::ValueKind;
 use tag::{MARK, Tagged};
 
-/// How lines of a program's values are written as NDJSON.
+/// Converts lines of a program's values to NDJSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     columns: Vec<ValueColumn>,
@@ -32,14 +32,14 @@ pub(crate) struct Values {
 struct ValueColumn {
     key: String,
     name: String,
-    /// The name of its type.
+    /// The name of the column's type.
     ty: String,
     kind: ValueKind,
 }
 
 impl Values {
     pub(crate) fn new(targets: &[KeyTarget], are_rows: bool, paths: Paths) -> Self {
-        // A string of a row is the text of its value, as a field of a file is.
+        // In a row, a string is the text of its value, as a field of a file is.
         let json = if are_rows { ValueKind::Document } else { ValueKind::Json };
         let columns = targets.iter().map(|KeyTarget { key, column, .. }| ValueColumn {
             key: key.clone(),
@@ -50,7 +50,7 @@ impl Values {
         Self { columns: columns.collect(), paths, are_rows, rounds: false }
     }
 
-    /// Leaves it to the server to round times if it `rounds`.
+    /// Lets the server round times if it `rounds`.
     pub(crate) fn rounding(self, rounds: bool) -> Self {
         Self { rounds, ..self }
     }
@@ -59,7 +59,7 @@ impl Values {
         self.are_rows
     }
 
-    /// Appends the object that a line stands for, with each value as its column reads it.
+    /// Appends the object of a line, with each value as its column reads it.
     pub(crate) fn put_plain(&self, line: &[u8], out: &mut Vec<u8>) -> Result<(), RefusedLine> {
         let line = str::from_utf8(line).map_err(|error| RefusedLine::encoding(line, error))?;
         out.push(b'{');
@@ -69,7 +69,7 @@ impl Values {
                 put_key(&key, out);
                 match self.paths.of(&key) {
                     Goes::To { place, .. } => self.put_value(place, line, value, out),
-                    // It is left out, or its key is refused.
+                    // The member is left out, or its key will be rejected.
                     _ => {
                         out.extend(b"null");
                         Ok(())
@@ -118,7 +118,7 @@ impl Values {
         })
     }
 
-    /// Returns a line for a file of rejected rows, with every value as JSON has it.
+    /// Returns a line for a file of rejected rows, with every value as JSON.
     pub(crate) fn shown(&self, line: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(line);
         let mut out = Vec::new();
@@ -140,7 +140,7 @@ impl Values {
     }
 }
 
-/// Why a value is not written.
+/// The reason why a value is not written.
 enum ValueFlaw {
     Refused(RefusedLine),
     Misfit(ValueMisfit),
@@ -158,7 +158,7 @@ impl From<RefusedLine> for ValueFlaw {
     }
 }
 
-/// Appends a key with its colon, behind a comma if it is not the first.
+/// Appends a key and a colon, after a comma unless it is the first.
 fn put_key(key: &str, out: &mut Vec<u8>) {
     put_comma(out);
     string::put_json(key.as_bytes(), out);
@@ -212,7 +212,7 @@ fn put(
     Ok(())
 }
 
-/// Appends the elements of an array. An array within it is another dimension.
+/// Appends the elements of an array. Nested arrays are further dimensions.
 fn put_elements(
     line: &str,
     value: &str,
@@ -256,18 +256,18 @@ fn put_members(
     Ok(())
 }
 
-/// Ends a walk: the flaw goes around its errors.
+/// Ends a walk early. The flaw bypasses the walk's own errors.
 fn stop(line: &str, value: &str, flaw: &mut Option<ValueFlaw>, found: ValueFlaw) -> RefusedLine {
     *flaw = Some(found);
     RefusedLine::new(line, value, "")
 }
 
-/// Appends a value within which all is JSON.
+/// Appends a value whose contents are all JSON.
 fn put_within(value: &str, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     replace(value, out, fit::put_in_json)
 }
 
-/// Appends a value as JSON, tagged strings as strings without their tags.
+/// Appends a value as JSON, with tagged strings as strings without their tags.
 fn put_untagged(value: &str, out: &mut Vec<u8>) {
     let put = |tagged: Tagged<'_>, out: &mut Vec<u8>| {
         string::put_json(tagged.text.as_bytes(), out);
@@ -276,7 +276,7 @@ fn put_untagged(value: &str, out: &mut Vec<u8>) {
     let _ = replace(value, out, put);
 }
 
-/// Appends JSON text, and in the place of each tagged string what `put` appends.
+/// Appends JSON text, replacing each tagged string by the output of `put`.
 fn replace<E>(
     text: &str,
     out: &mut Vec<u8>,

@@ -1,7 +1,7 @@
-//! Tags: how a program writes a value that JSON has no form for.
+//! Tags: the notation for a program's values that JSON cannot express.
 //!
-//! Such a value is a string that begins with NUL, a letter for its type, and its spelling. PostgreSQL's text
-//! has no NUL, and so no other string begins with one.
+//! Such a value is a string of NUL, a letter for its type, and its spelling. PostgreSQL's text contains no NUL,
+//! so no other string begins with it.
 
 /// The beginning of a tagged string in the text of a line.
 pub(crate) const MARK: &str = "\"\\u0000";
@@ -39,7 +39,7 @@ pub(crate) struct Tagged<'l> {
 }
 
 impl<'l> Tagged<'l> {
-    /// Reads a tagged string, quotes included; returns None for any other value.
+    /// Reads a tagged string with its quotes; returns `None` for any other value.
     pub(crate) fn read(raw: &'l str) -> Option<Self> {
         let mut rest = raw.strip_prefix(MARK)?.strip_suffix('"')?.chars();
         let tag = Tag::of(rest.next()?)?;
@@ -48,7 +48,7 @@ impl<'l> Tagged<'l> {
         text.as_bytes().iter().all(is_plain).then_some(Self { tag, text })
     }
 
-    /// The value in a message, by its type in Python.
+    /// Returns a name for the value in messages, by its type in Python.
     pub(crate) fn name(self) -> &'l str {
         match self.tag {
             Tag::Date => "a date",
@@ -78,7 +78,7 @@ impl<'l> Tagged<'l> {
         digits.skip(6).any(|digit| digit != b'0')
     }
 
-    /// The date of a date and time at midnight.
+    /// Returns the date of a date and time at midnight.
     pub(crate) fn date_at_midnight(self) -> Option<String> {
         let (date, time) = self.text.split_once('T')?;
         let (time, era) = match time.strip_suffix(" BC") {
@@ -89,7 +89,7 @@ impl<'l> Tagged<'l> {
         is_midnight.then(|| format!("{date}{era}"))
     }
 
-    /// The bytes.
+    /// Decodes the bytes.
     pub(crate) fn bytes(self) -> Option<Vec<u8>> {
         let digits = self.text.as_bytes().chunks(2);
         let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();

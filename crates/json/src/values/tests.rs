@@ -1,4 +1,4 @@
-//! Rules for the values of a program, by column.
+//! The rules for the values of a program, by column.
 
 use pgsluice_core::types::{Column, ColumnType, Made};
 
@@ -78,7 +78,7 @@ fn values_go_into_columns_that_hold_them() {
     let array = ty(1231, Made::Array { delimiter: b',', element: ty(DOUBLE, Made::Alone).into() });
     let value = r#"[["\u0000fNaN", 1], [null, "\u0000n0.5"]]"#;
     assert_eq!(of(array, value, true).as_deref(), Ok(r#"[["NaN",1],[null,"0.5"]]"#));
-    // A string in an object is the value itself, as in a file.
+    // A string in an object is the value itself.
     assert_eq!(of(ty(JSONB, Made::Alone), r#""x""#, false).as_deref(), Ok(r#""x""#));
 }
 
