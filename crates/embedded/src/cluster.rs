@@ -1,5 +1,5 @@
-//! Makes a cluster: initdb under another name, then one rename, so that a cluster is whole or
-//! not there. Loopback and a password always; there is no moment without.
+//! Creates a cluster: initdb under another name, then one rename, so that a cluster is either complete or
+//! absent. It always listens only on loopback and requires a password.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +16,7 @@ use super::binaries::Binaries;
 use super::directory::{self, Directory};
 use super::{failed, settings};
 
-/// Makes the cluster of `directory` unless it is there.
+/// Creates the cluster of `directory` unless it exists.
 pub(super) fn create(
     directory: &Directory,
     binaries: &Binaries,
@@ -40,7 +40,7 @@ pub(super) fn create(
     fs::rename(&new, directory.data()).map_err(failed("rename", &new))
 }
 
-/// A throw-away cluster, as `fsync=off` says, is not worth flushing to disk either.
+/// Whether the cluster is disposable, as `fsync=off` indicates, so that initdb need not flush it to disk either.
 fn unsynced(chosen: &[(String, String)]) -> bool {
     chosen.iter().any(|(name, value)| name == "fsync" && value == "off")
 }
@@ -94,7 +94,7 @@ impl Initdb<'_> {
     }
 }
 
-/// The options for code point order in UTF-8, best first.
+/// Returns the options for code point order in UTF-8, best first.
 fn locales(major: u32) -> &'static [&'static [&'static str]] {
     if major >= 17 {
         &[&["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]]
@@ -103,7 +103,7 @@ fn locales(major: u32) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// The file that tells initdb the password; gone when this value is.
+/// The file that passes the password to initdb, removed when this value is dropped.
 struct ClusterSecret(PathBuf);
 
 impl ClusterSecret {
@@ -133,7 +133,7 @@ fn random_password() -> Result<String> {
 }
 
 fn append(path: &Path, text: &str) -> Result<()> {
-    // The file's directory belongs to the server's account, which root must not follow anywhere.
+    // The file's directory belongs to the server's account, whose links root must not follow.
     let file = OpenOptions::new().append(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed("write", path))
 }

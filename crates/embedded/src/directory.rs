@@ -1,13 +1,13 @@
-//! Where an embedded server's files lie, and who may read them.
+//! The files of an embedded server, and their permissions.
 //!
 //! ```text
-//! DIRECTORY/      0700; 0755 when root makes it, for the server's account to pass through
-//!     data/       PostgreSQL's data directory, of the server's account
-//!     socket/     0700, of the server's account
-//!     log         what the server says
-//!     password    0600, of who made the cluster
+//! DIRECTORY/      0700; 0755 if root creates it, so that the server's account can pass through
+//!     data/       PostgreSQL's data directory, owned by the server's account
+//!     socket/     0700, owned by the server's account
+//!     log         the server's output
+//!     password    0600, owned by the creator of the cluster
 //!     port        the last port, to keep it over restarts
-//!     lock        held while somebody starts or stops the server
+//!     lock        held while a process starts or stops the server
 //! ```
 
 use std::env;
@@ -25,7 +25,7 @@ use pgsluice_session::{Error, Kind, Result};
 use super::account::{Account, is_root};
 use super::failed;
 
-/// The bytes that every system leaves for a socket's directory: 103, less `/.s.PGSQL.65535`.
+/// The length that every system allows for a socket's directory: 103 bytes, less `/.s.PGSQL.65535`.
 const SOCKET_DIRECTORY_MAX: usize = 103 - 15;
 
 /// The directory of one server.
@@ -53,7 +53,7 @@ impl Directory {
         self.0.join("password")
     }
 
-    /// Makes the directory, or checks that an existing one may be used.
+    /// Creates the directory, or checks that an existing one may be used.
     pub(super) fn create(&self) -> Result<()> {
         make_directories(&self.0)?;
         if self.0.join("PG_VERSION").exists() {
@@ -67,7 +67,7 @@ impl Directory {
             .with_hint("Name a directory that is new or that pgsluice made."));
         }
         let owner = fs::metadata(&self.0).map_err(failed("read", &self.0))?.uid();
-        // Root writes files in here, which is safe only where no other user can plant links.
+        // Root writes files here, which is safe only if no other user can plant links.
         if owner != Uid::effective().as_raw() {
             return Err(Error::new(
                 Kind::Usage,
@@ -78,7 +78,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Waits until no other process starts or stops this server, and keeps others waiting.
+    /// Waits until no other process starts or stops this server, and makes others wait.
     pub(super) fn lock(&self) -> Result<Flock<File>> {
         let path = self.0.join("lock");
         let file = create_private(&path).map_err(failed("open", &path))?;
@@ -86,7 +86,7 @@ impl Directory {
             .map_err(|(_, errno)| failed("lock", &path)(errno.into()))
     }
 
-    /// The major version that the cluster was made by; `None` when there is no cluster.
+    /// Returns the major version of the cluster; `None` if it does not exist.
     pub(super) fn major(&self) -> Result<Option<u32>> {
         let path = self.data().join("PG_VERSION");
         match fs::read_to_string(&path) {
@@ -106,7 +106,7 @@ impl Directory {
         write_private(&self.password_file(), password)
     }
 
-    /// The port that the server had when it last ran.
+    /// Returns the port that the server had when it last ran.
     pub(super) fn port(&self) -> Option<u16> {
         fs::read_to_string(self.0.join("port")).ok()?.trim().parse().ok()
     }
@@ -115,8 +115,8 @@ impl Directory {
         write_private(&self.0.join("port"), &port.to_string())
     }
 
-    /// Makes the private directory for the server's socket: here, or below the system's temporary
-    /// directory where this path is too long for a socket's address.
+    /// Creates the private directory for the server's socket: here, or below the system's temporary directory if
+    /// this path is too long for a socket's address.
     pub(super) fn make_socket_directory(&self, account: &Account) -> Result<PathBuf> {
         let path = self.socket_directory();
         match DirBuilder::new().mode(0o700).create(&path) {
@@ -147,14 +147,14 @@ impl Directory {
     }
 }
 
-/// The directory below which embedded servers live.
+/// Returns the directory below which embedded servers live.
 pub(super) fn home() -> Result<PathBuf> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = variable("PGSLUICE_HOME") {
         return std::path::absolute(&home).map_err(failed("find", &home));
     }
     if is_root() {
-        // The server's account could not reach a home directory of root.
+        // The server's account could not enter root's home directory.
         return Ok("/var/lib/pgsluice".into());
     }
     variable("XDG_DATA_HOME")
@@ -167,7 +167,7 @@ pub(super) fn home() -> Result<PathBuf> {
         })
 }
 
-/// Makes `path` and what is missing above it: private, but passable where root makes it.
+/// Creates `path` and its missing parents: private, but passable if root creates them.
 pub(super) fn make_directories(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -177,7 +177,7 @@ pub(super) fn make_directories(path: &Path) -> Result<()> {
     }
     let mode = if is_root() { 0o755 } else { 0o700 };
     match fs::create_dir(path) {
-        // Not by the mode of `create`: the umask would take bits away.
+        // The umask would remove bits from the mode of `create`.
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(mode)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
@@ -185,7 +185,7 @@ pub(super) fn make_directories(path: &Path) -> Result<()> {
     .map_err(failed("create", path))
 }
 
-/// Writes a file that only its owner reads, and that is old or new but never half.
+/// Writes a file that only its owner can read. A reader sees the old or the new content, never a part.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
     let new = path.with_extension("new");
     let write = |mut file: File| {

@@ -1,5 +1,5 @@
-//! Starts `postgres` on a cluster that is there, and waits until it takes connections. Directly
-//! and not by pg_ctl, whose `-o` passes through a shell and which gives up on a long recovery.
+//! Starts `postgres` on an existing cluster, and waits until it accepts connections. It does not use pg_ctl,
+//! whose `-o` passes through a shell and which gives up on a long recovery.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ use super::postmaster::{POLL, Postmaster, lock_file};
 
 const ATTEMPTS: usize = 10;
 
-/// Everything that starting a server takes.
+/// The inputs for starting a server.
 pub(super) struct Launch<'a> {
     pub(super) directory: &'a Directory,
     pub(super) binaries: &'a Binaries,
@@ -29,7 +29,7 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Starts the server and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     pub(super) fn run(&self) -> Result<Postmaster> {
         let data = self.directory.data();
         let socket_directory = self.directory.make_socket_directory(self.account)?;
@@ -52,7 +52,7 @@ impl Launch<'_> {
             .with_hint(format!("The whole log is \"{}\".", self.directory.log().display())))
     }
 
-    /// One start; the inner error is what the server wrote to its log before it gave up.
+    /// Tries one start. The inner error is the server's log up to its end.
     fn attempt(&self, data: &Path, socket: &Path, port: u16) -> Result<Result<Postmaster, String>> {
         let path = self.directory.log();
         let mut log = OpenOptions::new()
@@ -84,7 +84,7 @@ impl Launch<'_> {
         let program = self.binaries.program("postgres");
         let copy =
             || log.try_clone().map(Stdio::from).map_err(failed("open", &self.directory.log()));
-        // A list of directories, where quotes keep a comma or a space within one.
+        // This is a list of directories, in which quotes protect commas and spaces.
         let sockets = socket.display().to_string().replace('"', "\"\"");
         let mut command = self.account.command(&program);
         command
@@ -96,18 +96,18 @@ impl Launch<'_> {
             .args(self.settings.iter().map(|(name, value)| format!("-c{name}={value}")))
             .stdout(copy()?)
             .stderr(copy()?)
-            // A group of its own, so that Ctrl-C in the terminal reaches us alone.
+            // A separate process group, so that Ctrl-C in the terminal does not reach the server.
             .process_group(0);
         command.spawn().map_err(failed("run", &program))
     }
 }
 
-/// Removes what a server that ended without a shutdown left behind and PostgreSQL would stumble on.
+/// Removes leftovers of a crashed server that would stop PostgreSQL from starting.
 ///
-/// It removes lock files of dead processes itself. It refuses to start next to any living one of its
-/// own user (`CreateLockFile` in miscinit.c). That may be a zombie, or any process that got the pid
-/// after a reboot. If a server of `data` did run, the shared memory block of its data directory would
-/// still stop the start.
+/// PostgreSQL removes lock files of dead processes itself. It refuses to start if their process is alive and
+/// belongs to its own user (`CreateLockFile` in miscinit.c). That may be a zombie, or any process that got the
+/// pid after a reboot. If a server of `data` were running after all, the shared memory block of its data
+/// directory would still prevent the start.
 fn remove_leftovers(data: &Path, socket_directory: &Path) -> Result<()> {
     if let Some(found) = Postmaster::read(data)? {
         let process = Path::new("/proc").join(found.pid.to_string());
@@ -127,8 +127,8 @@ fn remove_leftovers(data: &Path, socket_directory: &Path) -> Result<()> {
         .map_err(failed("empty", socket_directory))
 }
 
-/// Whether another try may succeed: the port was taken in between, or the processes of a crashed
-/// server are still ending.
+/// Whether another try may succeed: another process took the port, or the processes of a crashed server are
+/// still ending.
 fn is_passing(log: &str) -> bool {
     ["Address already in use", "pre-existing shared memory block", "FATAL:  lock file"]
         .into_iter()

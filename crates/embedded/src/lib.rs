@@ -1,9 +1,9 @@
-//! The embedded PostgreSQL: the default target when no other is given.
+//! The embedded PostgreSQL: the default target if no other is given.
 //!
-//! This file is the API and reads as the life of a server: open, start, url, stop. Each question that
-//! it asks has a file: `binaries` (which PostgreSQL), `reachable` (a copy that the server's account can
-//! run), `account` (who runs it), `directory` (where its files lie). Then come `cluster` (initdb),
-//! `settings` (values for loading), `launch` (start it) and `postmaster` (the running process).
+//! This file is the API, in the order of a server's life: open, start, url, stop. `binaries` chooses the
+//! PostgreSQL, `reachable` makes a copy that the server's account can run, `account` is the user that runs it,
+//! and `directory` holds its files. `cluster` runs initdb, `settings` has values for loading, `launch` starts
+//! the server, and `postmaster` is the running process.
 
 mod account;
 mod binaries;
@@ -27,14 +27,14 @@ use self::launch::Launch;
 use self::postmaster::Postmaster;
 pub use self::url::Url;
 
-/// What may be said about an embedded server; the default is what almost everybody wants.
+/// Options of an embedded server; the defaults suit almost every use.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The server's own directory; the default is `postgres-MAJOR` below the data home.
     pub directory: Option<PathBuf>,
-    /// The directory that holds `postgres` and `initdb`; the default is to look for one.
+    /// The directory that contains `postgres` and `initdb`; by default one is searched for.
     pub bin: Option<PathBuf>,
-    /// Server settings for this start, name and value, as `postgres -c` takes them.
+    /// Server settings for this start, name and value, as in `postgres -c`.
     pub settings: Vec<(String, String)>,
 }
 
@@ -49,11 +49,11 @@ pub struct Embedded {
 impl Embedded {
     /// Names a server without starting it or touching the disk.
     ///
-    /// If neither a directory nor binaries are given, it opens a server that runs below the data home,
-    /// whichever version it is.
+    /// If neither a directory nor binaries are given, this opens a server that is running below the data home,
+    /// whatever its version.
     ///
     /// # Errors
-    /// The directory is not given and cannot be derived: no home directory, or no PostgreSQL.
+    /// Fails if the directory is not given and cannot be derived: no home directory, or no PostgreSQL.
     pub fn open(options: Options) -> Result<Self> {
         let Options { directory, bin, settings } = options;
         let bin = bin.or_else(binaries::from_environment);
@@ -64,11 +64,11 @@ impl Embedded {
         Ok(Self { directory, bin, settings })
     }
 
-    /// Starts the server, making its cluster first where there is none; returns when it takes
-    /// connections. A server that runs already is left as it is.
+    /// Starts the server, after creating its cluster if necessary. Returns when it accepts connections. A
+    /// running server is left unchanged.
     ///
     /// # Errors
-    /// No PostgreSQL is found, or it does not start; the detail has the end of its log.
+    /// Fails if no PostgreSQL is found, or if it does not start; the detail contains the end of its log.
     pub fn start(&self) -> Result<Url> {
         self.directory.create()?;
         let _lock = self.directory.lock()?;
@@ -83,7 +83,7 @@ impl Embedded {
         self.url_of(&postmaster)
     }
 
-    /// Refuses settings with which the server that runs was not started.
+    /// Fails if the running server was started without these settings.
     fn check_settings(&self) -> Result<()> {
         if self.settings.is_empty() {
             return Ok(());
@@ -115,10 +115,10 @@ impl Embedded {
         .run()
     }
 
-    /// Stops the server, disconnecting its clients; false when it was not running.
+    /// Stops the server and disconnects its clients. Returns false if it was not running.
     ///
     /// # Errors
-    /// The server belongs to another user, or does not end.
+    /// Fails if the server belongs to another user, or does not end.
     pub fn stop(&self) -> Result<bool> {
         if Postmaster::running(&self.directory.data())?.is_none() {
             return Ok(false);
@@ -130,27 +130,27 @@ impl Embedded {
         }
     }
 
-    /// Where the running server listens; `None` when it is not running.
+    /// Returns the address of the running server; `None` if it is not running.
     ///
     /// # Errors
-    /// The server's files belong to another user.
+    /// Fails if the server's files belong to another user.
     pub fn url(&self) -> Result<Option<Url>> {
         Postmaster::running(&self.directory.data())?
             .map(|postmaster| self.url_of(&postmaster))
             .transpose()
     }
 
-    /// Whether the server answers; false also where its files may not be read.
+    /// Whether the server answers; false also if its files cannot be read.
     pub fn is_running(&self) -> bool {
         matches!(Postmaster::running(&self.directory.data()), Ok(Some(_)))
     }
 
-    /// Whether the server left its lock file behind: it ended without a shutdown.
+    /// Whether the server ended without a shutdown, leaving its lock file behind.
     pub fn has_crashed(&self) -> bool {
         !self.is_running() && postmaster::lock_file(&self.directory.data()).exists()
     }
 
-    /// The directory with the server's data, log, password and socket.
+    /// Returns the directory with the server's data, log, password and socket.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -180,7 +180,7 @@ fn running_below(home: &Path) -> Option<Directory> {
         .find(|directory| matches!(Postmaster::running(&directory.data()), Ok(Some(_))))
 }
 
-/// Turns an I/O error into this crate's, with what was tried on which path.
+/// Turns an I/O error into this crate's, with the action and the path.
 fn failed(action: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let message = format!("could not {action} \"{}\"", path.display());
     move |error| Error::new(Kind::Server, format!("{message}: {error}"))

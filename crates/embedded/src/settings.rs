@@ -1,5 +1,5 @@
-//! Server settings that suit loading, from the machine's memory and disk. They go into
-//! postgresql.conf once, when the cluster is made, so that editing them or ALTER SYSTEM wins.
+//! Server settings that suit loading, from the machine's memory and disk. They are written to postgresql.conf
+//! once, when the cluster is created, so that later edits and ALTER SYSTEM win.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use nix::sys::statvfs::statvfs;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Lines for postgresql.conf.
+/// Returns lines for postgresql.conf.
 pub(super) fn for_loading(data: &Path) -> String {
     let buffers = shared_buffers(memory().unwrap_or(0)) / MIB;
     let wal = max_wal_size(free_disk(data).unwrap_or(0)) / GIB;
@@ -21,17 +21,17 @@ pub(super) fn for_loading(data: &Path) -> String {
     )
 }
 
-/// A quarter of the memory, from 128 MiB to 4 GiB.
+/// Returns a quarter of the memory, from 128 MiB to 4 GiB.
 fn shared_buffers(memory: u64) -> u64 {
     (memory / 4).clamp(128 * MIB, 4 * GIB)
 }
 
-/// 8 GiB where that is at most a quarter of the free disk: fewer checkpoints during a load.
+/// Returns 8 GiB if that is at most a quarter of the free disk, for fewer checkpoints during a load; else 1 GiB.
 fn max_wal_size(free: u64) -> u64 {
     if free >= 32 * GIB { 8 * GIB } else { GIB }
 }
 
-/// The machine's memory or the container's limit, whichever is less.
+/// Returns the machine's memory or the container's limit, whichever is less.
 fn memory() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(mem_total);
     let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();

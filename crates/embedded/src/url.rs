@@ -1,11 +1,11 @@
-//! Where an embedded server listens. Apart from the rest because it carries the password, and
-//! because nothing may print that by accident.
+//! The address of an embedded server. It is separate because it contains the password, which nothing may print
+//! by accident.
 
 use std::fmt;
 
 /// The address of an embedded server and the password of its superuser `postgres`.
 ///
-/// `Display` and `Debug` leave the password out, so the value may stand in any message.
+/// `Display` and `Debug` omit the password, so the value may appear in any message.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     port: u16,
@@ -17,12 +17,12 @@ impl Url {
         Self { port, password }
     }
 
-    /// The TCP port on 127.0.0.1.
+    /// Returns the TCP port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The whole connection URL, password included.
+    /// Returns the whole connection URL, including the password.
     #[must_use]
     pub fn with_password(&self) -> String {
         format!("postgresql://postgres:{}@127.0.0.1:{}/postgres", self.password, self.port)

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 /// Run the command line and return its exit status. `args[0]` is the program's name.
 ///
-/// The interpreter is released meanwhile, so that other Python threads can run.
+/// The interpreter is released, so that other Python threads can run.
 #[pyfunction]
 fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| pgsluice_cli::run(args))

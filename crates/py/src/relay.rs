@@ -79,8 +79,8 @@ impl PyRelay {
         self.with(|rows| Ok((rows.table(), rows.rows())))
     }
 
-    /// Return the next piece: a COPY as a tuple of its statement and its options, bytes for it, or None at
-    /// the end of a COPY and at the end of all rows. Return False if there is no piece within `seconds`.
+    /// Return the next piece: a COPY as a tuple of its statement and its options, bytes for it, or None at the
+    /// end of a COPY and at the end of all rows. Return False if no piece arrives within `seconds`.
     fn next<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyAny>> {
         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let next = py.detach(|| {

@@ -30,8 +30,8 @@ pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
     done.ok()?.ok()
 }
 
-/// Occasionally replaces a mutated file by a new one that `write` generates, whose content depends only on
-/// `seed`. Returns its length.
+/// Replaces a mutated file, for one seed in 128, by a new one that `write` generates from the seed alone.
+/// Returns its length.
 pub fn made(
     seed: u32,
     data: &mut [u8],

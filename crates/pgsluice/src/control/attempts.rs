@@ -60,7 +60,7 @@ impl Attempts {
         self.rows_before.store(rows, Relaxed);
     }
 
-    /// Returns the id by which the load can be resumed, if it can.
+    /// Returns the id that resumes the load, if there is one.
     pub(crate) fn resume(&self) -> Option<String> {
         self.names().resume.clone()
     }

@@ -67,7 +67,7 @@ const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 pub(crate) struct Exchange<'a> {
     plan: &'a Plan,
     eligible: &'a Eligible,
-    /// Distinguishes its shadows from those of other loads.
+    /// A name that distinguishes its shadows from other loads' shadows.
     load: String,
     /// The session that holds the lock of the table and swaps.
     lock_session: Link,

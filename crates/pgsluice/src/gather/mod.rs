@@ -112,8 +112,7 @@ impl Gatherer {
         self.left_out
     }
 
-    /// Adds the rows of `split` from the index `from` on. Returns the index of the first row for which there
-    /// is no room.
+    /// Adds the rows of `split` from the index `from` on. Returns the index of the first row that does not fit.
     ///
     /// # Errors
     ///

@@ -152,7 +152,7 @@ impl Relay {
         self.rows
     }
 
-    /// Returns the next piece, or `None` if there is none within `wait`.
+    /// Returns the next piece, or `None` if none arrives within `wait`.
     ///
     /// # Errors
     ///

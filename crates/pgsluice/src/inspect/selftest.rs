@@ -172,7 +172,7 @@ fn edges(plan: &Plan, child: NodeId) -> Vec<Vec<Option<Option<String>>>> {
     }
 }
 
-/// Returns `values` with those of `edge` in the key columns of `node`, and the leaf for them.
+/// Returns `values` with the key columns of `node` taken from `edge`, and the leaf for them.
 fn variant(
     plan: &Plan,
     node: NodeId,

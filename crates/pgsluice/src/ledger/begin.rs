@@ -254,7 +254,7 @@ pub(super) fn receipt(row: &Row) -> StoredReceipt {
     }
 }
 
-/// Reads the origin in two columns, the first of which is at `column`.
+/// Reads the origin from two columns, starting at `column`.
 fn origin(row: &Row, column: usize) -> Origin {
     let (input, at) = (row.get::<_, i32>(column), row.get::<_, i64>(column + 1));
     Origin { input: input.unsigned_abs(), at: at.unsigned_abs() }

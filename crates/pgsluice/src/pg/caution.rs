@@ -106,7 +106,8 @@ mod tests {
         assert!(!admits(None, "12:00") && !admits(Some(0), "2024-01-01 12:00 Europe/Berlin"));
     }
 
-    /// Otherwise a row could be routed to a different leaf on another day, without any question.
+    /// Checks the clock words: if a native type read one, a row could silently go to a different leaf on another
+    /// day.
     #[test]
     fn no_native_type_reads_a_clock_word() {
         let scalars = [

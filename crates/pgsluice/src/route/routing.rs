@@ -96,7 +96,7 @@ impl<'a> Routing<'a> {
         }
     }
 
-    /// Also asks the server about values of these fields that are not read natively.
+    /// Asks the server also about the values of these fields that are not read natively.
     pub(crate) fn reading(self, fields: impl IntoIterator<Item = KeyPart>) -> Self {
         Self { read: fields.into_iter().collect(), ..self }
     }
@@ -307,7 +307,7 @@ impl<'a> Routing<'a> {
         })
     }
 
-    /// Writes the row's keys in the server's spelling. Returns `false` if there is none.
+    /// Writes the row's keys in the server's spelling. Returns `false` if the spelling is unknown.
     fn spell(&self, asked: AskedRow, row: &[u8], text: &mut Vec<u8>) -> bool {
         let remote = self.remote.as_ref().zip(asked.spelled);
         let Some(mut spelled) = remote.and_then(|(remote, place)| remote.spelling(place)) else {

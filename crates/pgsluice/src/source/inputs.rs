@@ -268,7 +268,7 @@ impl Input {
         if self.format.is_typed() { "row" } else { "byte" }
     }
 
-    /// Returns its file, if it can be read again.
+    /// Returns the input's file, if the input can be read again.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.place {
             Place::Kept(path) => Some(path),

@@ -58,8 +58,8 @@ impl Planned {
         }
     }
 
-    /// Returns the method to try after `method` has failed with `trouble`, or `None` if there is none or it
-    /// was `tried` often enough.
+    /// Returns the method to try after `method` has failed with `trouble`. Returns `None` if no other method is
+    /// left or `tried` is at its limit.
     pub(super) fn next_method(
         &self,
         method: SendMethod,

@@ -304,8 +304,7 @@ impl Writer {
         }
     }
 
-    /// Writes the rows, unless they are committed already. After a failure there is no session, or one
-    /// without a plan.
+    /// Writes the rows, unless they are already committed. After a failure the session is gone or has no plan.
     fn try_write(
         &mut self,
         input: &InputOptions,

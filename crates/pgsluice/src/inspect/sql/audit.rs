@@ -34,7 +34,7 @@ pub(crate) fn as_before() -> String {
     format!("{}; {SESSION}", sql::RESET_SETTINGS)
 }
 
-/// Selects the tables in `$1` of which every row can be read.
+/// Selects the tables in `$1` whose rows can all be read.
 pub(crate) const READABLE: &str = "
 SELECT c.oid FROM pg_catalog.pg_class c
 WHERE c.oid {any} ($1) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
@@ -61,7 +61,7 @@ pub(crate) fn create_input(table: &str, columns: &[String], flag: Option<usize>)
     )
 }
 
-/// Makes the columns of the temporary table NOT NULL where those of `table` are.
+/// Makes the columns of the temporary table NOT NULL if they are in `table`.
 pub(crate) async fn demand_values(
     transaction: &Transaction<'_>,
     table: Oid,

@@ -1,5 +1,5 @@
-//! The size of a batch in bytes. Arrow reports the size of the underlying buffers, which may belong to a
-//! whole table of which the batch is a slice.
+//! The size of a batch in bytes. Arrow reports the size of the underlying buffers, which may belong to a whole
+//! table while the batch is only a slice of it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};

@@ -131,7 +131,7 @@ fn a_column_that_is_left_out_is_not_decoded() {
     assert!(refused.is_err_and(|why| why.contains("matches no column")));
 }
 
-/// A page claims to have lengths of billions of strings; memory for them once ended the program.
+/// Reads a page that claims billions of string lengths; allocating memory for them once aborted the program.
 #[cfg(feature = "parquet")]
 #[test]
 fn strings_that_a_page_cannot_have_are_an_error() {
@@ -153,7 +153,7 @@ fn strings_that_a_page_cannot_have_are_an_error() {
     }
 }
 
-/// The claims of a footer must not exhaust memory or the stack; each of these once ended the program.
+/// Reads footers whose claims must not exhaust memory or the stack; each of these once aborted the program.
 #[cfg(feature = "parquet")]
 #[test]
 fn a_footer_that_says_too_much_is_an_error() {
