@@ -1,7 +1,7 @@
-"""Run a benchmark: `python -m bench CASE`, with options that make it another one.
+"""Run a benchmark: `python -m bench CASE`, with options that change its size or settings.
 
-The loads are experiments of the lab, in `experiments/`, with engines of their own. Only the whole
-benchmark, of its own size and settings, writes a record.
+The loads are experiments of the lab, in `experiments/`, with their own engines. Only the whole
+benchmark, at its own size and settings, writes a record.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from bench.record import PARTS, RECORDS, Record, commit, name_of
 
 EXPERIMENTS = ROOT / "bench" / "experiments"
 ENGINES = ROOT / "bench" / "engines.toml"
-# Benchmarks that are no loads.
+# Benchmarks that are not loads.
 OTHERS = {
     "stages": stages.main,
     "writing": writing.main,
@@ -61,7 +61,8 @@ def main(args: list[str]) -> int:
     try:
         if case in OTHERS:
             return OTHERS[case](args[1:])
-        # All are read before the first one runs, so that none of the options is wrong for another.
+        # All are read before the first one runs, so that an option that is wrong for one fails at
+        # once.
         parts = [load(part) for part in PARTS.get(case, [case])]
         plans = [(part, arguments(part, args[1:])) for part in parts]
         return max(run(part, options) for part, options in plans)
@@ -106,7 +107,7 @@ def run(whole: Experiment, options: argparse.Namespace) -> int:
 
 
 def binaries(major: int | None) -> Path | None:
-    """Return the folder of the programs of this version, which are fetched if need be."""
+    """Return the folder of the programs of this version, which are fetched if necessary."""
     if major is None:
         return None
     command = [sys.executable, ROOT / "scripts" / "fetch_postgres.py", str(major)]
@@ -120,10 +121,10 @@ def own(whole: Experiment) -> Scale:
 
 
 def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
-    """Read the command line: what makes the benchmark smaller or larger.
+    """Read the command line, which can make the benchmark smaller or larger.
 
-    `whole` says whether it is the whole benchmark: of its own size and settings, and its rounds or
-    more.
+    `whole` says whether it is the whole benchmark: its own size and settings, and at least its
+    rounds.
     """
     parser = argparse.ArgumentParser(
         prog=f"make bench CASE={whole.name}",
@@ -156,7 +157,7 @@ def arguments(whole: Experiment, args: list[str]) -> argparse.Namespace:
 
 
 def scaled(whole: Experiment, options: argparse.Namespace) -> tuple[Experiment, Scale]:
-    """Return the experiment and its scale as the command line has them."""
+    """Return the experiment and its scale with the options of the command line."""
     scale = own(whole)
     parameters = {name: getattr(options, name) for name in scale.parameters}
     kept = (
@@ -168,13 +169,13 @@ def scaled(whole: Experiment, options: argparse.Namespace) -> tuple[Experiment, 
 
 
 def say(step: str, _: int) -> None:
-    """Print what begins now."""
+    """Print the step that begins."""
     if step:
         print(step, flush=True)
 
 
 def show(record: Record) -> None:
-    """Print the medians of each way to load, and the most memory that it took."""
+    """Print the medians of each way to load, and its peak memory."""
     heading = f"{'client CPU s':>13} {'server CPU s':>13} {'client MiB':>11} {'WAL MiB':>8}"
     print(f"\n{'seconds':>8} {heading}  medians of")
     for case in record.cases:
@@ -198,6 +199,6 @@ def show_way(record: Record, engine: str, point: Mapping[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    # Whoever ends us, the server is stopped, as after Ctrl-C.
+    # The server is stopped when the process is terminated, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

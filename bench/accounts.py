@@ -2,7 +2,7 @@
 
 python -m bench.accounts SOURCE FILE
 
-It is a program of its own because the bench's memory counts in what its clients report.
+This is a separate program because the memory of the bench counts in the figures of its clients.
 """
 
 import sys
@@ -19,7 +19,7 @@ COLUMNS = {
 
 
 def main(source: str, file: str) -> None:
-    """Write the rows, of which none has NULL or a backslash."""
+    """Write the rows, which contain no NULL and no backslash."""
     table = csv.read_csv(
         source,
         csv.ReadOptions(column_names=list(COLUMNS)),

@@ -1,4 +1,4 @@
-"""What Arrow's own connector does with a Parquet file: one COPY BINARY into the root.
+"""Load a Parquet file with Arrow's own connector: one COPY BINARY into the root.
 
 python -m bench.adbc FILE TABLE URL
 """
@@ -14,7 +14,7 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def main() -> None:
-    """Load the file, or say the version."""
+    """Load the file, or print the version."""
     if sys.argv[1:] == ["--version"]:
         print("adbc-driver-postgresql", adbc_driver_postgresql.__version__)
         return

@@ -1,7 +1,7 @@
 """Records as charts: the figures of a benchmark as bars, in SVG.
 
-The picture brings its own background, so that it is legible wherever it is shown, and follows the
-reader's preference for light or dark.
+The picture has its own background, so that it is legible everywhere, and follows the reader's
+preference for light or dark.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from bench.move.ways import WAYS as MOVES
 from bench.record import Record
 from bench.writing import WAYS, Writing
 
-# A title, a value for each label, and the text of a value.
+# A title, a value for each label, and a function that formats a value.
 Panel = tuple[str, dict[str, float], Callable[[float], str]]
-# What all floors have in common.
+# The common part of all floors' names.
 ASYNCHRONOUS = ", synchronous_commit=off"
 WIDTH, MARGIN, LETTER, VALUE = 860, 24, 7, 76
 BAR, STEP, HEAD, GAP = 16, 24, 30, 18
@@ -38,13 +38,13 @@ STYLE = """
 
 
 def chart(panels: list[tuple[str, Record]]) -> str:
-    """Return the SVG of these titles and records, each with a scale of its own."""
+    """Return the SVG of these titles and records, each with its own scale."""
     medians = [(title, seconds(record), in_seconds) for title, record in panels]
     return drawn(medians, "Seconds of each way to load")
 
 
 def writing_chart(record: Writing) -> str:
-    """Return the SVG of the rows a second of each way to write batches, a panel for each size."""
+    """Return the SVG of the rows per second of each way to write batches, one panel per size."""
     panels = [
         (
             f"Batches of {rows:,} {'row' if rows == 1 else 'rows'}",
@@ -92,7 +92,7 @@ def in_milliseconds(value: float) -> str:
 
 
 def drawn(panels: list[Panel], label: str) -> str:
-    """Return the SVG of these titles and bars, each panel with a scale of its own."""
+    """Return the SVG of these titles and bars, each panel with its own scale."""
     parts = []
     top = MARGIN
     labels = LETTER * max(len(how) for _, bars, _ in panels for how in bars) + GAP
@@ -143,7 +143,7 @@ def panel(
 
 
 def kind(how: str) -> str:
-    """Return whose bar it is."""
+    """Return the kind of bar: ours, the floor's or psql's."""
     return "us" if how.startswith("pgsluice") else "floor" if "floor" in how else "psql"
 
 

@@ -1,4 +1,4 @@
-"""What a network's round trips cost: how much longer a load takes, and for how many it waits."""
+"""The cost of a network's round trips: how much longer a load takes, and how many it waits for."""
 
 from bench.network import DELAY, DIRECT
 from bench.record import Record
@@ -7,13 +7,13 @@ NO_DELAY = "0"
 
 
 def delays(record: Record) -> list[str]:
-    """Return the round trips in milliseconds that were measured, the shortest first."""
+    """Return the measured round trips in milliseconds, the shortest first."""
     given = set(record.values(DELAY)) - {DIRECT, NO_DELAY}
     return sorted(given, key=float)
 
 
 def growth(record: Record, engine: str, rows: int, delay: str) -> float | None:
-    """Return how many times as long as on the loopback a load takes."""
+    """Return the time of a load as a multiple of its time on the loopback."""
     far, near = (
         record.median("seconds", engine, {"rows": rows, DELAY: each}) for each in (delay, DIRECT)
     )
@@ -21,14 +21,14 @@ def growth(record: Record, engine: str, rows: int, delay: str) -> float | None:
 
 
 def slowest(record: Record, engine: str) -> float | None:
-    """Return the most that the largest load takes, as times of what it takes on the loopback."""
+    """Return the largest multiple of the loopback's time that the largest load takes."""
     rows = max(record.values("rows"), default=0)
     grown = [growth(record, engine, rows, delay) for delay in delays(record)]
     return None if None in grown else max(grown, default=None)
 
 
 def round_trips(record: Record, engine: str, rows: int, delay: str) -> float | None:
-    """Return for how many round trips a load waits: what they add to its time, by one of them."""
+    """Return the round trips that a load waits for: its additional time, divided by one of them."""
     far, near = (
         record.median("seconds", engine, {"rows": rows, DELAY: each}) for each in (delay, NO_DELAY)
     )
@@ -38,9 +38,9 @@ def round_trips(record: Record, engine: str, rows: int, delay: str) -> float | N
 
 
 def more_round_trips(record: Record) -> float | None:
-    """Return how many more than psql we need, for the worst of the small loads.
+    """Return how many more round trips than psql we need, in the worst of the small loads.
 
-    By the longest delay: at a short one they are lost in the noise.
+    This uses the longest delay: a short one is lost in the noise.
     """
     longest = delays(record)[-1:]
     pairs = [

@@ -1,4 +1,4 @@
-"""Figures of benchmarks, each read from a record by a function; None is what was not measured."""
+"""Figures of benchmarks, each read from a record by a function; None if it was not measured."""
 
 from collections.abc import Callable
 
@@ -15,12 +15,12 @@ OTHERS = ("python-adbc", "python-polars", "python-psycopg", "python-pandas")
 
 
 def faster(engine: str, than: str) -> Figure:
-    """Return what says how many times as fast an engine is as another."""
+    """Return a figure: how many times as fast an engine is as another."""
     return lambda record: record.faster(engine, than)
 
 
 def at(engine: str, than: str, **point: object) -> Figure:
-    """Return what says the same of a single point."""
+    """Return a figure: how many times as fast an engine is at a single point."""
 
     def figure(record: Record) -> float | None:
         ours, theirs = (record.median("seconds", each, point) for each in (engine, than))
@@ -30,13 +30,13 @@ def at(engine: str, than: str, **point: object) -> Figure:
 
 
 def more_leaves(record: Record) -> float | None:
-    """Return how many times as long pgsluice takes for many leaves as for few."""
+    """Return the time of pgsluice with many leaves as a multiple of its time with few."""
     few, many = (record.median("seconds", "pgsluice", {"leaves": n}) for n in record.leaves)
     return None if few is None or many is None else round(many / few, 2)
 
 
 def unasked(record: Record) -> float | None:
-    """Return how many times as long a load takes that may meet rows, and meets none."""
+    """Return the multiple of a plain load's time for a load that expects rows, but meets none."""
     ours = record.median("seconds", "pgsluice-skip", {"share": 0})
     plain = record.median("seconds", "pgsluice")
     return None if ours is None or plain is None else round(ours / plain, 2)
@@ -48,24 +48,24 @@ def far(engine: str) -> Figure:
 
 
 def by_socket(figure: Figure) -> Figure:
-    """Return the figure for a record of programs that connect by a socket, and None for others."""
+    """Return the figure for records of programs that connect by a socket, and None for others."""
     return lambda record: figure(record) if record.head.parameters.get(SOCKET) else None
 
 
 def in_memory(engine: str, than: str, case: str) -> Figure:
-    """Return what says how many times as long an engine takes as another, in one case."""
+    """Return a figure: the time of an engine as a multiple of another's, in one case."""
     return lambda record: record.within(case).faster(than, engine)
 
 
 def as_best(record: Record) -> float | None:
-    """Return how many times as fast as the best of the others a table is loaded from Python."""
+    """Return how many times as fast pgsluice loads a table from Python as the best other way."""
     hash800 = record.within("hash")
     times = [hash800.faster("python-load", each) for each in OTHERS]
     return None if None in times else min(times)
 
 
 def beside(record: Record) -> float | None:
-    """Return the most MiB that a load from Python takes beside its table."""
+    """Return the peak memory of a load from Python without its table, in MiB."""
     return record.peak("python-load") if record.of("python-load") else None
 
 
@@ -89,6 +89,6 @@ def longest_wait(record: Record | Move) -> float | None:
 
 
 def pace(record: Record) -> float | None:
-    """Return the megabytes for which one thread needs a second of processor time."""
+    """Return the megabytes that one thread handles in a second of processor time."""
     seconds = record.median("client_cpu_seconds", "pgsluice-null")
     return None if seconds is None else round(record.bytes / 1e6 / seconds)

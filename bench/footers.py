@@ -1,4 +1,4 @@
-"""What stands under each table of figures: when it was measured, how often, and on what."""
+"""The lines under each table of figures: the date, the number of runs, and the machine."""
 
 from bench.correctness.record import Correctness
 from bench.move.record import Move
@@ -11,7 +11,7 @@ SETTINGS = ["shared_buffers", "max_wal_size", "fsync", "synchronous_commit"]
 
 
 def date(record: Record | Stages | Writing | Move | Rounds | Correctness) -> str:
-    """Return when it was measured, and how often."""
+    """Return the date and the number of rounds of a measurement."""
     if isinstance(record, Correctness):
         return f"One run of each, {record.date[:10]}, PostgreSQL {record.postgresql.version}."
     if isinstance(record, Move | Rounds):
@@ -29,7 +29,7 @@ def date(record: Record | Stages | Writing | Move | Rounds | Correctness) -> str
 
 
 def place(record: Record | Move | Rounds) -> str:
-    """Return on what it was measured."""
+    """Return the machine and the server of a measurement."""
     about = record.head if isinstance(record, Record) else record
     machine, server = about.machine, about.postgresql
     return (
@@ -40,5 +40,5 @@ def place(record: Record | Move | Rounds) -> str:
 
 
 def settings(values: dict[str, str]) -> str:
-    """Return the settings that a reader asks about first."""
+    """Return the settings that matter most to a reader."""
     return ", ".join(f"`{name}={values[name]}`" for name in SETTINGS if name in values)

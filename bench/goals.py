@@ -1,7 +1,7 @@
-"""What the benchmarks must show, as data, and whether they do.
+"""The goals of the benchmarks, as data, and whether they are reached.
 
-A goal that is missed is a figure like any other, not an error; it is judged by the two digits that
-tables show. `python -m bench.goals CASE...` prints those of the newest records.
+A missed goal is a figure like any other, not an error. It is judged by the two digits that tables
+show. `python -m bench.goals CASE...` prints the goals by the newest records.
 """
 
 import sys
@@ -115,7 +115,7 @@ AS_TEXT = in_memory("python-load", "pgsluice", "hash")
 AS_CSV = in_memory("python-load", "pgsluice", "months")
 AS_MILLION = at("pgsluice", "psql", rows=1_000_000, leaves=800, key=0)
 AS_MANY = at("pgsluice", "psql", leaves=10_000)
-# Leaves without and with a primary key: its value, its words, and the goal on the same server.
+# Leaves without and with a primary key: the value, its words, and the goal on the same server.
 KEYS = ((0, "", 2.5), (1, " with primary key", 3.0))
 SHARES = ((0, "none"), (50, "half"), (100, "all"))
 OLDER = ", PostgreSQL 15"
@@ -266,7 +266,7 @@ GOALS = [
 
 @dataclass(frozen=True)
 class Judged:
-    """A goal, and what was measured; None is what was not measured."""
+    """A goal and its measured figure; None if it was not measured."""
 
     goal: Goal
     measured: float | None
@@ -280,7 +280,7 @@ class Judged:
 
     @property
     def shown(self) -> str:
-        """Return what was measured, with the digits that are worth reading beside its limit."""
+        """Return the measured figure, with the digits that matter beside its limit."""
         if self.measured is None:
             return ""
         return f"{self.measured:,.{0 if self.goal.limit >= 100 else 2}f}"
@@ -291,13 +291,13 @@ class Judged:
 
 
 def judge(case: str, record: Record | Move | Rounds | None) -> list[Judged]:
-    """Return the goals of a benchmark, judged by a record of it."""
+    """Return the goals of a benchmark, judged by one of its records."""
     own = (goal for goal in GOALS if goal.case == case)
     return [Judged(goal, goal.figure(record) if record else None) for goal in own]
 
 
 def show(judged: list[Judged], heading: str) -> None:
-    """Print judged goals, a line each."""
+    """Print judged goals, one per line."""
     if judged:
         print(f"\n{heading}:")
     for each in judged:
@@ -321,7 +321,7 @@ def end(record: Rounds, *, is_whole: bool) -> int:
 
 
 def main(cases: list[str]) -> int:
-    """Print the goals of these benchmarks by their newest records."""
+    """Print the goals of these benchmarks by the newest records."""
     records = newest()
     named = {each for case in cases for each in (case, *PARTS.get(case, []))}
     named |= {whole for whole, parts in PARTS.items() if named & set(parts)}

@@ -1,4 +1,4 @@
-"""The grid of small loads: pgsluice's time by psql's, for each size, table and connections."""
+"""The grid of small loads: pgsluice's time relative to psql's, by size, table and connections."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from statistics import geometric_mean
 from bench.record import Record
 
 ENGINES = ("pgsluice-one", "pgsluice")
-# Loads of fewer rows take milliseconds, most of them to start and to connect.
+# Loads of fewer rows take milliseconds, mostly for starting and connecting.
 FEW = 10_000
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A load of the grid: how many times psql's time an engine takes."""
+    """A load of the grid: the time of an engine as a multiple of psql's."""
 
     rows: int
     leaves: int
@@ -25,7 +25,7 @@ class Cell:
 
 
 def cells(record: Record) -> Iterator[Cell]:
-    """Yield the cells of a record that were measured."""
+    """Yield the measured cells of a record."""
     points = [point for engine, point in record.ways if engine == "psql" and "key" in point]
     for point in points:
         psql = record.median("seconds", "psql", point)
@@ -46,7 +46,7 @@ def mean(record: Record) -> float | None:
 
 
 def worst(record: Record) -> Cell | None:
-    """Return the cell of the larger loads in which we are slowest."""
+    """Return the cell of the larger loads in which we are the slowest."""
     return max(larger(record), key=lambda cell: cell.ratio, default=None)
 
 
@@ -57,6 +57,6 @@ def most(record: Record) -> float | None:
 
 
 def later(record: Record) -> float | None:
-    """Return the most milliseconds that a load of fewer rows takes longer than psql."""
+    """Return the largest number of milliseconds by which a smaller load is slower than psql."""
     times = [1000 * cell.longer for cell in cells(record) if cell.rows < FEW]
     return round(max(times), 1) if times else None

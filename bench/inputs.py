@@ -1,4 +1,4 @@
-"""The rows of benchmarks and demo that the lab does not have: made once, and kept in a cache."""
+"""The rows of the benchmarks and the demo beyond the lab's: created once, and kept in a cache."""
 
 import csv
 import random
@@ -15,9 +15,9 @@ from pgsluice_lab.inputs import Rows
 from bench.place import ROOT
 
 CACHE = ROOT / ".cache" / "bench"
-SHARE = 100  # one row in so many is bad
+SHARE = 100  # one row in this number is bad
 ACCOUNTS = 5_000_000  # rows of pgbench_accounts at scale 1
-# How the columns of lineitem end that are numbers.
+# The suffixes of lineitem's numeric columns.
 NUMBERS = ("key", "number", "quantity", "price", "discount", "tax")
 
 
@@ -38,7 +38,7 @@ def lineitem(scale: float) -> Rows:
 
 
 def lineitem_files(scale: float) -> Rows:
-    """Return lineitem, beside which it lies as `.gz`, `.zst`, `.ndjson` and `.parquet`."""
+    """Return lineitem, which is also stored as `.gz`, `.zst`, `.ndjson` and `.parquet`."""
     rows = lineitem(scale)
     inputs.prepare(f"{rows.file.name}.ndjson", lambda file: write_objects(rows.file, file), CACHE)
     lineitem_parquet(rows, scale)
@@ -53,7 +53,7 @@ def lineitem_files(scale: float) -> Rows:
 
 
 def lineitem_parquet(rows: Rows, scale: float) -> Path:
-    """Make lineitem's Parquet file, beside that of these rows."""
+    """Create lineitem's Parquet file beside the file of these rows."""
 
     def generate(file: Path) -> None:
         folder = file.with_suffix(".d")
@@ -73,14 +73,14 @@ def lineitem_parquet(rows: Rows, scale: float) -> Path:
 
 
 def lineitem_table(scale: float) -> Rows:
-    """Return lineitem, beside which it lies as `.parquet`, to be read as a table."""
+    """Return lineitem, which is also stored as `.parquet`, to be read as a table."""
     rows = lineitem(scale)
     lineitem_parquet(rows, scale)
     return rows
 
 
 def accounts_table(rows: int) -> Rows:
-    """Return pgbench_accounts, beside which it lies as `.parquet`, to be read as a table."""
+    """Return pgbench_accounts, which is also stored as `.parquet`, to be read as a table."""
     made = inputs.accounts(rows)
 
     def generate(file: Path) -> None:
@@ -92,7 +92,7 @@ def accounts_table(rows: int) -> Rows:
 
 
 def write_objects(source: Path, file: Path) -> None:
-    """Write the rows of lineitem, which have no quotes in them, as an object each."""
+    """Write the rows of lineitem, which contain no quotes, as one object each."""
     with (
         source.open(encoding="utf-8", newline="") as lines,
         file.open("w", encoding="utf-8") as out,
@@ -130,7 +130,7 @@ def scattered_accounts(rows: int, step: int) -> Rows:
 
 
 def spoilt_accounts(rows: int) -> Rows:
-    """Return pgbench_accounts, one row in a hundred bad: it cannot be read, or breaks a check."""
+    """Return pgbench_accounts with one bad row in a hundred: unreadable, or violating a check."""
     good = inputs.accounts(rows)
 
     def generate(file: Path) -> None:
@@ -161,11 +161,11 @@ KNOWN = {
 
 
 def given(name: str, parameters: Mapping[str, object]) -> Rows:
-    """Return the rows of a name, the lab's or ours."""
+    """Return the rows with a name, from the lab or from here."""
     return inputs.given(name, parameters, {**inputs.BY_NAME, **KNOWN})
 
 
 def count_lines(file: Path) -> int:
-    """Count the line ends; no value of lineitem holds one."""
+    """Count the line ends. No value of lineitem contains one."""
     with file.open("rb") as lines:
         return sum(block.count(b"\n") for block in iter(lambda: lines.read(1 << 20), b""))

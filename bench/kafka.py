@@ -1,9 +1,9 @@
 """Time events from Kafka into a partitioned table of ids, against a plain consumer.
 
-Run it by `make bench CASE=kafka`. Of the events 30 % repeat an id, and each distinct id is to be in
-the table once. The plain consumer sends 1,000 events at a time by psycopg's `executemany`, with
-`ON CONFLICT DO NOTHING`, and commits its offsets in Kafka behind that: it may repeat events after
-a crash, which the key hides. The rounds are interleaved; the record holds each.
+Run it by `make bench CASE=kafka`. 30 % of the events repeat an id, and each distinct id must be in
+the table once. The plain consumer sends 1,000 events at a time with `executemany` of psycopg and
+`ON CONFLICT DO NOTHING`, and then commits its offsets in Kafka. After a crash it may repeat events,
+which the key hides. The rounds are interleaved; the record contains each.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def broker(stack: ExitStack) -> tuple[str, str]:
 
 
 def produce(address: str, events: int) -> int:
-    """Produce the events; return how many ids they have."""
+    """Produce the events; return the number of distinct ids."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -99,7 +99,7 @@ def produce(address: str, events: int) -> int:
 
 
 def make(connection: psycopg.Connection) -> None:
-    """Make the table anew."""
+    """Recreate the table."""
     connection.execute("DROP TABLE IF EXISTS events")
     connection.execute(
         "CREATE TABLE events (id uuid PRIMARY KEY, at timestamptz, body text)"
@@ -114,7 +114,7 @@ def make(connection: psycopg.Connection) -> None:
 
 
 def plain(url: str, address: str, group: str, events: int) -> None:
-    """Consume as most programs do."""
+    """Consume in the usual way."""
     from confluent_kafka import Consumer
 
     consumer = Consumer(
@@ -161,7 +161,7 @@ def measure(
     options: argparse.Namespace,
     distinct: int,
 ) -> Iterator[Round]:
-    """Read all events by each way in turn; a wrong number of rows is an error."""
+    """Read all events by each way in turn. Fail if the number of rows is wrong."""
     ways: dict[str, Callable[[str, str, str, int], None]] = {"psycopg": plain, "pgsluice": own}
     for number in range(options.rounds):
         for way, consume in ways.items():

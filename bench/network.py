@@ -1,4 +1,4 @@
-"""The server as programs reach it: by its socket, or with delay by our proxy, one port a delay."""
+"""The server's address for programs: its socket, or a port of our delaying proxy for each delay."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from psycopg import conninfo
 
 from bench.place import ROOT
 
-DELAY = "milliseconds"  # the parameter: of the round trip
+DELAY = "milliseconds"  # the parameter: milliseconds of the round trip
 SOCKET = (
     "socket"  # the parameter: 1 if programs connect by a Unix-domain socket, without a password
 )
@@ -22,7 +22,7 @@ DIRECT = "none"
 
 
 def by_socket(site: Site) -> str:
-    """Let everybody in by the socket of this private server, and return its address."""
+    """Allow every user to connect by the socket of this private server, and return its address."""
     if not site.embedded:
         raise LabError("only a server that the benchmark has started lets everybody in")
     [[hba]], [[folder]] = (
@@ -31,13 +31,13 @@ def by_socket(site: Site) -> str:
     file = Path(hba)
     file.write_text(f"local all all trust\n{file.read_text()}")
     site.query("SELECT pg_reload_conf()")
-    # The server quotes a name in a list that has more than letters, digits and underscores.
+    # The server quotes list elements that have more than letters, digits and underscores.
     return conninfo.make_conninfo(site.url, host=folder.strip('"'))
 
 
 @contextmanager
 def reached(site: Site, scale: Scale) -> Iterator[Reach]:
-    """Give what returns the address for a point; the proxy runs as long as it is needed."""
+    """Yield a function that returns the address for a point. The proxy runs during the context."""
     if scale.parameters.get(SOCKET):
         local = by_socket(site)
         yield lambda _site, _parameters: local
@@ -48,13 +48,13 @@ def reached(site: Site, scale: Scale) -> Iterator[Reach]:
 
     def address(site: Site, parameters: Mapping[str, object]) -> str:
         port = ports.get(str(parameters.get(DELAY, DIRECT)))
-        # A psql that was built without TLS does not ask for it, which is a round trip.
+        # A psql that was built without TLS does not ask for it, which saves a round trip.
         return conninfo.make_conninfo(site.url, port=port, sslmode="disable") if port else site.url
 
     if not delays:
         yield address
         return
-    # It is a process of its own, so that its memory and its threads are not the bench's.
+    # The proxy is a separate process, so its memory and threads do not count as the bench's.
     about = site.connection.info
     command = [sys.executable, "-m", "bench.proxy", about.host, str(about.port), *delays]
     pipe = subprocess.PIPE

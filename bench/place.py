@@ -1,4 +1,4 @@
-"""Where the checkout is, and the program that it builds."""
+"""The location of the checkout, and the program that it builds."""
 
 from pathlib import Path
 

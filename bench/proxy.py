@@ -1,9 +1,10 @@
-"""A TCP proxy that delays what it passes on, as a far network would: `python -m bench.proxy`.
+"""A TCP proxy that delays all data, like a distant network: `python -m bench.proxy`.
 
-    client -> receive -> queue, each chunk with the time when it is due -> send -> server
+client -> receive -> queue, each chunk with the time when it is due -> send -> server
 
-Both directions wait for half of the round trip. Bandwidth is not limited: chunks wait side by side.
-Threads and not an event loop, because those of Python round a timer up to a millisecond.
+Both directions wait for half of the round trip. Bandwidth is not limited: chunks wait in parallel.
+This uses threads rather than an event loop, because Python's event loops round timers up to a
+millisecond.
 """
 
 import argparse
@@ -15,14 +16,14 @@ from collections import deque
 from contextlib import suppress
 
 CHUNK = 1 << 20
-# What waits in one direction at most, as in the windows of a fast connection: 10 ms at 3 GB/s.
+# The most bytes that wait in one direction, like the windows of a fast connection: 10 ms at 3 GB/s.
 MOST = 32 << 20
-# A thread that is due gets the interpreter so soon, also from one that is busy.
+# Time after which a thread that is due gets the interpreter, even from one that is busy.
 SWITCH = 0.0005
 
 
 class Pipe:
-    """One direction of a connection: `receive` puts chunks in, `send` takes them out when due."""
+    """One direction of a connection: `receive` adds chunks, and `send` removes due ones."""
 
     def __init__(self, source: socket.socket, target: socket.socket, delay: float) -> None:
         self.source, self.target, self.delay = source, target, delay
@@ -34,7 +35,7 @@ class Pipe:
         return [threading.Thread(target=work, daemon=True) for work in (self.receive, self.send)]
 
     def receive(self) -> None:
-        """Read to the end, which is an empty chunk and is delayed like any other."""
+        """Read to the end, which is an empty chunk and delayed like any other."""
         while True:
             try:
                 chunk = self.source.recv(CHUNK)
@@ -50,7 +51,7 @@ class Pipe:
                 return
 
     def send(self) -> None:
-        """Write each chunk when it is due; if nobody takes them, the other side learns of it."""
+        """Write each chunk when it is due. If nothing accepts it, the other side notices."""
         with suppress(OSError):
             while chunk := self.next():
                 self.target.sendall(chunk)
@@ -59,7 +60,7 @@ class Pipe:
         with suppress(OSError):
             self.source.shutdown(socket.SHUT_RDWR)
         with self.changed:
-            self.waiting = -sys.maxsize  # what still comes is not kept back
+            self.waiting = -sys.maxsize  # later chunks are not held back
             self.changed.notify_all()
 
     def next(self) -> bytes:
@@ -75,7 +76,7 @@ class Pipe:
 
 
 def serve(listener: socket.socket, server: tuple[str, int], delay: float) -> None:
-    """Pass on every connection, until the listener is closed."""
+    """Forward every connection, until the listener is closed."""
     while True:
         try:
             client, _ = listener.accept()
@@ -112,7 +113,7 @@ def main(args: list[str]) -> int:
         threading.Thread(target=serve, args=given, daemon=True).start()
         print(listener.getsockname()[1])
     sys.stdout.flush()
-    sys.stdin.read()  # until whoever started us goes
+    sys.stdin.read()  # until the starting process ends
     return 0
 
 

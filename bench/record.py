@@ -1,6 +1,6 @@
-"""Records of the benchmarks, as tables, goals and the chart read them; they measure nothing.
+"""Records of the benchmarks, for tables, goals and the chart; they measure nothing.
 
-A record is a run of the lab: docs/lab/FORMAT.md lists what it holds.
+A record is a run of the lab: docs/lab/FORMAT.md describes it.
 """
 
 import statistics
@@ -20,14 +20,14 @@ PARTS = {
     "grid": ["grid-small", "grid-large", "grid-million"],
     "network": ["network-large", "network-small"],
 }
-NEWEST = 18  # the version of the server that names do not say
+NEWEST = 18  # the version of the server that names omit
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run of a benchmark: an engine is one way to load, whatever the case.
+    """A run of a benchmark. An engine is one way to load, whatever the case.
 
-    Where engines load in several cases, each case is a record of its own, by `within`.
+    If engines load in several cases, `within` gives each case as a separate record.
     """
 
     head: Head
@@ -45,12 +45,12 @@ class Record:
 
     @property
     def cases(self) -> list["Record"]:
-        """Return the cases, in the order in which they ran first."""
+        """Return the cases, in the order of their first run."""
         return [self.within(case) for case in dict.fromkeys(load.case for load in self.loads)]
 
     @property
     def ways(self) -> list[tuple[str, dict]]:
-        """Return the engines and points, in the order in which they ran first."""
+        """Return the engines and points, in the order of their first run."""
         ways = [(load.engine, load.point) for load in self.loads if load.done]
         return [way for number, way in enumerate(ways) if way not in ways[:number]]
 
@@ -63,12 +63,12 @@ class Record:
         return [load for load in self.at(point).loads if load.done and load.engine == engine]
 
     def median(self, figure: str, engine: str, point: Mapping = EVERYWHERE) -> float | None:
-        """Return the median of a figure; None where a round does not know it."""
+        """Return the median of a figure; None if a round does not have it."""
         values = [load.figure(figure) for load in self.of(engine, point)]
         return None if None in values or not values else round(statistics.median(values), 4)
 
     def peak(self, engine: str, point: Mapping = EVERYWHERE) -> float:
-        """Return the most memory that a client took, in MiB."""
+        """Return the peak memory of a client, in MiB."""
         return max(load.client_peak_mib for load in self.of(engine, point))
 
     def faster(self, engine: str, than: str) -> float | None:
@@ -78,22 +78,22 @@ class Record:
 
     @property
     def leaves(self) -> tuple[int, int]:
-        """Return the least and the largest number of leaves."""
+        """Return the smallest and the largest number of leaves."""
         numbers = self.head.parameters["leaves"]
         return min(numbers), max(numbers)
 
     @property
     def rounds(self) -> list[int]:
-        """Return how often the loads were run: several numbers where parts differ in it."""
+        """Return the numbers of rounds; several if parts differ."""
         return sorted({len(case.of(*way)) for case in self.cases for way in case.ways})
 
     def values(self, name: str) -> list:
-        """Return the values of an axis, in the order in which they ran first."""
+        """Return the values of an axis, in the order of their first run."""
         return list(dict.fromkeys(point[name] for _, point in self.ways if name in point))
 
     @property
     def first(self) -> Load:
-        """Return the first load: the input is that of its case."""
+        """Return the first load: its input is the input of its case."""
         return next(load for load in self.loads if load.done)
 
     @property
@@ -106,15 +106,15 @@ class Record:
 
 
 def name_of(head: Head) -> str:
-    """Return the name of what was measured: the experiment, and the server if it is older."""
+    """Return the name of a benchmark: the experiment, and the server's version if it is older."""
     major = head.postgresql.major
     return head.experiment if major == NEWEST else f"{head.experiment}-pg{major}"
 
 
 def newest() -> dict[str, Record]:
-    """Return the latest record of each experiment on each server, and of the benchmarks of several.
+    """Return the latest record of each experiment on each server, and of benchmarks with parts.
 
-    Those are here once all parts are.
+    The latter need all parts.
     """
     records = {name_of(run.head): Record(run.head, run.loads) for run in record.newest(RECORDS)}
     majors = {each.head.postgresql.major for each in records.values()}
@@ -123,7 +123,7 @@ def newest() -> dict[str, Record]:
 
 
 def joined(whole: str, major: int, records: Mapping[str, Record]) -> Record | None:
-    """Return the parts of a benchmark as one record, if all are here and of one machine."""
+    """Return the parts of a benchmark as one record, if all exist and come from one machine."""
     parts = [
         each
         for each in records.values()
@@ -140,7 +140,7 @@ def joined(whole: str, major: int, records: Mapping[str, Record]) -> Record | No
 
 
 def commit() -> str:
-    """Return the commit that is measured, marked if the checkout differs from it."""
+    """Return the measured commit, marked if the checkout differs from it."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"

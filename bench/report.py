@@ -1,6 +1,6 @@
-"""Put the newest figures of each benchmark into its pages, between two markers, and a chart.
+"""Put the newest figures of each benchmark into its pages, between two markers, and into a chart.
 
-Figures are never typed by hand: a record is measured, this program copies it.
+Figures are never typed by hand: this program copies them from records.
 """
 
 import re
@@ -82,7 +82,7 @@ def main() -> int:
 def section(
     bench: str, record: Record | Stages | Writing | Move | Rounds | Correctness | None
 ) -> str:
-    """Return a benchmark's table, and when and on what it was measured, if it was."""
+    """Return a benchmark's table, with its date and machine, if it was measured."""
     if record is None:
         return "Not measured yet."
     place = [footers.place(record)] if isinstance(record, Record | Move | Rounds) else []
@@ -90,7 +90,7 @@ def section(
 
 
 def rewrite(page: Path, texts: dict[str, str]) -> None:
-    """Replace what is between the markers of each name."""
+    """Replace the text between the markers of each name."""
     document = page.read_text()
     for name, text in texts.items():
         document = splice(document, name, text)
@@ -98,7 +98,7 @@ def rewrite(page: Path, texts: dict[str, str]) -> None:
 
 
 def splice(document: str, name: str, text: str) -> str:
-    """Replace what is between the markers of a name."""
+    """Replace the text between the markers of a name."""
     markers = re.compile(rf"(<!-- bench:{name} -->\n).*?(<!-- /bench -->)", re.DOTALL)
     if not markers.search(document):
         sys.exit(f"bench-report: no page has <!-- bench:{name} --> ... <!-- /bench -->")

@@ -1,7 +1,6 @@
-"""Records of benchmarks that time whole programs beside one another, in interleaved rounds.
+"""Records of benchmarks that time whole programs, in interleaved rounds.
 
-They are about what other machines do with pgsluice, as Spark and Kafka. docs/lab/FORMAT.md lists
-the keys.
+They measure systems that use pgsluice, such as Spark and Kafka. docs/lab/FORMAT.md lists the keys.
 """
 
 import json
@@ -34,7 +33,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Rounds:
-    """A record of `rows` rows that are loaded in each round of each way."""
+    """A record of loads of `rows` rows, for each round of each way."""
 
     case: str
     date: str
@@ -62,7 +61,7 @@ class Rounds:
         rows: int,
         rounds: list[Round],
     ) -> Self:
-        """Return the record of rounds that were measured now, on this machine."""
+        """Return the record of rounds that were just measured on this machine."""
         return cls(
             case=case,
             date=datetime.now(UTC).replace(microsecond=0).isoformat(),
@@ -111,7 +110,10 @@ class Rounds:
 
     @property
     def table(self) -> str:
-        """Return the ways with their medians, in Markdown. The first way is compared with."""
+        """Return the ways with their medians, in Markdown.
+
+        The others are compared with the first.
+        """
         first = next(iter(self.titles))
         lines = ["| way | seconds | rows/s | times as fast |", "|---|--:|--:|--:|"]
         for way, title in self.titles.items():

@@ -1,8 +1,8 @@
-"""Measure what the order of rows costs a COPY into a table with many leaves.
+"""Measure the cost of the order of rows in a COPY into a table with many leaves.
 
-It is the processor time of one session of the server, read from /proc: so only on Linux, and on
-the server's machine. docs/copy-slots.md explains what it shows. The table is made in a schema of
-its own, which is dropped in the end: `python -m bench.slots URL`.
+The cost is the processor time of one session of the server, read from /proc. So it works only on
+Linux, on the server's machine. docs/copy-slots.md explains the result. The table is created in a
+private schema, which is dropped at the end: `python -m bench.slots URL`.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def orders(leaves: int, rows: int) -> Iterator[tuple[str, list[Copy]]]:
-    """Yield each order that is measured: its name, and its COPYs."""
+    """Yield each order to measure: its name, and its COPYs."""
     yield ALONE, [(f"leaf_{leaf}", [leaf] * rows) for leaf in range(leaves)]
     for together in (2, 4, 8, 16, 32):
         turn = BUFFERED_ROWS // together
@@ -65,13 +65,13 @@ def orders(leaves: int, rows: int) -> Iterator[tuple[str, list[Copy]]]:
 
 
 def in_turns(leaves: range, rows: int, turn: int) -> list[int]:
-    """Return the leaves of all rows if each leaf in turn has so many."""
+    """Return the leaves of all rows if the leaves take turns of this many rows."""
     begins = range(0, rows, turn)
     return [leaf for at in begins for leaf in leaves for _ in range(min(turn, rows - at))]
 
 
 def make_table(session: psycopg.Connection, leaves: int, *, key: bool) -> None:
-    """Make the table anew, so that each order finds the same."""
+    """Recreate the table, so that each order has the same conditions."""
     primary = ", PRIMARY KEY (leaf, id)" if key else ""
     session.execute("SET client_min_messages = warning")
     session.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
@@ -85,7 +85,7 @@ def make_table(session: psycopg.Connection, leaves: int, *, key: bool) -> None:
 
 
 def measured(session: psycopg.Connection, copies: list[Copy], *, text: bool) -> float:
-    """Return the seconds of processor time that the session's process needs for these COPYs."""
+    """Return the processor time, in seconds, that the session's process needs for these COPYs."""
     form = "text" if text else "binary"
     payloads = [(table, payload(leaves, text=text)) for table, leaves in copies]
     before = processor_time(session.info.backend_pid)
@@ -96,7 +96,7 @@ def measured(session: psycopg.Connection, copies: list[Copy], *, text: bool) -> 
 
 
 def payload(leaves: list[int], *, text: bool) -> bytes:
-    """Return rows of some 110 bytes each."""
+    """Return rows of about 110 bytes each."""
     filler = "x" * 84
     if text:
         return "".join(f"{leaf}\t{row}\t{filler}\n" for row, leaf in enumerate(leaves)).encode()
@@ -106,7 +106,7 @@ def payload(leaves: list[int], *, text: bool) -> bytes:
 
 
 def processor_time(pid: int) -> float:
-    """Return the seconds that a process of this machine has had of a processor."""
+    """Return the processor time, in seconds, of a process on this machine."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Time a frame of Spark into a partitioned table, against Spark's JDBC writer.
+"""Time the load of a Spark frame into a partitioned table, against Spark's JDBC writer.
 
 Run it by `make bench CASE=spark`. The frame is cached before the first round. The JDBC writer has
 its best settings: `reWriteBatchedInserts` and batches of 10,000 rows.
@@ -23,7 +23,7 @@ from bench.writing import make
 ENVIRONMENT = ROOT / ".cache" / "cluster"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 ROUNDS = 5
-# The first way is the one to compare with.
+# The others are compared with the first way.
 WAYS = {
     "jdbc": "Spark's JDBC writer, `reWriteBatchedInserts`, `batchsize` 10,000",
     "pgsluice": '`format("pgsluice")`',
@@ -49,9 +49,9 @@ def main(args: list[str]) -> int:
 def measure(
     url: str, environment: dict[str, str], options: argparse.Namespace
 ) -> tuple[list[Round], dict[str, str]]:
-    """Run the driver, which says when it is ready for a way and how long that took.
+    """Run the driver, which reports when it is ready for a way and how long that took.
 
-    The table is made anew before each way. Returns the rounds and the versions of the programs.
+    The table is recreated before each way. Returns the rounds and the versions of the programs.
     """
     jar = next((ENVIRONMENT / "jars").glob("postgresql-*.jar"), None)
     if jar is None:
@@ -90,7 +90,7 @@ def measure(
 
 
 def check(connection: psycopg.Connection, way: str, rows: int) -> None:
-    """Refuse a way that has not stored each row once."""
+    """Fail if a way has not stored each row once."""
     found = connection.execute("SELECT count(*), count(DISTINCT aid) FROM accounts").fetchone()
     if found != (rows, rows):
         raise LabError(f"{way} has left {found} rows, not {rows}")

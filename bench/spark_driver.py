@@ -1,7 +1,7 @@
-"""The driver of the benchmark: it writes a cached frame in each way, when it is told to.
+"""The driver of the benchmark: it writes a cached frame in each way, on request.
 
 It reads its settings, and then a line before each way. It prints the version of Spark, a line when
-it is ready, and after each way a line with the seconds that it took.
+it is ready, and after each way a line with its seconds.
 """
 
 import json

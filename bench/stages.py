@@ -1,6 +1,6 @@
-"""Time what each stage of the core costs one thread, by the benchmarks of crates/core/benches.
+"""Time each stage of the core in one thread, by the benchmarks of crates/core/benches.
 
-Run it by `make bench CASE=stages`. The record holds criterion's medians.
+Run it by `make bench CASE=stages`. The record contains criterion's medians.
 """
 
 import json
@@ -37,7 +37,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Stages:
-    """A record of all stages; docs/lab/FORMAT.md lists what it holds."""
+    """A record of all stages; docs/lab/FORMAT.md lists its keys."""
 
     date: str
     pgsluice: str
@@ -48,7 +48,7 @@ class Stages:
 
     @classmethod
     def read(cls, file: Path) -> "Stages":
-        """Read a file; what is not known is refused."""
+        """Read a file. Fail if it has an unknown key or version."""
         data = json.loads(file.read_text())
         if data.get("version") != VERSION:
             raise LabError(f"{file.name} is not of version {VERSION}")
@@ -75,7 +75,7 @@ def newest() -> Stages | None:
 
 
 def main(args: list[str]) -> int:
-    """Measure, write the record if there are no options, and return the exit status."""
+    """Measure, write the record if no options are given, and return the exit status."""
     stages = measure()
     if args:
         print("\nnot the whole benchmark, so no record is written")
@@ -97,7 +97,7 @@ def measure() -> list[Stage]:
 
 
 def stage(folder: Path) -> Stage:
-    """Return one benchmark by the files that criterion keeps of it."""
+    """Return one benchmark from criterion's files."""
     about = json.loads((folder / "benchmark.json").read_text())
     median = json.loads((folder / "estimates.json").read_text())["median"]["point_estimate"]
     size = about["throughput"]["ElementsAndBytes"]

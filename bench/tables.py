@@ -14,7 +14,7 @@ from bench.rounds import Rounds
 from bench.stages import Stage, Stages
 from bench.writing import COPIES, WAYS, Writing
 
-# A column: its name, and what fills it for an engine.
+# A column: its name, and the function that fills it for an engine.
 Column = tuple[str, Callable[[Record, str], str]]
 
 
@@ -42,12 +42,12 @@ def readme(records: dict[str, Record]) -> str:
 
 
 def brief(seconds: float) -> str:
-    """Return seconds with the digits that are worth reading."""
+    """Return seconds with the digits that matter."""
     return f"{seconds:.2f}" if seconds >= 1 else f"{seconds:.3f}"
 
 
 def goals(records: Mapping[str, Record | Move | Rounds | None]) -> str:
-    """Return all goals as the records say, or as not measured."""
+    """Return all goals with their figures from the records, or as not measured."""
     lines = ["| load | against | measured | goal | |", "|---|---|---|---|---|"]
     for case in dict.fromkeys(goal.case for goal in GOALS):
         for each in judge(case, records.get(case)):
@@ -212,7 +212,7 @@ def grid(record: Record) -> str:
 
 
 def repeated(record: Record) -> str:
-    """Return in words how often each size of the grid was loaded."""
+    """Describe how often each size of the grid was loaded."""
     first = {"leaves": record.values("leaves")[0], "key": record.values("key")[0]}
     counts = {n: len(record.of("psql", {"rows": n, **first})) for n in record.values("rows")}
     last = {rounds: rows for rows, rounds in counts.items()}
@@ -220,7 +220,7 @@ def repeated(record: Record) -> str:
 
 
 def tree(leaves: int, key: int) -> str:
-    """Return a table of the grid in words."""
+    """Describe a table of the grid."""
     table = "plain" if not leaves else "1 leaf" if leaves == 1 else f"{leaves:,} leaves"
     return f"{table}, primary key" if key else table
 
@@ -287,7 +287,7 @@ def lanes(record: Record) -> str:
 
 
 def writing(record: Writing) -> str:
-    """Return the batches by size, and the rows that are copied within a transaction."""
+    """Return the batches by size, and the copies within a transaction."""
     sizes = list(dict.fromkeys(each.rows for each in record.batches))
     ways = list(dict.fromkeys(each.way for each in record.batches))
     lines = [
@@ -343,7 +343,7 @@ def row(*cells: str) -> str:
 
 
 def figure(name: str, digits: int, unit: float = 1) -> Callable[[Record, str], str]:
-    """Return what gives the median of a figure; a dash where a record does not know it."""
+    """Return a function for the median of a figure, which is a dash if a record lacks it."""
 
     def text(record: Record, engine: str) -> str:
         value = record.median(name, engine)

@@ -1,7 +1,7 @@
-"""Time small batches and rows in a transaction of one's own, from Python, against psycopg.
+"""Time small batches, and rows in the caller's transaction, from Python, against psycopg.
 
-Run it by `make bench CASE=writing`. Each batch is committed before the next. The record holds each
-figure's median of the rounds, which are interleaved.
+Run it by `make bench CASE=writing`. Each batch is committed before the next. The record contains
+the median of each figure over the rounds, which are interleaved.
 """
 
 import io
@@ -31,9 +31,9 @@ from bench.record import RECORDS, commit
 VERSION = 1
 ROUNDS = 5
 LEAVES = 800
-# Rows of a batch, and how many batches a round has.
+# Rows of a batch, and the number of batches in a round.
 BATCHES = {1: 1500, 10: 1000, 100: 400, 1000: 80, 10_000: 16}
-# Batches before the clock runs, in which sessions plan.
+# The share of batches before the clock starts, in which sessions plan.
 WARM = 0.25
 TREES = (16, 100, 800)
 COPIED = 2_000_000
@@ -78,7 +78,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class Writing:
-    """A record; docs/lab/FORMAT.md lists what it holds."""
+    """A record; docs/lab/FORMAT.md lists its keys."""
 
     date: str
     pgsluice: str
@@ -91,7 +91,7 @@ class Writing:
 
     @classmethod
     def read(cls, file: Path) -> "Writing":
-        """Read a file; what is not known is refused."""
+        """Read a file. Fail if it has an unknown key or version."""
         data = json.loads(file.read_text())
         if data.get("version") != VERSION:
             raise LabError(f"{file.name} is not of version {VERSION}")
@@ -125,7 +125,7 @@ def newest() -> Writing | None:
 
 
 def main(args: list[str]) -> int:
-    """Measure, write the record if there are no options, and return the exit status."""
+    """Measure, write the record if no options are given, and return the exit status."""
     with site.opened(None, None, list(SETTINGS)) as place, ExitStack() as stack:
         os.environ["PGPASSWORD"] = place.env.get("PGPASSWORD", "")
         connection = stack.enter_context(psycopg.connect(place.url, autocommit=True))
@@ -146,7 +146,7 @@ def main(args: list[str]) -> int:
 
 
 def make(connection: psycopg.Connection, leaves: int) -> None:
-    """Make the table of pgbench's accounts, with so many hash leaves."""
+    """Create the table of pgbench's accounts, with this number of hash leaves."""
     connection.execute("SET synchronous_commit = off")
     connection.execute("DROP TABLE IF EXISTS accounts")
     connection.execute(
@@ -162,7 +162,7 @@ def make(connection: psycopg.Connection, leaves: int) -> None:
 
 
 def batch(start: int, rows: int) -> tuple[list[tuple], pa.Table]:
-    """Return a batch as psycopg takes it, and as an Arrow table."""
+    """Return a batch as psycopg accepts it, and as an Arrow table."""
     ids = range(start, start + rows)
     table = pa.table(
         {
@@ -236,7 +236,7 @@ def measure_batches(url: str, connection: psycopg.Connection) -> Iterator[Batch]
 
 
 def measure_copies(url: str, connection: psycopg.Connection) -> Iterator[Copied]:
-    """Measure each way to copy a table into each tree; what is copied is taken back."""
+    """Measure each way to copy a table into each tree. The copied rows are rolled back."""
     rows, table = batch(0, COPIED)
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
 
@@ -263,14 +263,15 @@ def measure_copies(url: str, connection: psycopg.Connection) -> Iterator[Copied]
             send(own)
             seconds = time.perf_counter() - began
             own.rollback()
-        # Not TRUNCATE: ext4 would take a third of the next copy to pass by inodes freed lately.
+        # Not TRUNCATE: ext4 would spend a third of the next copy on skipping inodes that were freed
+        # recently.
         connection.execute("VACUUM accounts")
         connection.execute("CHECKPOINT")
         return seconds
 
     for leaves in TREES:
         make(connection, leaves)
-        # The first one makes the leaves' files.
+        # The first copy creates the leaves' files.
         timed(by_text)
         times: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(ROUNDS):
@@ -281,7 +282,7 @@ def measure_copies(url: str, connection: psycopg.Connection) -> Iterator[Copied]
 
 
 def show(batches: list[Batch], copies: list[Copied]) -> None:
-    """Print what was measured."""
+    """Print the figures."""
     for each in batches:
         print(
             f"{each.rows:7,} rows a batch {each.way:12} {each.rows_a_second:12,.0f} rows/s"

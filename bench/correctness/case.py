@@ -9,7 +9,8 @@ import pyarrow
 
 Form = Literal["csv", "text", "ndjson", "parquet"]
 Data = bytes | pyarrow.Table
-# The rows of an input are repeated this often: pgsluice leaves a few rows to the server.
+# The number of times that the rows of an input are repeated: pgsluice leaves a few rows to the
+# server.
 TIMES = 1000
 ENDINGS = {"csv": "csv", "text": "txt", "ndjson": "ndjson", "parquet": "parquet"}
 

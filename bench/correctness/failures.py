@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from bench.correctness.case import Case, ranged
 
-# Some 20 MB: pgsluice loads a file of more than 8 MiB in several transactions.
+# About 20 MB: pgsluice loads a file of more than 8 MiB in several transactions.
 ROWS = 200_000
 NOTE = "x" * 90
 TABLE = ranged("id bigint, note text", "id", 1, ROWS // 2, ROWS + 1)
 
 
 def many(*, is_bad: bool = False) -> Callable[[], bytes]:
-    """Return the maker of many rows. No partition takes the last one if `is_bad`."""
+    """Return the maker of many rows. If `is_bad`, no partition accepts the last one."""
 
     def made() -> bytes:
         last = 0 if is_bad else ROWS

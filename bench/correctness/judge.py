@@ -1,4 +1,4 @@
-"""The verdict on a tool that was run: what it stored, compared with what should be stored."""
+"""The verdict on a tool: the rows that it stored, compared with the expected rows."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ Value = str | None
 Row = tuple[Value, ...]
 """The leaf, the key, and the other values, as the server spells them."""
 
-# Differences that a note names.
+# The most differences that a note names.
 NAMED = 3
-# Characters of a value in a note.
+# The most characters of a value in a note.
 LONGEST = 44
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a tool left behind."""
+    """The rows and the error of a tool."""
 
     rows: list[Row]
     failed: bool
@@ -28,10 +28,10 @@ class Stored:
 def judge(
     names: tuple[str, ...], stored: Stored, expected: list[Row] | None
 ) -> tuple[Verdict, str]:
-    """Return the verdict, and a note on rows that should not be there or differ.
+    """Return the verdict, and a note on unexpected or different rows.
 
-    `names` are those of the key and the other values. `expected` is None if the input should be
-    refused.
+    `names` are the names of the key and of the other values. `expected` is None if the input should
+    be rejected.
     """
     if expected is not None and Counter(stored.rows) == Counter(expected):
         return "right", ""
@@ -49,7 +49,7 @@ def amount(rows: list[Row]) -> str:
 
 
 def difference(names: tuple[str, ...], rows: list[Row], expected: list[Row]) -> str:
-    """Return in words how rows differ from those that are expected."""
+    """Describe how rows differ from the expected ones."""
     if len(rows) != len(expected):
         return f"{amount(rows)} in the table, not {len(expected):,}"
     by_key, wanted = keyed(rows), keyed(expected)

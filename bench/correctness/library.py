@@ -110,7 +110,7 @@ def by_pandas(options: Options) -> None:
 
 
 def by_psycopg(options: Options) -> None:
-    """Send CSV and text as they are, and other files row by row."""
+    """Send CSV and text unchanged, and other files row by row."""
     schema, _, name = options.table.rpartition(".")
     into = sql.Identifier(schema, name)
     with psycopg.connect(options.url) as connection, connection.cursor() as cursor:

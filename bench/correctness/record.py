@@ -34,7 +34,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Result:
-    """The verdict on a tool and an input. A `note` says what is wrong, `error` what it printed."""
+    """The verdict on a tool and an input.
+
+    `note` describes the mistake, `error` is the tool's output.
+    """
 
     input: str
     tool: str

@@ -1,8 +1,8 @@
-"""Rules of the table, which decide where a row goes and what is stored."""
+"""Rules of the table, which decide to which leaf a row goes and what is stored."""
 
 from bench.correctness.case import TIMES, Case, hashed, lines, ranged
 
-# A value that is equal to another one belongs in the same leaf, however it is written.
+# Equal values belong in the same leaf, however they are written.
 SPELLED = (
     "CREATE TABLE t (id bigint, f double precision, c char(4)) PARTITION BY LIST (c)",
     "CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a') PARTITION BY HASH (f)",

@@ -1,4 +1,4 @@
-"""Values in CSV and COPY text, where COPY itself says what they mean."""
+"""Values in CSV and COPY text, whose meaning COPY itself defines."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ def written(*rows: tuple[object, ...]) -> bytes:
     return out.getvalue().encode()
 
 
-# Leaves and a size from which pgsluice routes the rows of COPY text.
+# Enough leaves and rows for pgsluice to route the rows of COPY text.
 MANY, MANY_TIMES = 130, 20_000
 LATIN1 = ("id,note", "1,caf\xe9", "2,\xa3 5 \xb1 \xbd", "3,na\xefve")
 

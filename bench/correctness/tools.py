@@ -90,13 +90,13 @@ def run_library(name: str, *options: str) -> tuple[str, ...]:
 
 
 def of_library(name: str, title: str, *forms: str) -> Tool:
-    """Return a library of Python, which reads these forms; all of them if none is named."""
+    """Return a library of Python, which reads these forms; all forms if none is named."""
     known = {"forms": forms} if forms else {}
     return Tool(name, title, library(name), run_library(name, "--version"), **known)
 
 
 FRAMES = ("csv", "ndjson", "parquet")
-# The first tool is the one that says what CSV and COPY text mean.
+# The first tool defines the meaning of CSV and COPY text.
 TOOLS = [
     Tool("psql", r"psql `\copy`", psql, (programs.needed("psql"), "--version"), ("csv", "text")),
     Tool("pgsluice", "`pgsluice load`", pgsluice, (programs.needed("pgsluice"), "--version")),

@@ -1,4 +1,4 @@
-"""Runs one tool on one input, and reads what it stored."""
+"""Runs one tool on one input, and reads the rows that it stored."""
 
 import re
 import subprocess
@@ -20,20 +20,20 @@ from bench.place import ROOT
 LIMIT = 300
 PAUSE = 0.001
 TRIES = 5
-# Characters of an error that the record holds.
+# The most characters of an error in the record.
 LONGEST = 300
-# The line of a traceback that has the exception.
+# The line of a traceback with the exception.
 RAISED = re.compile(r"(\w+\.)+\w+: |\w+Error: ")
 PROGRESS = "SELECT coalesce(sum(tuples_processed), 0) FROM pg_stat_progress_copy"
 REPEAT = "INSERT INTO t SELECT t.* FROM t, generate_series(1, %s)"
-# Sessions that a killed tool has left.
+# Sessions that a killed tool left behind.
 OTHERS = """SELECT count(*) FROM pg_stat_activity
     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND pid <> %s"""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """The server, a schema of its own, and the folder of the files."""
+    """The server, a private schema, and the folder of the files."""
 
     place: Site
     connection: psycopg.Connection
@@ -85,7 +85,7 @@ def expected(bench: Bench, case: Case) -> list[Row] | None:
 
 
 def trial(bench: Bench, tool: Tool, case: Case) -> Stored:
-    """Run a tool as often as the case says, and return what is stored."""
+    """Run a tool as often as the case requires, and return the stored rows."""
     bench.create(case)
     load_id = bench.place.load_id()
     if case.runs == "killed":
@@ -120,7 +120,7 @@ def run(
 
 
 def kill(bench: Bench, tool: Tool, case: Case, load_id: str) -> None:
-    """Kill a tool before its load ends. It is killed again if it was faster."""
+    """Kill a tool before its load ends. Repeat if the load was faster."""
     for _ in range(TRIES):
         bench.create(case)
         if kill_once(bench, tool, case, load_id):
@@ -151,14 +151,14 @@ def kill_once(bench: Bench, tool: Tool, case: Case, load_id: str) -> bool:
 
 
 def is_under_way(bench: Bench, rows: int) -> bool:
-    """Whether the server has this number of rows in a transaction, or others see some."""
+    """Whether the server has this number of rows in a transaction, or other sessions see some."""
     (found,) = bench.connection.execute(PROGRESS).fetchone() or (0,)
     is_seen = bench.connection.execute("SELECT FROM t LIMIT 1").fetchone() is not None
     return found >= rows or is_seen
 
 
 def error(said: str) -> str:
-    """Return the line of an error that says what happened, without the exception's context."""
+    """Return the line of an error that describes it, without the exception's context."""
     lines = [line.rstrip() for line in said.splitlines() if line.strip()]
     named = [line for line in lines if RAISED.match(line)]
     return (named or lines or [""])[-1 if named else 0][:LONGEST]

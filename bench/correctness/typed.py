@@ -1,4 +1,4 @@
-"""Values in NDJSON and Parquet. COPY does not read these, so each case states what to expect."""
+"""Values in NDJSON and Parquet. COPY does not read these, so each case states the expected rows."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,6 +1,6 @@
-"""The plain tables that are partitioned, and the schema in which that happens.
+"""The plain tables to be partitioned, and the schema in which that happens.
 
-The plain table is in a schema of its own. For pgsluice, which renames it, it is moved next to its
+The plain table is in its own schema. For pgsluice, which renames it, it is moved next to its
 partitions and back again, so that all ways read the same pages.
 """
 
@@ -45,7 +45,7 @@ class Accounts:
         self.site.script(TREE, self.work, {"leaves": leaves, "key": int(key)})
 
     def check(self, leaves: int) -> None:
-        """Fail if the partitioned table lacks rows or leaves."""
+        """Fail if rows or leaves are missing in the partitioned table."""
         [[rows, found]] = self.site.query(COUNTED.format(schema=self.work))
         if (int(rows), int(found)) != (self.rows, leaves):
             raise LabError(

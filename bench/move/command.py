@@ -19,7 +19,7 @@ def main(args: list[str]) -> int:
     size, parts, whole = options.read(args)
     now = datetime.now(UTC).replace(microsecond=0).isoformat()
     with site.opened(None) as place:
-        # The speed first: what Python holds later would count as the memory of its children.
+        # The speed first: memory that Python uses later would count for its children.
         record = Move(
             date=now,
             pgsluice=pgsluice.__version__,

@@ -11,7 +11,7 @@ from bench.move.record import Phase
 
 
 class Window(NamedTuple):
-    """A span of time that belongs to one phase."""
+    """A time span that belongs to one phase."""
 
     phase: str
     begins: float
@@ -21,8 +21,8 @@ class Window(NamedTuple):
 def by_phase(windows: list[Window], all_of: Iterable[Transaction]) -> list[Phase]:
     """Return the figures of each phase. The windows follow each other; a phase may have several.
 
-    A transaction that waits for a lock belongs to the phase in which it began to wait. One outside
-    of all windows is left out.
+    A transaction that waits for a lock belongs to the phase in which it began to wait. A
+    transaction outside all windows is ignored.
     """
     begins = [window.begins for window in windows]
     # Arrays, because there may be millions of transactions.

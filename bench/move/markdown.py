@@ -29,7 +29,7 @@ OF_A_SWAP = (
 
 
 def tables(record: Move) -> str:
-    """Return the tables of the parts that were measured."""
+    """Return the tables of the measured parts."""
     return "\n\n".join(
         [
             *(ways(record) if record.ways else []),
@@ -40,7 +40,7 @@ def tables(record: Move) -> str:
 
 
 def ways(record: Move) -> Iterator[str]:
-    """Yield a table of the ways without a primary key, one with it, and the peak memory."""
+    """Yield a table of the ways without a primary key, a table with one, and the peak memory."""
     given = record.parameters
     for key, words in ((False, "without a primary key"), (True, "with a primary key on `aid`")):
         yield (

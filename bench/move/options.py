@@ -21,7 +21,7 @@ HELP = {
 
 @dataclass(frozen=True)
 class Options:
-    """The size of the benchmark. The defaults are those of the whole one."""
+    """The size of the benchmark. The defaults are for the whole benchmark."""
 
     rows: int = 5_000_000
     leaves: int = 800
@@ -37,7 +37,7 @@ class Options:
 
 
 def read(args: list[str]) -> tuple[Options, list[str], bool]:
-    """Return the size, the parts to run, and whether this is the whole benchmark or more."""
+    """Return the size, the parts to run, and whether this is at least the whole benchmark."""
     parser = argparse.ArgumentParser(
         prog="make bench CASE=move",
         description="Partition a table in several ways, with writers and without.",

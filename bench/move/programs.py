@@ -1,4 +1,4 @@
-"""The commands of pgsluice and psql, and what pgsluice reports."""
+"""The commands of pgsluice and psql, and the reports of pgsluice."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def partition(site: Site, schema: str, options: Options, *more: str) -> list[str
 
 
 def swap(site: Site, schema: str) -> list[str]:
-    """Return the command that swaps a table whose rows are copied."""
+    """Return the command that swaps a table whose rows were copied."""
     command = [needed("pgsluice"), "partition", "swap", f"{schema}.accounts"]
     return [*command, "-q", "--json", "-d", site.url]
 
@@ -36,7 +36,7 @@ def script(site: Site, file: Path, **variables: object) -> list[str]:
 
 
 def run(site: Site, schema: str, command: list[str]) -> Timing:
-    """Run a program and return its cost. Fails with its message if it fails."""
+    """Run a program and return its cost. Raise its error if it fails."""
     try:
         return timed(command, env=site.environment(schema), limit=LIMIT, quiet=True)
     except OverdueError as overdue:
@@ -56,5 +56,5 @@ def too_long(command: list[str]) -> LabError:
 
 
 def report(output: str) -> dict:
-    """Return what pgsluice printed as JSON, which is one line."""
+    """Return the JSON that pgsluice printed, which is one line."""
     return json.loads(output)

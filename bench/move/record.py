@@ -65,9 +65,9 @@ class Swap:
     """The waits of writers in one swap, and their longest transactions.
 
     `waited_ms` is the longest wait for a lock on a table, as the server reports it to the writers,
-    and `locked_ms` the wait that pgsluice reports. `longest_ms` is the longest transaction that ran
-    while the command did, which also follows and compares. `beside_ms` is the longest one in the
-    same time before it, without any command.
+    and `locked_ms` the wait that pgsluice reports. `longest_ms` is the longest transaction during
+    the command, which also follows and compares. `beside_ms` is the longest transaction in the same
+    time before it, without any command.
     """
 
     waited_ms: float

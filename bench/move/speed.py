@@ -11,7 +11,7 @@ from bench.move.options import Options
 from bench.move.record import Spent
 from bench.move.ways import WAYS, Way
 
-# Where the embedded server has its data, and the room that a round needs there.
+# The directory of the embedded server's data, and the free space that a round needs there.
 DATA = "/var/tmp"
 ROOM_FOR_WAL = 8 << 30
 BYTES_OF_A_ROW = 160
@@ -47,7 +47,7 @@ def move(accounts: Accounts, way: Way, options: Options) -> dict[str, float | in
     else:
         variables = {"plain": plain, "leaves": options.leaves, "key": 0}
         command = programs.script(site, HERE / way.script, **variables)
-    # Reads the table into memory.
+    # Read the table into memory.
     site.query(f"SELECT count(*) FROM {plain}")
     site.checkpoint(always=True)
     meter = site.meter()
@@ -67,10 +67,10 @@ def move(accounts: Accounts, way: Way, options: Options) -> dict[str, float | in
 
 
 def make_room(accounts: Accounts, rows: int) -> None:
-    """Drop the partitioned tables of all rounds if there is too little room for another round.
+    """Drop the partitioned tables of all rounds if the disk lacks space for another round.
 
-    ext4 passes by the inodes of files that were deleted within the last minutes, which makes the
-    creation of leaves slower. So they are kept as long as possible.
+    ext4 skips the inodes of files that were deleted within the last minutes, which slows down the
+    creation of leaves. So the tables are kept as long as possible.
     """
     if shutil.disk_usage(DATA).free < ROOM_FOR_WAL + rows * BYTES_OF_A_ROW * len(WAYS):
         print("too little room on the disk: dropping the tables of this round", flush=True)

@@ -11,11 +11,11 @@ from bench.move.options import Options
 from bench.move.record import Swap
 from bench.move.waits import longest_wait, writing
 
-# Seconds before the move, in which all clients connect, and after the swap, in which all that have
-# waited for it end.
+# Seconds before the move, in which all clients connect, and after the swap, in which all waiting
+# transactions end.
 LEAD = TAIL = 1
-# Seconds between both commands. Transactions of this time show how long one takes on this machine
-# without any command.
+# Seconds between the two commands. Transactions of this time show how long one takes on this
+# machine without any command.
 REST = 5
 
 

@@ -1,7 +1,8 @@
-"""Writers to whom the server reports how long they wait for locks.
+"""Writers to which the server reports how long they wait for locks.
 
-Messages of the level LOG reach the client, in English. The server reports a wait that was longer
-than `deadlock_timeout`. Only a superuser may set these, as the role of the embedded server is.
+Messages of the level LOG reach the client, in English. The server reports waits longer than
+`deadlock_timeout`. Only a superuser may change these settings, such as the role of the embedded
+server.
 """
 
 import re
@@ -32,5 +33,5 @@ def writing(
 
 
 def longest_wait(printed: str) -> float:
-    """Return the milliseconds of the longest wait for a table that was printed, or 0."""
+    """Return the milliseconds of the longest printed wait for a table, or 0."""
     return max(map(float, WAITED.findall(printed)), default=0.0)

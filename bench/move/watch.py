@@ -13,7 +13,7 @@ from bench.move import programs
 from bench.move.latency import Window
 
 PAUSE = 0.1
-# The time before a move is in the ledger, and the last phase of each.
+# The time before a move is in the ledger, and the last phase of each move.
 START, SWAP = "start", "swap"
 PHASE = "SELECT phase FROM pgsluice.move"
 
@@ -23,7 +23,7 @@ Poll = tuple[float, str | None]
 
 @contextmanager
 def asking(site: Site) -> Iterator[Callable[[], str | None]]:
-    """Connect, and give a function that returns the phase of the only move."""
+    """Connect, and yield a function that returns the phase of the only move."""
     password = site.env.get("PGPASSWORD")
     with psycopg.connect(site.url, password=password, autocommit=True) as connection:
 
@@ -38,7 +38,7 @@ def asking(site: Site) -> Iterator[Callable[[], str | None]]:
 
 
 def watched(site: Site, schema: str, command: list[str]) -> tuple[str, list[Window]]:
-    """Run a move, and return its output and its phases. Fails if it fails or takes too long."""
+    """Run a move, and return its output and its phases. Fail if it fails or takes too long."""
     polls: list[Poll] = []
     began = time.time()
     with asking(site) as phase, subprocess.Popen(
@@ -72,8 +72,8 @@ def pause(process: subprocess.Popen) -> None:
 def windows(began: float, polls: list[Poll], ended: float) -> list[Window]:
     """Return the phases of a move that has succeeded.
 
-    A phase begins at the last poll that did not show it yet. A swap that no poll has shown is
-    after the last poll that showed a phase.
+    A phase begins at the last poll that did not show it yet. A swap that no poll has shown begins
+    at the last poll that showed a phase.
     """
     marks = [(began, START)]
     before = began

@@ -1,14 +1,14 @@
-"""The ways to partition a table that are compared: pgsluice, and statements of SQL by psql."""
+"""The compared ways to partition a table: pgsluice, and SQL statements run by psql."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way.
+    """A way to partition a table.
 
-    `script` is the SQL that psql runs. Without it, pgsluice runs with `options`. `tree` is whether
-    the partitioned table exists before, with the same key as the plain one.
+    psql runs the SQL of `script`. Without it, pgsluice runs with `options`. `tree` is whether the
+    partitioned table already exists, with the same key as the plain one.
     """
 
     title: str
@@ -19,7 +19,7 @@ class Way:
 
     @property
     def words(self) -> str:
-        """Return the title without the marks of Markdown."""
+        """Return the title without Markdown."""
         return self.title.replace("`", "")
 
 

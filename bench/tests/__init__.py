@@ -1,1 +1,1 @@
-"""Tests of the benchmarks' own reckoning, without a server."""
+"""Tests of the benchmarks' own calculations, without a server."""

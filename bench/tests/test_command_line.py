@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: what counts as the whole one, and what is left out."""
+"""The command line of the benchmarks: when it is the whole benchmark, and its exclusions."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The benchmarks' experiments: each reads, and names engines, inputs and scripts that are there."""
+"""The benchmarks' experiments: each can be read, and its engines, inputs and scripts exist."""
 
 import unittest
 

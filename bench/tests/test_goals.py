@@ -1,4 +1,4 @@
-"""Goals: what they say of a figure, and that every one of them is of a benchmark that is shown."""
+"""Goals: their verdicts on figures, and that each belongs to a benchmark that is shown."""
 
 import unittest
 from dataclasses import replace

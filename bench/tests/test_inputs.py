@@ -1,4 +1,4 @@
-"""The rows that are generated."""
+"""The generated rows."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The way to the server over a network: a port of the proxy for each delay, and none without."""
+"""The connection to the server over a network: a proxy port for each delay, and none without."""
 
 import socket
 import threading

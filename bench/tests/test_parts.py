@@ -75,7 +75,7 @@ class Parts(unittest.TestCase):
 class Grid(unittest.TestCase):
     def test_mean_is_geometric_and_the_worst_is_named(self):
         whole = joined("grid", 18, GRID)
-        # Of 10,000 rows on two halves, twice and an eighth: the fourth root of 1/16.
+        # Two halves, twice and an eighth, for 10,000 rows: the fourth root of 1/16.
         self.assertEqual((grid.mean(whole), grid.most(whole)), (0.5, 2.0))
         worst = grid.worst(whole)
         self.assertEqual((worst.rows, worst.engine), (1_000_000, "pgsluice-one"))
@@ -98,7 +98,7 @@ class Grid(unittest.TestCase):
 
 class Network(unittest.TestCase):
     def setUp(self):
-        """Make loads of a second that wait for 10 round trips, or 12; the last at 20 ms longer."""
+        """Create loads of a second with 10 or 12 round trips, and the last one longer at 20 ms."""
         loads, head = [], None
         for rows, engines in (
             (5_000_000, {"pgsluice": 12, "pgsluice-eight": 10}),

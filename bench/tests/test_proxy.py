@@ -1,4 +1,4 @@
-"""The proxy: what it passes on, when, and that waiting chunks do not hold each other up."""
+"""The proxy: the data, its delay, and that waiting chunks do not hold each other up."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ MANY = 2 * MOST
 
 
 class Proxy(unittest.TestCase):
-    """Tests with a server that answers by what `answer` does with its end of the connection."""
+    """Tests with a server that applies `answer` to its end of the connection."""
 
     def listener(self) -> socket.socket:
         return self.enterContext(socket.create_server(("127.0.0.1", 0)))

@@ -1,4 +1,4 @@
-"""Rows of a table, of the same server and of another one, in each way and as the record has it."""
+"""Rows of a table on the same server and on another one: each way, and its record."""
 
 import os
 import tempfile

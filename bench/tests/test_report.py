@@ -1,4 +1,4 @@
-"""The pages' tables and the chart, from every record that was ever written."""
+"""The pages' tables and the chart, from all records that exist."""
 
 import json
 import tempfile

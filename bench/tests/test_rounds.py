@@ -1,4 +1,4 @@
-"""Records of programs that are timed beside one another."""
+"""Records of programs that are timed together."""
 
 import json
 import tempfile

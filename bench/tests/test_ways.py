@@ -1,4 +1,4 @@
-"""Tables in memory: the rows that files have, loaded in each way, and metered by themselves."""
+"""Tables in memory: the same rows as files, loaded in each way, and measured separately."""
 
 import os
 import tempfile

@@ -1,7 +1,7 @@
-"""Ways to load a table that a Python program has in memory, a file each, and what they share.
+"""Ways to load a table in the memory of a Python program, one file each, and their common parts.
 
-A way is a module with `VERSION`, `ready(table)`, which gives what its library loads, and
-`load(data, target)`, which loads it and may return figures. Only the latter is metered.
+A way is a module with `VERSION`, with `ready(table)`, which converts the table for its library, and
+with `load(data, target)`, which loads it and may return figures. Only `load` is measured.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """Where rows go to, and with what."""
+    """The target of the rows, and the settings of the load."""
 
     table: str
     url: str

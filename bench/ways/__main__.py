@@ -1,4 +1,4 @@
-"""Read the table of a Parquet file into memory, load it in one way, and say what that took.
+"""Read the table of a Parquet file into memory, load it in one way, and report the cost.
 
 python -m bench.ways WAY FILE TABLE URL [--jobs N] [--memory MIB]
 """
@@ -19,7 +19,7 @@ WAYS = sorted(file.stem for file in Path(__file__).parent.glob("by_*.py"))
 
 
 def main(args: list[str] | None = None) -> int:
-    """Load, and print a line of JSON; or say the versions."""
+    """Load and print a line of JSON, or print the versions."""
     parser = argparse.ArgumentParser(prog="ways", description=__doc__.splitlines()[0])
     parser.add_argument("way", choices=WAYS)
     parser.add_argument("file", nargs="?", type=Path)

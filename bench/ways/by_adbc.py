@@ -10,7 +10,7 @@ VERSION = f"adbc-driver-postgresql {adbc_driver_postgresql.__version__}"
 
 
 def ready(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table as it is."""
+    """Return the table unchanged."""
     return table
 
 

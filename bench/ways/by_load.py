@@ -12,7 +12,7 @@ FIGURES = ("rows_read", "wire", "lanes", "fallbacks", "first_row")
 
 
 def ready(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table as it is."""
+    """Return the table unchanged."""
     return table
 
 

@@ -1,4 +1,4 @@
-"""`to_sql` of a pandas frame, with COPY as its method: the function of pandas' own manual."""
+"""`to_sql` of a pandas frame, with COPY as its method: the function in pandas' own manual."""
 
 import csv
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 100_000
 
 
 def ready(table: pyarrow.Table) -> pandas.DataFrame:
-    """Return the table as a frame, as pandas makes it."""
+    """Return the table as a frame, converted by pandas."""
     return table.to_pandas()
 
 

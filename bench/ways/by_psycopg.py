@@ -1,4 +1,4 @@
-"""psycopg's `copy` of an Arrow table, in COPY BINARY, row by row as its manual has it."""
+"""psycopg's `copy` of an Arrow table, in COPY BINARY, row by row as in its manual."""
 
 import psycopg
 import pyarrow
@@ -7,7 +7,7 @@ from psycopg import sql
 from bench.ways import Target
 
 VERSION = f"psycopg {psycopg.__version__}"
-# COPY BINARY needs to be told; texts of all kinds are sent in the same form.
+# COPY BINARY needs the types. All kinds of text have the same form.
 TYPES = {
     pyarrow.int32(): "int4",
     pyarrow.int64(): "int8",
@@ -19,12 +19,12 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def ready(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table as it is."""
+    """Return the table unchanged."""
     return table
 
 
 def load(table: pyarrow.Table, to: Target) -> None:
-    """Load in one transaction; rows of Python's values are made of a batch at a time."""
+    """Load in one transaction. Rows are converted to Python's values one batch at a time."""
     into = sql.SQL("COPY {}.{} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(to.schema),
         sql.Identifier(to.name),

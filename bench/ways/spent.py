@@ -1,4 +1,4 @@
-"""What a part of this process takes: its time, its processor time, and its memory beside the rest.
+"""Measure a part of this process: its time, its processor time, and its additional memory.
 
 The peak is read from /proc, so it is known only on Linux.
 """
@@ -11,23 +11,26 @@ from pathlib import Path
 import pyarrow
 
 PROCESS = Path("/proc/self")
-# Written into `clear_refs`, this has the kernel take the peak anew.
+# Written into `clear_refs`, this makes the kernel reset the peak.
 FORGET_THE_PEAK = "5"
 
 
 class Meter:
-    """Begins when it is made; what the process has then, as the table, is not counted."""
+    """A meter that starts at its creation.
+
+    Memory that the process has then, such as the table, does not count.
+    """
 
     def __init__(self) -> None:
         gc.collect()
-        # What the reading of the table has left is given back, and so is not there to be used.
+        # Memory left from reading the table is returned, so that the load cannot reuse it.
         pyarrow.default_memory_pool().release_unused()
         self.held = self.forget()
         self.cpu_seconds = time.process_time()
         self.began = time.perf_counter()
 
     def stop(self) -> dict[str, float]:
-        """Return the figures by the names that records have for them."""
+        """Return the figures by their names in records."""
         seconds = time.perf_counter() - self.began
         spent = {"seconds": seconds, "client_cpu_seconds": time.process_time() - self.cpu_seconds}
         if self.held is not None:
@@ -35,7 +38,7 @@ class Meter:
         return {name: round(value, 4) for name, value in spent.items()}
 
     def forget(self) -> int | None:
-        """Begin the peak anew, and return the KiB that are held now; None where nobody knows."""
+        """Reset the peak, and return the KiB in use; None if they are unknown."""
         if not (PROCESS / "clear_refs").exists():
             return None
         (PROCESS / "clear_refs").write_text(FORGET_THE_PEAK)
@@ -43,5 +46,5 @@ class Meter:
 
 
 def kib(name: str) -> int:
-    """Return a size of this process, as proc(5) names it."""
+    """Return a size of this process by its name in proc(5)."""
     return int(re.search(rf"{name}:\s+([0-9]+)", (PROCESS / "status").read_text())[1])
