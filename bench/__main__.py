@@ -80,7 +80,7 @@ def load(case: str) -> Experiment:
 
 
 def run(whole: Experiment, options: argparse.Namespace) -> int:
-    """Measure with a server of its own, print it, and write the record if it is the whole one."""
+    """Measure on a private server, print the result, and write the record of a whole benchmark."""
     chosen, scale = scaled(whole, options)
     programs = binaries(options.major)
     os.environ["PGSLUICE_LAB_CACHE"] = str(inputs.CACHE)

@@ -43,7 +43,7 @@ def unasked(record: Record) -> float | None:
 
 
 def far(engine: str) -> Figure:
-    """Return what says how many times as long a load takes over a network, at most."""
+    """Return a figure: a load's time over a network as a multiple of the loopback's, at most."""
     return lambda record: delays.slowest(record, engine)
 
 

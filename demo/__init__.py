@@ -1,1 +1,1 @@
-"""What a newcomer runs first."""
+"""The first program for new users."""

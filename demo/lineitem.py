@@ -1,4 +1,4 @@
-"""Load TPC-H's lineitem with psql and with pgsluice, and prove that both hold the same.
+"""Load TPC-H's lineitem with psql and with pgsluice, and prove that both tables are equal.
 
 Run it by `make demo`; `make demo ARGS="--scale 1"` for twice the rows.
 """
@@ -71,7 +71,7 @@ def arguments() -> argparse.Namespace:
 
 
 def race(server: Server, file: Path, jobs: int) -> dict[str, list[float]]:
-    """Load both tables twice, first and last by psql, and return the seconds of each load."""
+    """Load both tables twice, first and last with psql, and return the seconds of each load."""
     name = file.relative_to(ROOT)
     copy = copy_command(f"{BY_PSQL}.lineitem", name, "with (format csv, header)")
     load = [PGSLUICE, "load", str(name), "-t", f"{BY_PGSLUICE}.lineitem", "--header", f"-j{jobs}"]
@@ -91,7 +91,7 @@ def race(server: Server, file: Path, jobs: int) -> dict[str, list[float]]:
 
 
 def draw(seconds: dict[str, list[float]], rows: int, jobs: int) -> None:
-    """Draw the better load of each as a bar, and say under which terms they ran."""
+    """Draw the better load of each as a bar, and print the conditions."""
     best = {schema: min(times) for schema, times in seconds.items()}
     width = max(20, min(50, shutil.get_terminal_size().columns - 48))
     full = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
@@ -107,7 +107,7 @@ def draw(seconds: dict[str, list[float]], rows: int, jobs: int) -> None:
 
 
 def compare(server: Server, rows: int) -> bool:
-    """Compare rows and checksum of each leaf, as the server computes them, and say the outcome."""
+    """Compare rows and checksum of each leaf, computed by the server, and print the outcome."""
     say("\nComparing each leaf: bounds, rows, and the sum of a 64-bit hash over the rows ...")
     left, right = (server.query(HELD.format(schema=schema)) for schema in (BY_PSQL, BY_PGSLUICE))
     held = sum(int(leaf[2]) for leaf in right)
@@ -122,7 +122,7 @@ def compare(server: Server, rows: int) -> bool:
 
 
 def next_steps(file: Path) -> None:
-    """Say what to try next, and how to stop the server."""
+    """Print what to try next, and how to stop the server."""
     name = file.relative_to(ROOT)
     psql = Path(needed("psql"))
     psql = psql.relative_to(ROOT) if psql.is_relative_to(ROOT) else psql
@@ -149,7 +149,7 @@ def size(file: Path) -> str:
 
 
 def say(*words: str, end: str = "\n") -> None:
-    """Print at once, so that our lines and those of the programs come in order."""
+    """Print at once, so that our lines and those of the programs are in order."""
     print(*words, end=end, flush=True)
 
 

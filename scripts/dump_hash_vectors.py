@@ -55,7 +55,7 @@ INPUT = {
     "timestamptz": "timestamptz_in(textout(spelling), 0, modifier)",
 }
 
-# A function of polymorphic types cannot be called by itself; a cast from text calls it as well.
+# A function of polymorphic types cannot be called alone; a cast from text calls it too.
 CONTAINERS = (*vector_containers.RANGES, "jsonb")
 ARRAYS = [f"_{name}" for name in (*vector_containers.ARRAYS, "int4range", "jsonb")]
 INPUT |= {name: f'spelling::"{name}"' for name in (*CONTAINERS, *ARRAYS)}
@@ -70,10 +70,9 @@ CREATE TEMP TABLE line (declared text, modifier int, zone int, lane text, spelli
 COPY line FROM STDIN;
 """
 
-# Of a line whose lane is "valid", the server decides whether it is.
-#
-# A type's extended hash function is not always callable by name (that of boolean takes a "char"
-# before version 18): an array's calls it, and adds 31 for its one element.
+# For a line in the lane "valid", the server decides whether it is valid. A type's extended hash
+# function is not always callable by name (for boolean, it takes a "char" before version 18). An
+# array's hash function calls it, and adds 31 for its single element.
 ELEMENT_HASH = "hash_array_extended(ARRAY[v], {seed}) - 31"
 ARRAY_HASH = "hash_array_extended(v, {seed})"
 ANSWER = """
@@ -90,7 +89,7 @@ COPY (SELECT declared, zone,
 
 
 def main() -> None:
-    """Writes one file for each type."""
+    """Write one file for each type."""
     conninfo = sys.argv[1] if len(sys.argv) > 1 else ""
     default = Path(__file__).resolve().parent.parent / "tests" / "vectors"
     directory = Path(sys.argv[2]) if len(sys.argv) > 2 else default
@@ -103,7 +102,7 @@ def main() -> None:
 
 
 def script(name: str, lines: list[Line]) -> str:
-    """The psql script that answers for all lines of one type."""
+    """Return the psql script that answers all lines of one type."""
     data = "".join(
         f"{line.declared}\t{line.modifier}\t{null(line.zone)}\t{line.lane}\t{escape(line.text)}\n"
         for line in lines
@@ -113,7 +112,7 @@ def script(name: str, lines: list[Line]) -> str:
 
 
 def answer(name: str, zone: int | None) -> str:
-    """The query for the lines of one session time zone."""
+    """Return the query for the lines of one session time zone."""
     hash_extended = ARRAY_HASH if name in ARRAYS else ELEMENT_HASH
     return ANSWER.format(
         session_zone=session_zone(zone),
@@ -125,7 +124,7 @@ def answer(name: str, zone: int | None) -> str:
 
 
 def session_zone(zone: int | None) -> str:
-    """A fixed zone as POSIX spells it, where west is positive; or one with daylight saving."""
+    """Return a fixed zone in POSIX's notation (west is positive), or one with daylight saving."""
     if zone is None:
         return "'Europe/Berlin'"
     east = "-" if zone >= 0 else "+"
@@ -133,7 +132,7 @@ def session_zone(zone: int | None) -> str:
 
 
 def null(value: int | None) -> str:
-    """A number as COPY text has it."""
+    """Return a number in COPY text."""
     return "\\N" if value is None else str(value)
 
 
@@ -145,7 +144,7 @@ def escape(text: str) -> str:
 
 
 def psql(conninfo: str, commands: str) -> bytes:
-    """What psql prints for a script; it stops at the first error."""
+    """Return the output of psql for a script, which stops at the first error."""
     command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", conninfo, "-f", "-"]
     done = subprocess.run(command, input=commands.encode(), stdout=subprocess.PIPE, check=True)
     return done.stdout

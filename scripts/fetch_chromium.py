@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Print the paths of Chromium and of its driver, a line each, fetching them if need be.
+"""Print the paths of Chromium and of its driver, one per line, fetching them if necessary.
 
-In this order: CHROMIUM and CHROMEDRIVER of the environment, those on the PATH, and as root Debian's
-packages. A browser and a driver of different major versions do not work together and do not count.
-The test that reads the lab's report needs them; nobody else does.
+In this order: CHROMIUM and CHROMEDRIVER of the environment, programs on the PATH, and, as root,
+Debian's packages. A browser and a driver of different major versions do not work together and do
+not count. Only the test that reads the lab's report needs them.
 """
 
 import os
@@ -14,7 +14,7 @@ import sys
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 DRIVERS = ("chromedriver", "chromium-driver", "chromium.chromedriver")
-# The page is looked at with some font; a machine without any draws empty boxes.
+# The test's page needs a font; a machine without fonts draws empty boxes.
 PACKAGES = ("chromium", "chromium-driver", "fonts-dejavu-core")
 
 
@@ -59,7 +59,7 @@ def first(names: tuple[str, ...]) -> str | None:
 
 
 def pair(browser: str | None, driver: str | None) -> tuple[str, str] | None:
-    """Return both if they run and are of one major version."""
+    """Return both if they run and have the same major version."""
     if browser and driver and (major := version(browser)) and major == version(driver):
         return browser, driver
     return None
@@ -77,7 +77,7 @@ def version(program: str) -> str | None:
 
 
 def succeeds(command: list[str], env: dict[str, str]) -> bool:
-    """Run a command with its output on stderr, since stdout is for the result."""
+    """Run a command with its output on stderr, because stdout is for the result."""
     return subprocess.run(command, stdout=sys.stderr, env=env, check=False).returncode == 0
 
 

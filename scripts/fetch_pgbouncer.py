@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Print the path of pgbouncer, fetching it if need be.
+"""Print the path of pgbouncer, fetching it if necessary.
 
-In this order: the one on this machine, and as root the Debian package.
+In this order: the one on this machine, and, as root, the Debian package.
 """
 
 import os
@@ -33,7 +33,7 @@ def by_apt() -> str | None:
     say("installing the package pgbouncer")
     quiet = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "pgbouncer"]
-    # The program is wanted, not the service that the package starts: it is told not to.
+    # Prevents the package from starting its service: only the program is needed.
     policy = Path("/usr/sbin/policy-rc.d")
     is_free = not policy.exists()
     if is_free:
@@ -59,7 +59,7 @@ def runs(program: str) -> bool:
 
 
 def succeeds(command: list[str], **how) -> bool:
-    """Runs a command with its output on stderr, since stdout is for the result."""
+    """Run a command with its output on stderr, because stdout is for the result."""
     return subprocess.run(command, stdout=sys.stderr, check=False, **how).returncode == 0
 
 

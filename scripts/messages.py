@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """List the messages, details, hints and help lines of the program: `messages.py [ROOT]`.
 
-Each line has the file and the text, so that the lists of two commits can be compared by diff. SQL
+Each line has the file and the text, so that the lists of two commits can be compared with diff. SQL
 and literals of fewer than three words are left out.
 """
 
@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# What a Rust file consists of, as far as literals go; only strings and doc comments have a name.
+# The tokens of a Rust file, as far as literals are concerned; only strings and doc comments have a
+# name.
 TOKEN = re.compile(
     r"""
     ^\s*///[ ]?(?P<doc>[^\n]*) | //[^\n]* | /\*.*?\*/
@@ -24,7 +25,7 @@ SQL = re.compile(
     r"\s*\(?(?:SELECT|WITH|INSERT|SET|COPY|CREATE|ALTER|DROP|BEGIN|UPDATE|DELETE|FROM|LOCK|MERGE|ORDER"
     r"|WHERE|AND|JOIN|LEFT|ANALYZE|TRUNCATE|VALUES|RETURNING|CASE|PREPARE|COMMIT|DECLARE|UNION)\b"
 )
-# An option or a command between two literals of a text, or in front of the first.
+# An option or a command between two literals of a text, or before the first.
 NAMED = re.compile(
     r'(?P<text>"\s*\+\s*)?(?P<kind>option|command)\("(?P<name>[^"]+)"\)(?:\.of\("(?P<value>[^"]*)"\))?'
     r'\s*\+\s*"'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what CHANGELOG.md says of a release, by its tag: `release_notes.py v1.2.3`.
+"""Print the section of CHANGELOG.md for a release, by its tag: `release_notes.py v1.2.3`.
 
 It fails unless the tag is the version in Cargo.toml and the changelog has a dated heading for it.
 """
@@ -25,7 +25,7 @@ def main(tag: str, root: Path = ROOT) -> int:
 
 
 def section(changelog: str, version: str) -> str | None:
-    """Return what stands below the heading of a version, if it has a date."""
+    """Return the text below the heading of a version, if it has a date."""
     heading = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)"
     found = re.search(heading, changelog, re.DOTALL | re.MULTILINE)
     return found and found[1].strip()

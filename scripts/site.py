@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Gather the pages of the site: those of the documentation, and the files that they link to.
+"""Gather the pages of the site: the documentation, and the files that it links to.
 
-They lie in several directories here, and mkdocs takes one. Each keeps its path, so that its links
-lead to the same files. In those that are HTML already, links to pages are made those of the site.
+They are in several directories here, and mkdocs accepts one. Each keeps its path, so that its links
+lead to the same files. In HTML files, links to pages are rewritten for the site.
 """
 
 import re
@@ -16,7 +16,7 @@ PAGE = re.compile(r'href="([A-Z]+)\.md"')
 
 
 def main(place: Path) -> None:
-    """Copy all of them below this directory, in place of what is there."""
+    """Copy all of them below this directory, replacing its contents."""
     shutil.rmtree(place, ignore_errors=True)
     for file in files():
         copy = place / file.relative_to(ROOT)
@@ -29,7 +29,7 @@ def main(place: Path) -> None:
 
 
 def files() -> set[Path]:
-    """Return the pages and what they link to."""
+    """Return the pages and the files that they link to."""
     found = pages(ROOT)
     linked = {target(page, link)[0] for page in found for link in links(page)}
     return {*found, *(file for file in linked if file.is_file())}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Try a wheel, or an sdist, as its users have it: `try_wheel.py dist/*.whl`.
+"""Try a wheel or an sdist like a user: `try_wheel.py dist/*.whl`.
 
-It is installed into an environment of its own, with the extra `server`, and runs the line of Python
-that README.md has, against the embedded server. The rows must be in the table then.
+It is installed into a separate environment, with the extra `server`, and runs README.md's line of
+Python against the embedded server. The rows must then be in the table.
 """
 
 import os
@@ -39,7 +39,7 @@ def main(package: Path) -> int:
     example = EXAMPLE.search((ROOT / "README.md").read_text(encoding="utf-8"))
     if example is None:
         return fail("README.md has no line of Python")
-    # The server of root runs as another user, who must pass through.
+    # Root's server runs as another user, who must be able to enter the directory.
     with tempfile.TemporaryDirectory(prefix="pgsluice-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         stored = run(package, Path(folder), example[1])
@@ -50,7 +50,7 @@ def main(package: Path) -> int:
 
 
 def run(package: Path, folder: Path, example: str) -> str:
-    """Return what is in the table then, as CSV."""
+    """Run the example, and return the table's rows as CSV."""
     venv.create(folder / "venv", with_pip=True)
     python, pgsluice = folder / "venv/bin/python", folder / "venv/bin/pgsluice"
     quiet = ["--quiet", "--disable-pip-version-check"]
@@ -69,7 +69,7 @@ def run(package: Path, folder: Path, example: str) -> str:
 
 
 def variables(url: str) -> dict[str, str]:
-    """Return the environment in which this server is meant."""
+    """Return the environment variables that choose this server."""
     place = urlsplit(url)
     named = {
         "PGHOST": place.hostname,
@@ -81,13 +81,13 @@ def variables(url: str) -> dict[str, str]:
 
 
 def polars() -> str:
-    """Return the requirement of the library that the frame is of."""
+    """Return the requirement of the library that provides the frame."""
     pinned = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
     return next(line for line in pinned.splitlines() if line.startswith("polars=="))
 
 
 def output(*command: str | Path) -> str:
-    """Run a command that must succeed, and return what it prints. It finds no other package."""
+    """Run a command that must succeed, and return its output. It finds no other package."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=outside, check=True)
     return done.stdout

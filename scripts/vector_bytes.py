@@ -8,7 +8,7 @@ from vector_line import Line
 
 
 def chars() -> Iterator[Line]:
-    """All ASCII characters that a text may hold, and none."""
+    """Yield all ASCII characters that a text may contain, and the empty string."""
     for code in range(1, 128):
         yield Line("char", "native", chr(code))
     yield Line("char", "native", "")
@@ -17,13 +17,13 @@ def chars() -> Iterator[Line]:
 
 
 def names(strings: Iterable[str]) -> Iterator[Line]:
-    """Strings that fit, and those that are cut."""
+    """Yield strings that fit, and strings that are truncated."""
     for text in strings:
         yield Line("name", "native" if len(text.encode()) < 64 else "server", text)
 
 
 def byteas(rng: Random) -> Iterator[Line]:
-    """Every length, in hexadecimal or escaped."""
+    """Yield every length, in hexadecimal or escaped."""
     for length in [*range(100), *range(50)] * 7:
         value = rng.randbytes(length)
         digits = "".join(rng.choice((c, c.upper())) for c in value.hex())
@@ -36,14 +36,14 @@ def byteas(rng: Random) -> Iterator[Line]:
 
 
 def escape(rng: Random, byte: int) -> str:
-    """A byte as the escape format allows it."""
+    """Return a byte in the escape format."""
     if byte == 0x5C:
         return "\\\\"
     return chr(byte) if 0 < byte < 128 and rng.random() < 0.8 else f"\\{byte:03o}"
 
 
 def macaddrs(rng: Random) -> Iterator[Line]:
-    """Six bytes in every grouping."""
+    """Yield six bytes in every grouping."""
     for n in range(1500):
         digits = rng.randbytes(6).hex()
         group, separator = ((2, ":"), (2, "-"), (4, "."), (4, "-"), (6, ":"), (6, "-"), (12, ""))[
@@ -55,7 +55,7 @@ def macaddrs(rng: Random) -> Iterator[Line]:
 
 
 def macaddr8s(rng: Random) -> Iterator[Line]:
-    """Six or eight bytes."""
+    """Yield six or eight bytes."""
     for n in range(1500):
         group, separator = ((2, ":"), (2, "-"), (2, "."), (16, ""))[n % 4]
         yield Line("macaddr8", "native", grouped(rng, rng.randbytes(8).hex(), group, separator))
@@ -65,13 +65,13 @@ def macaddr8s(rng: Random) -> Iterator[Line]:
 
 
 def grouped(rng: Random, digits: str, group: int, separator: str) -> str:
-    """Hexadecimal digits in groups, in any case."""
+    """Return hexadecimal digits in groups, in either case."""
     groups = (digits[n : n + group] for n in range(0, len(digits), group))
     return rng.choice((str.lower, str.upper))(separator.join(groups))
 
 
 def networks(rng: Random, name: str) -> Iterator[Line]:
-    """Whole addresses, with the bits of the network or without."""
+    """Yield whole addresses, with the bits of the network or without."""
     for bits in [*range(33)] * 25:
         yield from network(rng, name, ipaddress.IPv4Address(rng.getrandbits(32)), bits)
     for bits in [*range(129)] * 5:
@@ -96,7 +96,7 @@ def networks(rng: Random, name: str) -> Iterator[Line]:
 def network(
     rng: Random, name: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address, bits: int
 ) -> Iterator[Line]:
-    """The address alone, in its network, and the network itself."""
+    """Yield the address alone, in its network, and the network itself."""
     interface = ipaddress.ip_interface((address, bits))
     whole = rng.choice((str, str.upper, lambda _: address.exploded))(str(address))
     yield Line(name, "native", whole)

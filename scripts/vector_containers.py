@@ -1,4 +1,4 @@
-"""Spellings of arrays, ranges and jsonb for dump_hash_vectors.py, made of those of other types."""
+"""Spellings of arrays, ranges and jsonb for dump_hash_vectors.py, from other types' spellings."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ BLANKS = ("", "", "", "", " ", "\t", " \n", "\r")
 
 
 def containers(rng: Random, lines: dict[str, list[Line]]) -> dict[str, list[Line]]:
-    """The lines of each type; `lines` are those of the types that may be within."""
+    """Return the lines of each type; `lines` are the lines of the possible element types."""
     elements = {name: native(lines[name]) for name in {*ARRAYS, *RANGES.values()}}
     ranges = {name: list(range_lines(rng, name, elements[of])) for name, of in RANGES.items()}
     jsonbs = list(jsonb_lines(rng))
@@ -43,19 +43,19 @@ def containers(rng: Random, lines: dict[str, list[Line]]) -> dict[str, list[Line
 
 
 def native(lines: list[Line]) -> list[str]:
-    """The spellings that are read natively without a modifier, in UTC, if the server takes them."""
+    """Return the native spellings without a modifier, in UTC, if the server accepts them."""
     plain = (line for line in lines if line.lane != "server" and line.modifier == -1)
     return [line.text for line in plain if line.zone == 0]
 
 
 def some(rng: Random, elements: list[str]) -> str:
-    """Any element, but mostly one of a few, so that containers begin alike."""
+    """Return any element, but mostly one of a few, so that containers begin alike."""
     few = elements[::97][:6]
     return rng.choice(few if rng.random() < 0.6 else elements)
 
 
 def array_lines(rng: Random, name: str, elements: list[str]) -> Iterator[Line]:
-    """Arrays of one dimension with and without quotes, NULL and blanks."""
+    """Yield arrays of one dimension with and without quotes, NULL and blanks."""
     lane = "valid" if name == "_int4range" else "native"
     for _ in range(1400 if lane == "native" else 2600):
         items = [item(rng, some(rng, elements)) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
@@ -84,7 +84,7 @@ def array_lines(rng: Random, name: str, elements: list[str]) -> Iterator[Line]:
 
 
 def item(rng: Random, text: str) -> str:
-    """An element of an array, or NULL, among blanks."""
+    """Return an element of an array, or NULL, between blanks."""
     left, right = rng.choice(BLANKS), rng.choice(BLANKS)
     if rng.random() < 0.15:
         return left + rng.choice(("NULL", "null", "Null")) + right
@@ -95,13 +95,13 @@ def item(rng: Random, text: str) -> str:
 
 
 def quoted(rng: Random, text: str) -> str:
-    """The text in quotes, escaped where it must be and here and there besides."""
+    """Return the text in quotes, escaped where necessary and sometimes elsewhere."""
     odds = rng.choice((0, 0, 0.2))
     return '"' + "".join("\\" * (c in '"\\' or rng.random() < odds) + c for c in text) + '"'
 
 
 def range_lines(rng: Random, name: str, elements: list[str]) -> Iterator[Line]:
-    """Ranges of all brackets, in order, empty and infinite."""
+    """Yield ranges with all brackets, in order, empty and infinite."""
     texts = [text for text in elements if "infinity" not in text.lower()]
     for _ in range(2000):
         bounds = [bound(rng, some(rng, texts)) for _ in range(2)]
@@ -119,7 +119,7 @@ def range_lines(rng: Random, name: str, elements: list[str]) -> Iterator[Line]:
 
 
 def bound(rng: Random, text: str) -> str:
-    """A value as a range has it, in quotes or not."""
+    """Return a value as a bound of a range, quoted or not."""
     if rng.random() < 0.2:
         return '"' + text.replace('"', '""').replace("\\", "\\\\") + '"'
     special = '"\\,()[]'
@@ -127,7 +127,7 @@ def bound(rng: Random, text: str) -> str:
 
 
 def jsonb_lines(rng: Random) -> Iterator[Line]:
-    """Values of every kind, nested up to four levels, in loose spellings."""
+    """Yield values of every kind, nested up to four levels, in loose spellings."""
     for depth in range(5):
         for _ in range(300):
             yield Line("jsonb", "native", jsonb(rng, depth))
@@ -160,7 +160,7 @@ def jsonb_lines(rng: Random) -> Iterator[Line]:
 
 
 def jsonb(rng: Random, depth: int) -> str:
-    """A value with at most so many containers one in the other."""
+    """Return a value with at most `depth` levels of containers."""
     kind = rng.randrange(4 if depth == 0 else 8)
     left, right = rng.choice(BLANKS), rng.choice(BLANKS)
     if kind > 5:
@@ -182,7 +182,7 @@ def jsonb(rng: Random, depth: int) -> str:
 
 
 def number(rng: Random) -> str:
-    """A JSON number; zeros and exponents make equal ones."""
+    """Return a JSON number; zeros and exponents create equal ones."""
     whole = str(rng.randrange(10 ** rng.choice((1, 1, 1, 4, 30))))
     fraction = rng.choice(("", "", ".0", ".5", ".50", f".{rng.randrange(10**9)}"))
     exponent = rng.choice(("", "", "", "e0", "E+2", "e-3", "e100"))
@@ -190,7 +190,7 @@ def number(rng: Random) -> str:
 
 
 def string(rng: Random) -> str:
-    """A JSON string, short and often the same, its characters escaped or not."""
+    """Return a JSON string, short and often the same, with its characters escaped or not."""
     characters = 'aaab"\\/ \b\f\n\r\t\x01\x7fé€😀'
     text = "".join(rng.choice(characters) for _ in range(rng.choice((0, 1, 1, 2, 3, 80))))
     return json.dumps(text, ensure_ascii=rng.random() < 0.5).replace("/", rng.choice(("/", "\\/")))

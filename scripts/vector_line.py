@@ -1,12 +1,12 @@
-"""One line of a vector file, before the server has answered; every family makes them."""
+"""One line of a vector file, before the server has answered; every family creates them."""
 
 from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """One spelling: of which declared type, in which session zone, and who is to read it.
+    """A spelling with its declared type, the session's zone, and the lane.
 
-    The lane is "native", "server", or "valid": native if the server accepts it at all.
+    The lane is "native", "server", or "valid": native if the server accepts the spelling.
     """
 
     declared: str

@@ -13,7 +13,7 @@ NO_NUMBERS = ("", " ", ".", "-", "e5", "1e", "1 2", "1,5", "--1", "1.2.3", "abc"
 
 
 def numerics(rng: Random) -> Iterator[Line]:
-    """Any scale and precision, declared or not, and what is rounded or does not fit."""
+    """Yield any scale and precision, declared or not, and numbers that are rounded or too large."""
     for _ in range(1500):
         text = decimal(rng)
         yield Line("numeric", "native", text)
@@ -31,7 +31,7 @@ def numerics(rng: Random) -> Iterator[Line]:
 
 
 def scaled(precision: int, scale: int, text: str) -> Line:
-    """The number in a column of that modifier. A scale beyond the precision is new in 15."""
+    """Return the number in a column of that modifier. A scale beyond the precision is new in 15."""
     value = Decimal(text.strip())
     fits = value.is_nan() or (
         value == value.quantize(Decimal(1).scaleb(-scale))
@@ -43,13 +43,13 @@ def scaled(precision: int, scale: int, text: str) -> Line:
 
 
 def small(rng: Random, scale: int) -> Iterator[str]:
-    """Numbers about as long as the scale."""
+    """Yield numbers about as long as the scale."""
     for _ in range(100):
         yield str(Decimal(rng.randrange(20000) - 10000).scaleb(-scale - rng.randint(-1, 1)))
 
 
 def decimal(rng: Random) -> str:
-    """A number of up to 120 digits, many of them zeros."""
+    """Return a number of up to 120 digits, many of them zeros."""
     digits = "0123456789" if rng.random() < 0.5 else "00000000001"
     whole = "".join(rng.choice(digits) for _ in range(rng.choice((1, 3, 8, 40))))
     fraction = "".join(rng.choice(digits) for _ in range(rng.choice((0, 0, 2, 6, 80))))
@@ -57,7 +57,7 @@ def decimal(rng: Random) -> str:
 
 
 def respelled(rng: Random, text: str) -> str:
-    """The same number with another sign, zeros, exponent or blanks around."""
+    """Return an equal number with another sign, zeros, exponent or surrounding blanks."""
     exponent = rng.randint(-30, 30)
     digits = f"{Decimal(text).scaleb(exponent):f}"
     sign = "" if digits.startswith("-") else rng.choice(("", "+"))
@@ -68,7 +68,7 @@ def respelled(rng: Random, text: str) -> str:
 
 
 def floats(rng: Random, name: str, bits: int, exponents: int) -> Iterator[Line]:
-    """Numbers of every magnitude, as short as they can be, or with more digits than count."""
+    """Yield numbers of every magnitude, as short as possible, or with more digits than count."""
     for _ in range(1500):
         value = rng.getrandbits(bits) / 2 ** (bits - 1) + 2 ** (1 - bits)
         value *= 2.0 ** rng.choice((rng.randint(2 - exponents, exponents), rng.randint(-10, 40)))
@@ -83,7 +83,7 @@ def floats(rng: Random, name: str, bits: int, exponents: int) -> Iterator[Line]:
 
 
 def oids(rng: Random) -> Iterator[Line]:
-    """Unsigned numbers."""
+    """Yield unsigned numbers."""
     values = [0, 2**32 - 1, *(2**n + d for n in range(2, 32) for d in (-1, 0, 1))]
     for value in [*values, *(rng.getrandbits(rng.randint(1, 32)) for _ in range(1200))]:
         blanks = (rng.choice(("", "", " ", "\t")) for _ in range(2))
@@ -93,7 +93,7 @@ def oids(rng: Random) -> Iterator[Line]:
 
 
 def lsns(rng: Random) -> Iterator[Line]:
-    """Positions in the write-ahead log."""
+    """Yield positions in the write-ahead log."""
     for _ in range(1500):
         halves = [f"{rng.getrandbits(rng.randint(1, 32)):{rng.choice('xX')}}" for _ in range(2)]
         yield Line("pg_lsn", "native", "/".join(halves))

@@ -25,7 +25,7 @@ EPOCH = date(2000, 1, 1)
 
 
 def vectors(rng: Random) -> dict[str, list[Line]]:
-    """The lines of each type."""
+    """Return the lines of each type."""
     lines = {
         "bool": list(booleans()),
         "int2": list(integers(rng, "int2", 16)),
@@ -58,7 +58,7 @@ def vectors(rng: Random) -> dict[str, list[Line]]:
 
 
 def booleans() -> Iterator[Line]:
-    """Every accepted word in every case, inside blanks."""
+    """Yield every accepted word in every case, between blanks."""
     words = [w[:n] for w in ("true", "false", "yes", "no") for n in range(1, len(w) + 1)]
     for word in [*words, "on", "of", "off", "1", "0"]:
         for cased in itertools.product(*(dict.fromkeys((c, c.upper())) for c in word)):
@@ -69,7 +69,7 @@ def booleans() -> Iterator[Line]:
 
 
 def integers(rng: Random, name: str, bits: int) -> Iterator[Line]:
-    """Whole numbers of any width up to `bits`, and what does not fit."""
+    """Yield whole numbers of any width up to `bits`, and numbers that do not fit."""
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     values = [sign * (2**n) + d for n in range(bits) for sign in (1, -1) for d in (-1, 0, 1)]
     values += [rng.getrandbits(rng.randint(1, bits)) * rng.choice((1, -1)) for _ in range(1500)]
@@ -84,14 +84,14 @@ def integers(rng: Random, name: str, bits: int) -> Iterator[Line]:
 
 
 def spelled(rng: Random, value: int) -> str:
-    """The same number with another sign, leading zeros or blanks."""
+    """Return the same number with another sign, leading zeros or blanks."""
     sign = "-" if value < 0 else rng.choice(("", "+"))
     left, right = (rng.choice(("", "", " ", "\t ", "\r\n")) for _ in range(2))
     return f"{left}{sign}{'0' * rng.choice((0, 1, 3, 25))}{abs(value)}{right}"
 
 
 def strings(rng: Random, longest: int) -> Iterator[str]:
-    """Every length up to `longest` bytes, then shorter ones of one to four bytes a character."""
+    """Yield every length up to `longest` bytes, then shorter ones with wider characters."""
     for length in range(longest + 1):
         yield "".join(rng.choice(ALPHANUMERIC) for _ in range(length))
     for length in range(1000):
@@ -100,7 +100,7 @@ def strings(rng: Random, longest: int) -> Iterator[str]:
 
 
 def varchars(rng: Random) -> Iterator[Line]:
-    """Strings that fit, and those that the server cuts or refuses."""
+    """Yield strings that fit, and strings that the server truncates or rejects."""
     for text in strings(rng, 40):
         for limit in (None, max(1, len(text)), rng.choice((1, 2, 10, 30))):
             yield limited("varchar", limit, text, len(text))
@@ -108,7 +108,7 @@ def varchars(rng: Random) -> Iterator[Line]:
 
 
 def bpchars(rng: Random) -> Iterator[Line]:
-    """Strings with and without blanks at the end."""
+    """Yield strings with and without trailing blanks."""
     for plain in strings(rng, 40):
         text = plain + " " * rng.choice((0, 0, 1, 20))
         for limit in (None, max(1, len(plain)), rng.choice((1, 2, 10, 30))):
@@ -116,7 +116,7 @@ def bpchars(rng: Random) -> Iterator[Line]:
 
 
 def limited(name: str, limit: int | None, text: str, length: int) -> Line:
-    """A string that counts as so many characters, in a type of that limit."""
+    """Return the line of a string of this length, in a type with that limit."""
     if limit is None:
         return Line(name, "native", text)
     lane = "native" if length <= limit else "server"
@@ -124,7 +124,7 @@ def limited(name: str, limit: int | None, text: str, length: int) -> Line:
 
 
 def uuids(rng: Random) -> Iterator[Line]:
-    """Random and extreme values in all spellings that have a meaning."""
+    """Yield random and extreme values in all accepted spellings."""
     values = [0, 1, 2**128 - 1, *(1 << n for n in range(128))]
     values += [rng.getrandbits(128) for _ in range(1000)]
     for value in values:
@@ -152,7 +152,7 @@ def uuids(rng: Random) -> Iterator[Line]:
 
 
 def dates(rng: Random) -> Iterator[Line]:
-    """ISO dates from the year 1 to 9999, and what is not one."""
+    """Yield ISO dates from the year 1 to 9999, and texts that are not dates."""
     values = [date.min, date.max, EPOCH, date(1970, 1, 1), date(1582, 10, 10)]
     values += [date(year, *day) for year in range(1, 10000, 50) for day in ((2, 28), (3, 1))]
     values += [date(year, 2, 29) for year in (4, 400, 1600, 1996, 2000, 2024, 2400, 9996)]
@@ -187,14 +187,14 @@ def dates(rng: Random) -> Iterator[Line]:
 
 
 def random_date(rng: Random) -> date:
-    """Any day, mostly of the last and this century."""
+    """Return any day, mostly of the last and this century."""
     if rng.random() < 0.5:
         return date.fromordinal(rng.randint(1, date.max.toordinal()))
     return date(1970, 1, 1) + timedelta(rng.randint(0, 30000))
 
 
 def timestamps(rng: Random) -> Iterator[Line]:
-    """Every precision, and what would have to be rounded or rolled over."""
+    """Yield every precision, and values that would have to be rounded or rolled over."""
     for precision in (-1, 0, 1, 2, 3, 4, 5, 6) * 200:
         declared, digits = declare("timestamp", precision)
         text = local(rng, rng.randint(0, digits))
@@ -212,7 +212,7 @@ def timestamps(rng: Random) -> Iterator[Line]:
 
 
 def timestamptzs(rng: Random) -> Iterator[Line]:
-    """Every offset form under a fixed and under a changing session zone, and none."""
+    """Yield every form of offset, in a fixed and in a changing session zone, and no offset."""
     for precision in (-1, 0, 3, 6) * 300:
         declared, digits = declare("timestamptz", precision)
         text = local(rng, rng.randint(0, digits))
@@ -261,7 +261,7 @@ SERVER_TIMES = (
 
 
 def times(rng: Random) -> Iterator[Line]:
-    """Times of day in every precision, and the end of the day."""
+    """Yield times of day in every precision, and the end of the day."""
     for precision in (-1, 0, 1, 2, 3, 4, 5, 6) * 200:
         declared, digits = declare("time", precision)
         yield Line(declared, "native", clock(rng, rng.randint(0, digits)), precision)
@@ -274,7 +274,7 @@ def times(rng: Random) -> Iterator[Line]:
 
 
 def timetzs(rng: Random) -> Iterator[Line]:
-    """Times of day with an offset, or in a fixed session zone."""
+    """Yield times of day with an offset, or in a fixed session zone."""
     for precision in (-1, 0, 3, 6) * 300:
         declared, digits = declare("timetz", precision)
         text = rng.choice((clock(rng, rng.randint(0, digits)), "24:00:00", "00:00"))
@@ -304,7 +304,7 @@ SERVER_CLOCKS = (
 
 
 def clock(rng: Random, digits: int) -> str:
-    """A time of day with so many digits of a second's fraction (none: 0)."""
+    """Return a time of day with this number of fractional digits of a second (none: 0)."""
     time = f"{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
     if digits == 0:
         return time + rng.choice(("", f":{rng.randint(0, 59):02}"))
@@ -312,7 +312,7 @@ def clock(rng: Random, digits: int) -> str:
 
 
 def intervals(rng: Random) -> Iterator[Line]:
-    """Fields from years to microseconds, and what depends on the session or is rounded."""
+    """Yield fields from years to microseconds, also rounded or dependent on the session."""
     for precision in (-1, 0, 3, 6) * 500:
         modifier = precision if precision < 0 else 0x7FFF0000 | precision
         declared, digits = declare("interval", precision)
@@ -348,7 +348,7 @@ def intervals(rng: Random) -> Iterator[Line]:
 
 
 def span(rng: Random, digits: int, part: int) -> str:
-    """One part of an interval: years, months, days, or a time."""
+    """Return one part of an interval: years, months, days, or a time."""
     number = rng.randrange(10 ** rng.randint(1, 7))
     if part == 3:
         hours, rest = rng.choice((rng.randint(0, 30), number)), clock(rng, rng.randint(0, digits))
@@ -358,12 +358,12 @@ def span(rng: Random, digits: int, part: int) -> str:
 
 
 def declare(name: str, precision: int) -> tuple[str, int]:
-    """The type as declared, and the digits of a second's fraction that it keeps."""
+    """Return the declared type, and the fractional digits of a second that it keeps."""
     return (name, 6) if precision < 0 else (f"{name}({precision})", precision)
 
 
 def local(rng: Random, digits: int) -> str:
-    """A date and perhaps a time, with so many digits of a second's fraction (none: 0)."""
+    """Return a date and perhaps a time, with this many fractional digits of a second (none: 0)."""
     day = random_date(rng).isoformat()
     time = f"{rng.choice(' T')}{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
     if digits == 0:
@@ -372,7 +372,7 @@ def local(rng: Random, digits: int) -> str:
 
 
 def offset(rng: Random) -> str:
-    """Any offset from UTC that is read natively."""
+    """Return any offset from UTC that is read natively."""
     hours, minutes, seconds = rng.randint(0, 15), rng.randint(0, 59), rng.randint(0, 59)
     forms = (
         f"{hours:02}",

@@ -1,8 +1,8 @@
-"""Read a file by a library of Python and load it, as the library's manual has it.
+"""Read a file with a library of Python and load it, as in the library's manual.
 
     python -m bench.correctness.library LIBRARY FILE TABLE URL --form FORM [OPTIONS]
 
-Options of a library are left at their defaults, unless a file of this form needs one.
+Options of a library keep their defaults, unless a file of this form needs one.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def by_load(options: Options) -> None:
 
 
 def by_adbc(options: Options) -> None:
-    """Load what pyarrow reads."""
+    """Load files that pyarrow reads."""
     from pyarrow import csv
     from pyarrow import json as ndjson
 
