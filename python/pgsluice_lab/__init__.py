@@ -1,6 +1,6 @@
-"""The lab: published experiments on loading partitioned PostgreSQL, run again on your server.
+"""The lab: published experiments on loading partitioned PostgreSQL, repeated on your server.
 
-The flow: `experiment` (what is asked, read from TOML) -> `stage` (tables and inputs made ready) ->
+The flow: `experiment` (the question, read from TOML) -> `stage` (prepares tables and inputs) ->
 `measure` (one load by one engine) -> `record` (a line for each load) -> `report` (one page).
-`session` runs it in rounds, `site` is the server that it runs on. `report` reads records only.
+`session` runs it in rounds, and `site` is the server. `report` reads only records.
 """

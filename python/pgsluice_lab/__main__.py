@@ -1,4 +1,7 @@
-"""The program `pgsluice-lab`. Without the libraries of the extra `lab` it says what it needs."""
+"""The program `pgsluice-lab`.
+
+Without the libraries of the extra `lab`, it prints the requirement.
+"""
 
 import sys
 

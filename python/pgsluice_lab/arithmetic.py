@@ -22,9 +22,9 @@ EXTREMES = {"max": max, "min": min}
 
 
 def evaluate(formula: str, names: Mapping, lists: Mapping | None = None) -> object:
-    """Return what a formula gives with these names; `max(name)` is of the list of that name.
+    """Return the value of a formula with these names; `max(name)` refers to the list of that name.
 
-    Anything else than arithmetic raises ValueError.
+    Anything but arithmetic raises ValueError.
     """
     try:
         return value(ast.parse(formula, mode="eval").body, names, lists or {})

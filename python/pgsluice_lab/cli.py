@@ -61,7 +61,7 @@ def about(
         ),
     ] = False,
 ) -> None:
-    """Say what holds for all commands."""
+    """Handle the options of all commands."""
 
 
 @app.command("list")
@@ -118,7 +118,7 @@ def run(
 
 
 def left(plans: list[Plan], records: Path, place: site.Site) -> list[Plan]:
-    """Return the experiments that are not done yet, if the run of all of them was interrupted."""
+    """Return the unfinished experiments, if the run of all of them was interrupted."""
     major = place.described()["major"]
     names = {f"{each.name}-{size.name}-pg{major}": (each, size) for each, size in plans}
     wanted = {name: (size.rounds, size.parameters) for name, (_, size) in names.items()}
@@ -137,7 +137,7 @@ def server(target: str | None, embedded: bool, binaries: Path | None) -> str | N
 
 
 def duration(minutes: float) -> str:
-    """Return a time as people say it, of one or two digits."""
+    """Return a time for people, with one or two digits."""
     for size, unit in ((24 * 60, "days"), (60, "h")):
         if minutes >= 2 * size or (unit == "h" and minutes >= size):
             return f"{minutes / size:.2g} {unit}"
@@ -229,7 +229,7 @@ def advise(
 
 
 def scaled(each: Experiment, name: str, rounds: int | None, jobs: int | None) -> Scale:
-    """Return the scale of this name, with what the command line says otherwise."""
+    """Return the scale of this name, with the overrides of the command line."""
     if name not in each.scales:
         raise LabError(f"there is no scale {name!r}", hint=f"There are: {', '.join(each.scales)}.")
     scale = each.scales[name]
@@ -241,7 +241,7 @@ def scaled(each: Experiment, name: str, rounds: int | None, jobs: int | None) ->
 
 
 def conclude(each: Experiment, journal: session.Run) -> int:
-    """Print where the record is, what was left out and what failed; return how many loads did."""
+    """Print the record's path, omissions and failures; return the number of failed loads."""
     for engine in journal.head.engines.values():
         if engine.missing:
             err.print(f"{each.name}: left out {engine.title}: {engine.missing}")
@@ -261,7 +261,7 @@ def conclude(each: Experiment, journal: session.Run) -> int:
 
 @contextmanager
 def bar(name: str) -> Iterator[session.Say]:
-    """Show the progress with the time left, on a terminal; in a pipe, nothing."""
+    """Show the progress with the time left on a terminal, and nothing in a pipe."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
@@ -275,7 +275,7 @@ def bar(name: str) -> Iterator[session.Say]:
 
         def say(step: str, total: int) -> None:
             nonlocal begun
-            # What is told begins now, so that what was told before is done.
+            # A step is announced when it begins, so the previous one is done.
             progress.update(task, total=total, step=step, advance=1 if begun and step else 0)
             begun = begun or bool(step)
 
@@ -283,8 +283,8 @@ def bar(name: str) -> Iterator[session.Say]:
 
 
 def main() -> None:
-    """Run the command line; errors are said as PostgreSQL says them."""
-    # Whoever ends us, the server is stopped and what was made is dropped, as after Ctrl-C.
+    """Run the command line; errors have PostgreSQL's form."""
+    # On termination, the server is stopped and created objects are dropped, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()

@@ -1,9 +1,9 @@
-"""The loops that applications write: rows of a file sent by psycopg, so many a transaction.
+"""The loops of applications: psycopg sends the rows of a file, a batch per transaction.
 
     python -m pgsluice_lab.clients insert --table TABLE [--columns COLUMNS] --batch N FILE CONNINFO
 
-What is timed begins when the connection stands and the rows are in memory, and ends with the last
-commit, so that neither Python's start nor the reading of the file count.
+The clock starts when the connection is open and the rows are in memory, and stops at the last
+commit, so that neither Python's start nor reading the file counts.
 """
 
 import argparse
@@ -21,7 +21,7 @@ Row = list[str | None]
 
 
 def insert(connection: psycopg.Connection, into: str, rows: list[str], batch: int) -> None:
-    """Send a statement a row and wait for each; a single one is a transaction of its own."""
+    """Send one statement per row and wait for each; a single one is its own transaction."""
     statement = f"INSERT INTO {into} VALUES {placeholders(rows)}"
     cursor = connection.cursor()
     for some in batches([fields(row) for row in rows], batch):
@@ -34,7 +34,7 @@ def insert(connection: psycopg.Connection, into: str, rows: list[str], batch: in
 
 
 def executemany(connection: psycopg.Connection, into: str, rows: list[str], batch: int) -> None:
-    """Send a statement a row without waiting for each, as the driver does it."""
+    """Send one statement per row without waiting for each, with the driver's method."""
     statement = f"INSERT INTO {into} VALUES {placeholders(rows)}"
     cursor = connection.cursor()
     for some in batches([fields(row) for row in rows], batch):
@@ -51,7 +51,7 @@ def values(connection: psycopg.Connection, into: str, rows: list[str], batch: in
 
 
 def copy(connection: psycopg.Connection, into: str, rows: list[str], batch: int) -> None:
-    """Send a COPY a transaction."""
+    """Send one COPY per transaction."""
     cursor = connection.cursor()
     for some in batches(rows, batch):
         with cursor.copy(f"COPY {into} FROM STDIN") as stream:
@@ -62,12 +62,12 @@ WAYS = {each.__name__: each for each in (insert, executemany, values, copy)}
 
 
 def batches(rows: list, batch: int) -> Iterator[list]:
-    """Yield so many rows at a time, the last ones fewer."""
+    """Yield this number of rows at a time; the last batch may have fewer."""
     return (rows[first : first + batch] for first in range(0, len(rows), batch))
 
 
 def placeholders(rows: list[str]) -> str:
-    """Return what stands for the values of one row."""
+    """Return the placeholders for the values of one row."""
     return f"({', '.join(['%s'] * (rows[0].count(chr(9)) + 1))})" if rows else "()"
 
 

@@ -1,4 +1,4 @@
-"""Is there room for a run? Reckoned from what experiments state, before anything is made."""
+"""Estimates the disk space of a run from the experiments' figures, before anything is created."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ LEAST = 1 << 30
 
 
 def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> tuple[int, int]:
-    """Return the bytes of the inputs, and those of the server: the largest table, and WAL."""
+    """Return the bytes of the inputs and of the server: the largest table, and WAL."""
     inputs: dict[tuple, int] = {}
     largest = sent = passing = 0
     for case in experiment.cases:
@@ -30,12 +30,12 @@ def needed(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> 
                 inputs[(case.name, *point.items())] = len(kept) * size
                 passing = max(passing, size)
     wal = min(OF_WAL * max(sent, largest), MOST_WAL)
-    # Rows that are ordered by leaf are in a file a leaf before.
+    # Rows that are ordered by leaf are first in a file a leaf.
     return sum(inputs.values()) + passing, OF_A_TABLE * largest + wal
 
 
 def check(inputs: int, table: int, cache: Path, data: Path | None) -> None:
-    """Fail if there is less room than that; `data` is where the server is, None if elsewhere."""
+    """Fail if there is less space; `data` is the server's directory, None if elsewhere."""
     wanted = [(cache, inputs + LEAST)]
     if data:
         wanted.append((data, table + LEAST))

@@ -15,14 +15,14 @@ from pgsluice_lab.typed import build
 
 NONE: Mapping[str, object] = {}
 FILE = Path(__file__).parent / "engines.toml"
-# Forms that are made of a file a leaf; `engines.toml` says what each is.
+# Forms that are made from a file a leaf; `engines.toml` describes each.
 BY_LEAF = ("ordered", "leaves", "leaves-binary", "staged-leaves")
 FORMS = ("none", "whole", *BY_LEAF)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to load: a program, what it is given, and what its output says."""
+    """A way to load: a program, its arguments, and the meaning of its output."""
 
     name: str
     title: str
@@ -39,21 +39,21 @@ class Engine:
     figures: dict[str, str] = field(default_factory=dict)
 
     def find(self) -> list[str] | None:
-        """Return how its command begins, or None if it is not on this machine."""
+        """Return the beginning of its command, or None if the program is not on this machine."""
         if self.module:
             return [sys.executable, "-m", self.module]
         place = programs.find(self.program)
         return [place] if place else None
 
     def said(self, output: str) -> dict[str, float | str]:
-        """Return the figures in what a load has printed; what is no number is a text."""
+        """Return the figures in the output of a load; a value that is not a number stays text."""
         matches = {name: re.search(pattern, output) for name, pattern in self.figures.items()}
         return {name: number(match[1]) for name, match in matches.items() if match}
 
     def arguments(self, names: Mapping[str, object]) -> list[str]:
-        """Return the command line of one process, with names put in their places.
+        """Return the command line of one process, with names replaced.
 
-        A part that is just `{load...}` becomes all of that list.
+        A part that is just `{load...}` becomes all elements of that list.
         """
         line = []
         for part in self.command:
@@ -80,7 +80,7 @@ def engines(file: Path = FILE) -> dict[str, Engine]:
 
 
 def whole(name: str, described: dict[str, dict]) -> dict[str, object]:
-    """Return all keys of an engine: those of the one that it is like, its own, and its name."""
+    """Return all keys of an engine: inherited through `like`, its own, and its name."""
     own = dict(described[name])
     more, like = own.pop("more", []), own.pop("like", None)
     keys = {**(whole(like, described) if like else {}), **own, "name": name}
@@ -90,9 +90,9 @@ def whole(name: str, described: dict[str, dict]) -> dict[str, object]:
 def available(
     names: Iterable[str], file: Path = FILE, parameters: Mapping[str, object] = NONE
 ) -> tuple[dict[str, Engine], dict[str, Program]]:
-    """Return the engines of these names that are here, and of all the version or what is missing.
+    """Return the available engines of these names, and the version or the missing program of all.
 
-    Titles have `parameters` put in. One that is missing and not optional is an error.
+    `parameters` are inserted into titles. A missing engine that is not optional is an error.
     """
     known, here, about = engines(file), {}, {}
     for name in names:
@@ -114,7 +114,7 @@ def available(
 
 
 def version(engine: Engine, command: list[str]) -> str:
-    """Return the first line of what a program says of its version."""
+    """Return the first line of a program's version output."""
     try:
         done = subprocess.run(
             [*command, *engine.version], capture_output=True, text=True, timeout=30, check=False

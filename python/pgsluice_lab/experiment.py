@@ -19,9 +19,9 @@ Point = dict[str, object]
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is: rounds, seconds that a load may take, and its parameters.
+    """The size of an experiment: rounds, the limit of a load in seconds, and its parameters.
 
-    `minutes` is about how long it takes on two quiet cores.
+    `minutes` is the approximate time on two quiet cores.
     """
 
     name: str
@@ -47,13 +47,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Case:
-    """A table, its input, and who loads it; a point of it for each combination of its axes.
+    """A table, its input, and its engines; a point for each combination of its axes.
 
-    Before each load the table is emptied; it may be `fresh`, in a schema made again, or `keep` the
-    rows of loads before. `before` puts other rows there than the input's, `prepare` any rows: only
-    `counts` says then what is right.
-    Engines that take long may load `once`, in the first round only.
-    `order` sorts the files of leaves, `checks` are what figures of an engine must be.
+    Before each load the table is emptied; it may be `fresh`, in a schema that is created again, or
+    `keep` the rows of earlier loads. `before` adds rows other than the input's, and `prepare` any
+    rows: then only `counts` defines the right result. Slow engines may load `once`, in the first
+    round only. `order` sorts the files of leaves, and `checks` are required figures of an engine.
     """
 
     name: str
@@ -86,16 +85,16 @@ class Case:
                 yield point
 
     def parameters(self, scale: Scale, point: Point) -> dict[str, object]:
-        """Return all parameters of a point: those that the scale sets, and its own."""
+        """Return all parameters of a point: the scale's and its own."""
         return {**scale.scalars, **point}
 
     def expected(self, scale: Scale, point: Point) -> int | None:
-        """Return how many rows the table must have after a load; None where nobody can say."""
+        """Return the number of rows that the table must have after a load; None if unknown."""
         names = {**self.parameters(scale, point), **self.numbers}
         return int(evaluate(self.counts, names, scale.lists)) if self.counts else None
 
     def size(self, scale: Scale, point: Point) -> int:
-        """Return about how many bytes the input has, or the rows that a script makes, if known."""
+        """Return the approximate bytes of the input, or of a script's rows, if known."""
         names = {**self.parameters(scale, point), **self.numbers}
         formula = self.bytes or ("rows * 100" if self.input else "0")
         return int(evaluate(formula, names, scale.lists))
@@ -119,7 +118,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Figure:
-    """A named number: a figure of one point and engine, or its ratio to that of another."""
+    """A named number: a figure of one point and engine, or its ratio to another's."""
 
     name: str
     of: dict[str, object]
@@ -129,9 +128,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a seed says, what it published, and in which interval a value here agrees with it.
+    """A claim of a publication, its value, and the interval in which a value here agrees with it.
 
-    An interval above one claims that the first of two is ahead, one below that the second is.
+    An interval above one claims that the first of the two is ahead, and an interval below one that
+    the second is.
     """
 
     says: str
@@ -151,7 +151,7 @@ class Sentence:
 class Advice:
     """Ways to treat a table like this, each the point of an engine; the first is the usual one.
 
-    `otherwise` is what to do where none is faster, if that is not the first.
+    `otherwise` is the recommendation if no way is faster, if that is not the first.
     """
 
     like: str
@@ -185,7 +185,7 @@ class Experiment:
 
     @property
     def engines(self) -> list[str]:
-        """Return the names of all engines, in the order in which cases name them first."""
+        """Return the names of all engines, in the order of their first mention in cases."""
         return list(dict.fromkeys(name for case in self.cases for name in case.engines))
 
 
@@ -196,7 +196,7 @@ def experiments() -> list[Experiment]:
 
 
 def load(name: str, folder: Path | None = None, shelf: Path = engine.FILE) -> Experiment:
-    """Return the experiment of this name, of ours or in another folder."""
+    """Return the experiment of this name, ours or from another folder."""
     folder = folder or FOLDER
     file = folder / name / "experiment.toml"
     if not file.is_file():
@@ -209,7 +209,7 @@ def parse(folder: Path, data: dict) -> Experiment:
     """Return the experiment that this TOML, in a folder of the experiment's name, describes."""
     scales = {each: scale(each, values) for each, values in data.pop("scale").items()}
     cases = parts(Case, data.pop("case"))
-    # `as` is the word for readers of TOML; Python has another use for it.
+    # `as` is the key in TOML, but a keyword in Python.
     claims = [
         {"shown" if key == "as" else key: text for key, text in each.items()}
         for each in data.pop("claim", [])

@@ -1,8 +1,8 @@
-"""What stops the lab: said in a message, a detail and a hint, as PostgreSQL words errors."""
+"""Errors of the lab, with a message, a detail and a hint, in PostgreSQL's style."""
 
 
 class LabError(Exception):
-    """An error that people can do something about."""
+    """An error that users can fix."""
 
     def __init__(self, message: str, detail: str = "", hint: str = "", status: int = 1) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The forms in which engines are given an input: in parts, ordered by leaf, a file a leaf."""
+"""The forms of an input for engines: in parts, ordered by leaf, a file a leaf."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -8,16 +8,16 @@ from pgsluice_lab.server import copy_command
 from pgsluice_lab.shares import shares
 
 BLOCK = 1 << 20
-# Files of leaves are committed as pgsluice does it: without waiting for the disk, and with one
-# commit in the end that does, and so makes all before it durable.
+# Files of leaves are committed like pgsluice's transactions: without waiting for the disk, except
+# for one commit at the end, which makes all earlier ones durable.
 ASYNCHRONOUS = "SET synchronous_commit = off;"
 FLUSH = "RESET synchronous_commit;\nSELECT pg_logical_emit_message(true, 'lab', '');"
-# Returns the commands that bring the file of a leaf into it, given the columns and the format.
+# Returns the commands that load a leaf's file into it, given the columns and the format.
 Bring = Callable[[str, Path, str, str], str]
 
 
 def parts(file: Path, count: int, folder: Path) -> list[Path]:
-    """Cut a file into so many, about equal, at ends of lines; no value may hold one."""
+    """Divide a file at line ends into `count` parts; no value may contain one."""
     if count == 1:
         return [file]
     size = file.stat().st_size
@@ -36,7 +36,7 @@ def parts(file: Path, count: int, folder: Path) -> list[Path]:
 
 
 def copied(source, begin: int, end: int, to: Path) -> Path:
-    """Copy these bytes into a file of their own."""
+    """Copy these bytes into a separate file."""
     source.seek(begin)
     with to.open("wb") as out:
         while begin < end:
@@ -54,9 +54,9 @@ def by_leaf(
     order: str = "",
     options: str = "",
 ) -> dict[str, Path]:
-    """Write the rows of each leaf into a file of its own.
+    """Write the rows of each leaf into a separate file.
 
-    They have the order that they have there, or are sorted by `order`; COPY is given `options`.
+    They keep the order of the leaf, or are sorted by `order`; `options` are passed to COPY.
     """
     folder.mkdir()
     files = {leaf: folder / f"leaf{number}" for number, leaf in enumerate(leaves)}
@@ -73,7 +73,7 @@ def by_leaf(
 
 
 def ordered(files: dict[str, Path], to: Path) -> Path:
-    """Write the rows of all leaves behind each other."""
+    """Write the rows of all leaves, one leaf after the other."""
     with to.open("wb") as out:
         for file in files.values():
             with file.open("rb") as source:
@@ -88,7 +88,7 @@ def copied_in(leaf: str, file: Path, columns: str, options: str) -> str:
 
 
 def staged(leaf: str, file: Path, columns: str, options: str) -> str:
-    """Return how a file is brought into its leaf by hand, without the rows that are there."""
+    """Return the commands to load a file into its leaf by hand, except for existing rows."""
     return "\n".join(
         [
             f"CREATE TEMPORARY TABLE staged (LIKE {leaf});",
@@ -107,7 +107,7 @@ def scripts(
     options: str = "",
     bring: Bring = copied_in,
 ) -> list[Path]:
-    """Write so many psql scripts, which share the files, each of which is brought into its leaf."""
+    """Write `jobs` psql scripts, which share the files and load each of them into its leaf."""
     sizes = {
         bring(leaf, file, columns, options): file.stat().st_size for leaf, file in files.items()
     }
@@ -124,5 +124,5 @@ def quoted(file: Path) -> str:
 
 
 def listed(columns: str) -> str:
-    """Return columns as they stand behind a table's name; nothing for all of them."""
+    """Return the column list after a table's name; empty for all columns."""
     return f"({columns})" if columns else ""

@@ -1,7 +1,7 @@
-"""The rows that experiments load: made once, always the same, and kept in a cache.
+"""The rows that experiments load: created once, always the same, and kept in a cache.
 
-What a function takes are the parameters of an experiment that decide its rows. The cache is the
-folder in PGSLUICE_LAB_CACHE, by default ~/.cache/pgsluice-lab.
+The arguments of a function are the parameters of an experiment that determine its rows. The cache
+is the folder in PGSLUICE_LAB_CACHE, by default ~/.cache/pgsluice-lab.
 """
 
 import hashlib
@@ -16,23 +16,23 @@ from pathlib import Path
 from pgsluice_lab import texts
 
 ROWS_A_BRANCH = 100_000
-# Fewer transactions would be over before they can be timed.
+# Fewer transactions would be too short to time.
 LEAST = 10
-# A prime, by which numbers are apart that come after each other.
+# A prime, the distance between consecutive numbers.
 SCATTER = 7919
-# Our own memory counts in what the clients started by us report, so nothing is held as a whole.
+# Our own memory counts in the figures of the clients that we start, so nothing is held as a whole.
 ROWS_A_WRITE = 5_000
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A file of rows, how many there are, and how COPY and pgsluice are told of its format."""
+    """A file of rows, their number, and the options of COPY and pgsluice for its format."""
 
     file: Path
     count: int
     copy: str = ""
     load: tuple[str, ...] = ("--format", "text")
-    columns: str = ""  # those that the file has, in its order: a, b; "" for all
+    columns: str = ""  # the columns of the file, in its order: a, b; "" for all
 
     @property
     def bytes(self) -> int:
@@ -40,9 +40,9 @@ class Rows:
 
 
 def accounts(rows: int, step: int = 0) -> Rows:
-    """Return pgbench_accounts as COPY text, as `pgbench -i` fills it.
+    """Return pgbench_accounts as COPY text, with the contents of `pgbench -i`.
 
-    With a step the balances are not 0 but so far apart, modulo the number of rows.
+    With a step, the balances are not 0, but this far apart, modulo the number of rows.
     """
     name = f"accounts-{rows}-{step}.txt" if step else f"accounts-{rows}.txt"
     lines = (account(aid, rows, step) for aid in range(1, rows + 1))
@@ -55,12 +55,12 @@ def account(aid: int, rows: int, step: int = 0) -> str:
 
 
 def uuids(rows: int, seed: int = 1) -> Rows:
-    """Return random uuids of version 4 as COPY text, others for each seed."""
+    """Return random uuids of version 4 as COPY text, different for each seed."""
     return Rows(cache(f"uuids-{rows}-{seed}.txt", random_uuids(rows, seed)), rows)
 
 
 def ordered_uuids(rows: int, seed: int = 1) -> Rows:
-    """Return the same uuids, in their order."""
+    """Return the same uuids in ascending order."""
 
     def lines() -> Iterator[str]:
         yield from sorted(random_uuids(rows, seed))
@@ -77,14 +77,14 @@ def random_uuids(rows: int, seed: int) -> Iterator[str]:
 
 
 def uuid(digits: str) -> str:
-    """Return a line with the uuid of version 4 that is made of these 32 digits."""
+    """Return a line with the uuid of version 4 that these 32 digits make."""
     variant = "89ab"[int(digits[16], 16) % 4]
     middle = f"{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}"
     return f"{digits[:8]}-{middle}-{digits[20:]}\n"
 
 
 def event_ids(ids: int) -> Rows:
-    """Return the uuids that SQL has as `md5(n::text)::uuid`, from 1 on."""
+    """Return the uuids of `md5(n::text)::uuid` in SQL, from 1 on."""
 
     def line(number: int) -> str:
         digits = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()
@@ -109,7 +109,7 @@ def plans(rows: int, order: str) -> Rows:
 
 
 def pairs(rows: int, most: int) -> Rows:
-    """Return two random numbers from 1 to `most` a row."""
+    """Return rows of two random numbers from 1 to `most`."""
     chance = random.Random(1)
 
     def line(_: int) -> str:
@@ -119,9 +119,9 @@ def pairs(rows: int, most: int) -> Rows:
 
 
 def changed_pairs(changes: int, most: int) -> Rows:
-    """Return two numbers a row and a 1, in no order; no two rows have the same numbers.
+    """Return rows of two numbers and a 1, in no order; no two rows have the same numbers.
 
-    The first ones are those from 1 on, and SQL has the second one as `b % most + 1`.
+    The first numbers are 1 and up, and the second one is `b % most + 1` in SQL.
     """
 
     def line(number: int) -> str:
@@ -132,12 +132,12 @@ def changed_pairs(changes: int, most: int) -> Rows:
 
 
 def copytest(batch: int, transactions: int, most: int) -> Rows:
-    """Return rows of `copytest` for so many transactions: of at most so many rows, but of ten."""
+    """Return rows of `copytest` for the transactions: at most `most`, but enough for ten."""
     return blocks(max(batch * LEAST, min(batch * transactions, most)), batch)
 
 
 def copytest_whole(rows: int) -> Rows:
-    """Return so many rows of `copytest`, for a single transaction."""
+    """Return rows of `copytest` for a single transaction."""
     return blocks(rows, rows)
 
 
@@ -150,7 +150,7 @@ def blocks(count: int, size: int) -> Rows:
 
 
 def orders(rows: int) -> Rows:
-    """Return orders of two years: wide rows of many types, as applications have them."""
+    """Return orders of two years: wide rows of many types, like those of applications."""
     chance = random.Random(1)
     lines = (texts.order(number, rows, chance) for number in range(1, rows + 1))
     return Rows(cache(f"orders-{rows}.txt", lines), rows)
@@ -174,7 +174,7 @@ BY_NAME = {each.__name__: each for each in INPUTS}
 def given(
     name: str, parameters: Mapping[str, object], known: Mapping[str, Callable[..., Rows]] = BY_NAME
 ) -> Rows:
-    """Return the rows that a function of this name makes of those parameters that it takes."""
+    """Return the rows of the function of this name, called with the parameters that it accepts."""
     if name not in known:
         raise ValueError(f"there is no input {name!r}; there are {', '.join(known)}")
     taken = signature(known[name]).parameters
@@ -182,12 +182,12 @@ def given(
 
 
 def cache(name: str, lines: Iterable[str]) -> Path:
-    """Write these lines to the cache if it has no file of this name, and return the file."""
+    """Write these lines to the cache if it lacks a file of this name, and return the file."""
     return prepare(name, partial(write, lines=lines))
 
 
 def prepare(name: str, make: Callable[[Path], None], place: Path | None = None) -> Path:
-    """Make a file in the cache if it has none of this name, and return it."""
+    """Create a file in the cache if it lacks one of this name, and return it."""
     file = (place or cache_folder()) / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)

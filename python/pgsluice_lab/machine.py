@@ -1,4 +1,4 @@
-"""What figures depend on: the machine, and the server's version and settings."""
+"""The conditions of the figures: the machine, and the server's version and settings."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ SETTINGS = [
 
 
 def machine() -> dict:
-    """Return the machine, in figures that tell nothing else about it."""
+    """Return the figures of the machine, without anything that identifies it."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cores": os.cpu_count(),

@@ -7,7 +7,7 @@ from pgsluice_lab.engine import Engine
 from pgsluice_lab.stage import Stage, sent
 from pgsluice_lab.timing import OverdueError, Timing, timed
 
-# As psql's \dt+ and \di+ show them, of all tables of the tree.
+# The sizes in psql's \dt+ and \di+, for all tables of the tree.
 SIZES = """WITH RECURSIVE tree AS (
     SELECT %s::regclass::oid AS id
     UNION ALL SELECT inhrelid FROM pg_inherits JOIN tree ON inhparent = id)
@@ -17,7 +17,7 @@ DIGITS = {"seconds": 4, "client_cpu_seconds": 3, "client_peak_mib": 1}
 
 
 def load(stage: Stage, engine: Engine, limit: float) -> dict:
-    """Load, and return what a record holds of it: figures, or what went wrong."""
+    """Load, and return the fields of its record: figures, or the failure."""
     commands = stage.commands(engine)
     command = stage.shown(engine, commands[0])
     if len(commands) > 1:
@@ -33,7 +33,7 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
     except subprocess.CalledProcessError as failure:
         said = (failure.stderr or "").strip().splitlines()
         program = Path(failure.cmd[0]).name
-        # A traceback of Python says at its end what has happened.
+        # The last line of a Python traceback describes the error.
         line = said[-1 if said[0].startswith("Traceback") else 0] if said else ""
         reason = f"{program} ended with status {failure.returncode}: {line}"
         return {"status": "failed", "reason": reason.removesuffix(": "), **about}
@@ -63,9 +63,10 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
 
 
 def spent(engine: Engine, timing: Timing, said: dict[str, float | str]) -> dict[str, float | None]:
-    """Take what a program has spent out of what it says, or else as it was measured from outside.
+    """Take a program's cost from its own output, or else from the measurement outside.
 
-    A program that meters itself leaves its own start out, and what it held before the load.
+    A program that measures itself leaves out its start, and the memory that it held before the
+    load.
     """
     outside: dict[str, float] = {
         "seconds": timing.seconds,
@@ -80,7 +81,7 @@ def spent(engine: Engine, timing: Timing, said: dict[str, float | str]) -> dict[
 
 
 def lines(file: Path) -> int:
-    """Count the lines of a file; one that is not there has none."""
+    """Count the lines of a file; 0 if it does not exist."""
     if not file.exists():
         return 0
     with file.open("rb") as rows:

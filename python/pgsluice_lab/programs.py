@@ -1,6 +1,7 @@
-"""Where programs are: beside Python, beside the embedded server, or on the PATH.
+"""The paths of programs: beside Python, beside the embedded server, or on the PATH.
 
-A script that starts the program, as Debian's wrapper does, would be timed with it: it is passed by.
+A script that starts the program, such as Debian's wrapper, would be timed with it, so it is
+bypassed.
 """
 
 import re
@@ -11,14 +12,14 @@ from pathlib import Path
 
 from pgsluice_lab.postgres import programs
 
-# Debian's wrapper runs the program of the newest of these, if it is not told of another.
+# Debian's wrapper runs the program of the newest of these, unless another is chosen.
 INSTALLED = Path("/usr/lib/postgresql")
-# The program that says where PostgreSQL's are.
+# The program that prints the path of PostgreSQL's programs.
 CONFIG = "pg_config"
 
 
 def find(name: str) -> str | None:
-    """Return the program of this name, if there is one."""
+    """Return the program of this name, or None."""
     for folder in (Path(sys.executable).parent, programs()):
         if folder and (found := shutil.which(name, path=str(folder))):
             return found
@@ -27,7 +28,7 @@ def find(name: str) -> str | None:
 
 
 def needed(name: str) -> str:
-    """Return the program of this name; if there is none, running it says so."""
+    """Return the program of this name. If it is missing, running the name reports that."""
     return find(name) or name
 
 
@@ -37,7 +38,7 @@ def wrapped(program: str) -> bool:
 
 
 def started_by(name: str, wrapper: str) -> str:
-    """Return the program that a wrapper starts; the wrapper itself where nobody can tell."""
+    """Return the program that a wrapper starts; the wrapper itself if it is unknown."""
     folders = sorted(INSTALLED.glob("*/bin"), key=lambda each: version(each.parent), reverse=True)
     if config := shutil.which(CONFIG):
         said = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)
@@ -47,5 +48,5 @@ def started_by(name: str, wrapper: str) -> str:
 
 
 def version(folder: Path) -> float:
-    """Return the version that a folder is named after; 9.6 was the last one with two numbers."""
+    """Return the version in a folder's name; 9.6 was the last one with two numbers."""
     return float(folder.name) if re.fullmatch(r"\d+(\.\d+)?", folder.name) else 0

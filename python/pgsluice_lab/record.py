@@ -1,6 +1,6 @@
-"""Records: a file of JSON lines for each run, written line by line, so that a run can go on.
+"""Records: a file of JSON lines for each run, written line by line, so that a run can be resumed.
 
-The first line says what was run and on what, the others are a load each, the last one is the end.
+The first line describes the run, each of the others is a load, and the last one is the end.
 FORMAT.md in docs/lab lists the keys. A record names no path, host or user.
 """
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.typed import build
 
-# What tells loads of one run apart.
+# The fields that distinguish loads of one run.
 Key = tuple[str, str, str, int]
 VERSION = 2
-# Runs that follow each other begin within this time.
+# The longest time between the starts of consecutive runs.
 A_ROW = timedelta(days=1)
 DONE = "done"
 STATUSES = (DONE, "wrong", "failed", "stopped")
@@ -49,7 +49,7 @@ class Postgresql:
 
 @dataclass(frozen=True)
 class Program:
-    """An engine as it was found: its version, or what is missing."""
+    """An engine and its version, or the program that is missing."""
 
     title: str
     version: str | None = None
@@ -58,7 +58,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Head:
-    """What was run and on what; version 1 did not say its version."""
+    """The description of a run; version 1 did not contain its version."""
 
     experiment: str
     scale: str
@@ -74,7 +74,7 @@ class Head:
 
     @classmethod
     def of(cls, data: Mapping, what: str) -> "Head":
-        """Return what a line says."""
+        """Read the head from a line."""
         if data.get("version", 1) not in range(1, VERSION + 1):
             raise LabError(
                 f"{what} is of version {data['version']}",
@@ -119,7 +119,7 @@ class Load:
 
     @classmethod
     def of(cls, data: Mapping, what: str) -> "Load":
-        """Return what a line says."""
+        """Read a load from a line."""
         load = build(cls, data, what)
         if load.status not in STATUSES:
             raise LabError(f"{what} has an unknown status: {load.status}")
@@ -134,14 +134,14 @@ class Load:
         return self.status == DONE
 
     def figure(self, name: str) -> float | str | None:
-        """Return one figure, of the load itself or of what its engine printed."""
+        """Return one figure, of the load itself or from its engine's output."""
         value = getattr(self, name, None)
         return self.figures.get(name) if value is None else value
 
 
 @dataclass
 class Run:
-    """A run as its file says: the head, the loads, and whether it came to its end."""
+    """A run from its file: the head, the loads, and whether it is complete."""
 
     file: Path
     head: Head
@@ -150,7 +150,7 @@ class Run:
 
     @classmethod
     def read(cls, file: Path) -> "Run | None":
-        """Read a file; a last line that was cut off is as if it was not there."""
+        """Read a file; an incomplete last line is ignored."""
         run = None
         lines = file.read_text().splitlines()
         for number, text in enumerate(lines, 1):
@@ -173,11 +173,11 @@ class Run:
         return run
 
     def lines(self) -> str:
-        """Return the head and the loads as the file holds them."""
+        """Return the head and the loads as lines of the file."""
         return "".join([line("run", self.head), *(line("load", each) for each in self.loads)])
 
     def write(self, text: str) -> None:
-        """Add to the file, and have it on the disk."""
+        """Append to the file, and flush it to disk."""
         with self.file.open("a") as out:
             out.write(text)
             out.flush()
@@ -198,7 +198,7 @@ class Run:
 
 
 def line(kind: str, of: Head | Load) -> str:
-    """Return a line of a file; what is not known is left out."""
+    """Return a line of a file; unknown values are left out."""
     return json.dumps({"kind": kind, **asdict(of, dict_factory=known)}) + "\n"
 
 
@@ -207,15 +207,15 @@ def known(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def begin(folder: Path, head: Head) -> tuple[Run, bool]:
-    """Return the run to write, and whether it is one that goes on.
+    """Return the run to write, and whether it is a resumed one.
 
-    The newest run of the same name goes on if it did not end and was to measure the same.
+    The newest run of the same name is resumed if it is incomplete and has the same conditions.
     """
     name = f"{head.experiment}-{head.scale}-pg{head.postgresql.major}"
     last = latest(folder, name)
     same = ("version", "parameters", "rounds", "machine", "postgresql", "pgsluice", "engines")
     if last and not last.ended and all(getattr(last.head, s) == getattr(head, s) for s in same):
-        # The rest of a line that was cut off would spoil the next one.
+        # The rest of an incomplete line would spoil the next one.
         last.file.write_text(last.lines())
         return last, True
     folder.mkdir(parents=True, exist_ok=True)
@@ -231,9 +231,9 @@ def latest(folder: Path, name: str) -> Run | None:
 
 
 def remaining(wanted: Mapping[str, tuple[int, dict]], folder: Path) -> list[str]:
-    """Return which runs of a row are left; if one was cut short, those just before it are done.
+    """Return the remaining runs of a series; if one was interrupted, those just before it are done.
 
-    What is wanted of each are its rounds and its parameters.
+    `wanted` has the rounds and the parameters of each.
     """
     found = {name: latest(folder, name) for name in wanted}
     runs = {
@@ -254,7 +254,7 @@ def remaining(wanted: Mapping[str, tuple[int, dict]], folder: Path) -> list[str]
 
 
 def unused(folder: Path, name: str, since: datetime) -> Path:
-    """Make the file of a run; of two runs of one second, the later is named after the next."""
+    """Create the file of a run. If a run began in the same second, use the next second's name."""
     while True:
         file = folder / f"{name}-{since:%Y-%m-%dT%H%M%S}.jsonl"
         try:
@@ -266,7 +266,7 @@ def unused(folder: Path, name: str, since: datetime) -> Path:
 
 
 def newest(folder: Path) -> Iterator[Run]:
-    """Yield, for each experiment and server version, the newest run that ended, else the newest."""
+    """Yield the newest complete run for each experiment and server version, or else the newest."""
     runs: dict[tuple[str, int], Run] = {}
     for file in sorted(folder.glob("*.jsonl"), key=lambda file: file.stem[-17:]):
         run = Run.read(file)

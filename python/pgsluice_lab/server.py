@@ -1,6 +1,6 @@
 """A server by its URL, with SQL by psql; and the embedded one, started and stopped.
 
-It is run by the installed programs, as a user would; nothing here goes round them.
+It is run by the installed programs, as a user would run it; nothing here bypasses them.
 """
 
 import os
@@ -13,7 +13,7 @@ from pgsluice_lab import programs
 
 @dataclass(frozen=True)
 class Server:
-    """A running server, by its URL; `options` are those that it was started with."""
+    """A running server, by its URL; `options` are the options of its start."""
 
     url: str
     options: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Server:
         return cls(call(command, stdout=subprocess.PIPE, stderr=errors).stdout.split()[-1], options)
 
     def stop(self, quiet: bool = False) -> None:
-        """Stop it; its data stays."""
+        """Stop it; its data is kept."""
         data = self.options[: 2 if "--data" in self.options else 0]
         errors = subprocess.PIPE if quiet else None
         command = [programs.needed("pgsluice"), "server", "stop", *data]
@@ -43,7 +43,7 @@ class Server:
         return [line.split("\t") for line in done.stdout.splitlines()]
 
     def execute(self, *statements: str) -> None:
-        """Run statements, each in a transaction of its own."""
+        """Run statements, each in its own transaction."""
         call(self.psql(*(arg for sql in statements for arg in ("-c", sql))))
 
     def script(self, file: Path, **variables: str) -> None:
@@ -55,13 +55,13 @@ class Server:
 def call(
     command: list[str], env: dict[str, str] | None = None, **options: object
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and fail if it fails; for another environment, it is given."""
+    """Run a command to its end, in our environment or in the given one. Fail if it fails."""
     env = environment() if env is None else env
     return subprocess.run(command, check=True, text=True, env=env, **options)
 
 
 def environment() -> dict[str, str]:
-    """Return our environment without what would lead a PostgreSQL client to another server."""
+    """Return our environment without variables that would choose another PostgreSQL server."""
 
     def keeps(name: str) -> bool:
         return name.startswith("PGSLUICE_") or not name.startswith(("DATABASE_URL", "PG"))

@@ -1,7 +1,7 @@
-"""A run: all points of an experiment made ready, then loads in interleaved rounds.
+"""A run: prepares all points of an experiment, then loads in interleaved rounds.
 
 Each load is recorded at once. Each round begins with another load, so that a slow minute of the
-machine, or what ran before, does not fall on the same one every time.
+machine or the previous load does not affect the same load every time.
 """
 
 import tempfile
@@ -20,13 +20,13 @@ from pgsluice_lab.record import Head, Load, Machine, Postgresql, Program, Run
 from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Given, Reach, Stage
 
-# What is told about the work: how many steps there are, and that one is done, with a word on it.
+# Reports progress: the name of a step that begins, and the number of steps.
 Say = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
 class Todo:
-    """A load that is to be run."""
+    """A load to run."""
 
     case: Case
     point: Point
@@ -56,7 +56,7 @@ def run(
     commit: str | None = None,
     reach: Reach = stage.directly,
 ) -> Run:
-    """Run what of an experiment is not recorded yet, and return its record."""
+    """Run the loads of an experiment that are not recorded yet, and return its record."""
     engines, about = available(experiment.engines, experiment.shelf, scale.scalars)
     inputs.cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as folder:
@@ -77,7 +77,8 @@ def run(
                 stages[place] = stage.prepare(
                     experiment, each.case, scale, each.point, own, site, scratch, given, reach
                 )
-                # The rows of all points at once would fill a disk that has room for the largest.
+                # The rows of all points at once would fill a disk that has room only for the
+                # largest.
                 stages[place].clear()
             for each in todo:
                 say(f"round {each.round}: {each.title}", steps)
@@ -95,7 +96,7 @@ def run(
 
 
 def plan(experiment: Experiment, scale: Scale, engines: dict[str, Engine]) -> list[Todo]:
-    """Return all loads in the order in which they run."""
+    """Return all loads in their order."""
     each_round = [
         (case, point, engines[name])
         for case in experiment.cases
@@ -121,7 +122,7 @@ def head(
     engines: dict[str, Program],
     commit: str | None,
 ) -> Head:
-    """Return what the record says of a run."""
+    """Return the record's description of a run."""
     return Head(
         experiment=experiment.name,
         scale=scale.name,

@@ -1,8 +1,8 @@
-"""Work shared out among so many, each about as much."""
+"""Work divided into shares of about the same size."""
 
 
 def shares(weights: dict[str, int], count: int) -> list[list[str]]:
-    """Return so many lists of the keys, each of about the same weight; the largest come first."""
+    """Return `count` lists of the keys with similar weights; the largest keys come first."""
     lists: list[list[str]] = [[] for _ in range(count)]
     loads = [0] * count
     for key in sorted(weights, key=weights.get, reverse=True):

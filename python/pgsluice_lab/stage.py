@@ -1,4 +1,4 @@
-"""A point of a case made ready: its tables, its input in all forms, and what is right."""
+"""A prepared point of a case: its tables, its input in all forms, and the expected result."""
 
 import shlex
 from collections import Counter
@@ -15,14 +15,14 @@ from pgsluice_lab.inputs import Rows
 from pgsluice_lab.server import copy_command
 from pgsluice_lab.site import Site
 
-# Makes the input of a name, with these parameters.
+# Creates the input of a name, with these parameters.
 Given = Callable[[str, Mapping[str, object]], Rows]
-# Returns how programs reach the server at a point with these parameters.
+# Returns the address of the server for programs at a point with these parameters.
 Reach = Callable[[Site, Mapping[str, object]], str]
 VARIABLES = ("$URL", "$SOURCE", "$ID")
 COLUMNS = """SELECT attname FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
-# Of each form: the format of the files, and what brings one into its leaf.
+# The format of the files of each form, and the function that loads one into its leaf.
 LEAF_FILES = {
     "leaves": ("", forms.copied_in),
     "leaves-binary": ("with (format binary)", forms.copied_in),
@@ -33,7 +33,7 @@ HELD = "SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER 
 
 @dataclass
 class Stage:
-    """A point: `there` is what each leaf has before a load, `added` what it gets, where known."""
+    """A point: `there` are each leaf's rows before a load, `added` those that it gets, if known."""
 
     case: Case
     point: Point
@@ -54,7 +54,7 @@ class Stage:
         return f"{self.schema}.{self.case.table}"
 
     def reset(self, folder: Path) -> None:
-        """Bring the table to what it is before each load."""
+        """Bring the table to its state before each load."""
         case = self.case
         if case.fresh:
             self.site.renew(self.schema)
@@ -71,13 +71,13 @@ class Stage:
         self.site.checkpoint(always=case.checkpoint)
 
     def clear(self) -> None:
-        """Empty the table, if its rows do not have to stay and it is not empty yet."""
+        """Empty the table, unless its rows have to stay or it is already empty."""
         if not (self.empty or self.case.fresh or self.case.keep):
             self.site.execute(f"TRUNCATE {self.table}")
             self.empty = True
 
     def count(self) -> Counter[str]:
-        """Count the rows of each leaf that has any."""
+        """Count the rows of each leaf that has some."""
         held = self.site.query(HELD.format(table=self.table))
         return Counter({leaf: int(count) for leaf, count in held})
 
@@ -103,7 +103,7 @@ class Stage:
         return self.scratch / f"{engine.name}-{self.loads}.rejects"
 
     def shown(self, engine: Engine, command: list[str]) -> str:
-        """Return a command as it can be shown: without what is only so on this machine."""
+        """Return a command to show, without the parts that are specific to this machine."""
         program = (engine.find() or [engine.program])[0]
         parts = [Path(part).name if part == program else part for part in command]
         known = {self.site.url: "$URL", self.names["url"]: "$URL", self.site.uri: "$URL?"}
@@ -116,9 +116,9 @@ class Stage:
         return " ".join(part if part.startswith(VARIABLES) else quoted(part) for part in parts)
 
     def wrong(self, engine: Engine) -> str | None:
-        """Return what is wrong with the rows that an engine has put into the table, if anything is.
+        """Return the mistake in the rows that an engine has put into the table, if any.
 
-        An engine without a file makes rows of its own, and so may fill other leaves.
+        An engine without a file creates its own rows, and so may fill other leaves.
         """
         held = self.count()
         if wrong := self.miscounted(held):
@@ -131,13 +131,13 @@ class Stage:
         return None
 
     def miscounted(self, held: Counter[str]) -> str | None:
-        """Return what is wrong with the number of all rows, where that is known."""
+        """Return the mistake in the number of all rows, if the right one is known."""
         if self.expected is None or held.total() == self.expected:
             return None
         return f"the table has {held.total():,} rows, not {self.expected:,}"
 
     def unmet(self, engine: Engine, figures: dict[str, float | str]) -> str | None:
-        """Return what the case asks of the figures of an engine, if they do not have it."""
+        """Return the case's requirement for the figures of an engine, if it is not met."""
         check = self.case.checks.get(engine.name)
         if check is None:
             return None
@@ -164,7 +164,7 @@ def prepare(
     given: Given = inputs.given,
     reach: Reach = directly,
 ) -> Stage:
-    """Make the tables and files of a point."""
+    """Create the tables and files of a point."""
     schema = site.create()
     own = scratch / schema
     own.mkdir()
@@ -199,10 +199,10 @@ def prepare(
 
 
 def fill(stage: Stage, wanted: set[str], jobs: int, folder: Path) -> None:
-    """Make the forms of the input, those by leaf of what the server's own COPY into the root says.
+    """Create the forms of the input; those by leaf follow the server's own COPY into the root.
 
-    It says what is right as well, but where a script prepares the table: what is in that one
-    besides the input is told by `counts`.
+    COPY also defines the right result, unless a script prepares the table: then `counts` says how
+    many rows it has besides the input.
     """
     file, prepared = stage.rows.file, bool(stage.case.prepare)
     whole = "whole" in wanted
@@ -224,7 +224,7 @@ def fill(stage: Stage, wanted: set[str], jobs: int, folder: Path) -> None:
 
 
 def warmed(stage: Stage) -> Counter[str]:
-    """Load the input by the server's own COPY into the root, and return the rows of each leaf."""
+    """Load the input with the server's own COPY into the root, and return the rows of each leaf."""
     rows, script = stage.rows, stage.scratch / "warm.sql"
     table = f"{stage.table} {forms.listed(rows.columns)}".strip()
     script.write_text(copy_command(table, rows.file, rows.copy) + "\n")
@@ -233,7 +233,7 @@ def warmed(stage: Stage) -> Counter[str]:
 
 
 def divide(stage: Stage, leaves: Iterable[str], wanted: set[str], form: str, jobs: int) -> None:
-    """Write the rows of each leaf into a file of its own, and make the wanted forms of them."""
+    """Write the rows of each leaf into a separate file, and create the wanted forms from them."""
     own, columns = stage.scratch, stage.rows.columns
     options, bring = LEAF_FILES[form]
     files = forms.by_leaf(
@@ -254,7 +254,7 @@ def divide(stage: Stage, leaves: Iterable[str], wanted: set[str], form: str, job
 
 
 def sent(stage: Stage) -> int:
-    """Return how many rows a load sends."""
+    """Return the number of rows that a load sends."""
     return stage.rows.count if stage.rows else stage.expected or 0
 
 
@@ -269,5 +269,5 @@ def filled(stage: Stage, script: Path) -> None:
 
 
 def quoted(part: str) -> str:
-    """Return a part of a command as a shell takes it, in the quotes that are easier to read."""
+    """Return a part of a command quoted for a shell, in the more readable quotes."""
     return f'"{part}"' if "'" in part and not set(part) & set('"$`!') else shlex.quote(part)

@@ -1,4 +1,4 @@
-"""Where the server is: what `-d` says, as psql takes it, and otherwise the environment."""
+"""The server to use: from `-d`, with psql's meaning, and otherwise from the environment."""
 
 import os
 
@@ -7,7 +7,7 @@ from psycopg import conninfo
 
 from pgsluice_lab.failure import LabError
 
-# As pgsluice has it: each of these alone says where to connect to.
+# As in pgsluice, each of these alone chooses a server.
 PLACES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE")
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -15,7 +15,7 @@ SCHEMES = ("postgresql://", "postgres://")
 def find(given: str | None) -> str | None:
     """Return the connection string of `given`, else of the environment; None if none is named.
 
-    An empty one leaves all to `PG*`, as libpq does.
+    An empty string leaves everything to `PG*`, as in libpq.
     """
     if given is not None:
         return conninfo_of(given)
@@ -26,7 +26,7 @@ def find(given: str | None) -> str | None:
 
 
 def conninfo_of(text: str) -> str:
-    """Return a connection string: `text` itself, or that of the database of this name."""
+    """Return a connection string: `text` itself, or one for the database of this name."""
     if not text.startswith(SCHEMES) and "=" not in text:
         return conninfo.make_conninfo(dbname=text) if text else ""
     parts(text)
@@ -34,7 +34,7 @@ def conninfo_of(text: str) -> str:
 
 
 def parts(text: str) -> dict[str, object]:
-    """Return the options of a connection string; one that cannot be read is an error."""
+    """Return the options of a connection string; an unreadable one is an error."""
     try:
         return conninfo.conninfo_to_dict(text)
     except psycopg.ProgrammingError as error:

@@ -6,14 +6,15 @@ from functools import cache
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SUBSET = "7"
-# In the seed's collation a letter's partition holds the upper-case ids as well, so twice as many as
-# a digit's. These ids have no upper-case letters, to be ordered alike in every collation.
+# In the published data's collation, a letter's partition also holds the upper-case ids, so twice as
+# many as a digit's. These ids have no upper-case letters, so that every collation orders them
+# alike.
 OTHERS = "012345689" + 2 * LETTERS
-# Of the seed's 537,056 rows 8,804 are in the partition that it takes as its subset.
+# 8,804 of the published 537,056 rows are in the partition that is used as the subset.
 SEED_ROWS, SEED_SUBSET = 537_056, 8_804
 DIGITS = "0123456789" + LETTERS
-SUFFIX = 5  # digits of an id behind its first
-PRIME = 24_917_849  # no divisor of 36^5, so that suffixes repeat only after as many rows
+SUFFIX = 5  # digits of an id after the first
+PRIME = 24_917_849  # not a divisor of 36^5, so that suffixes repeat only after that many rows
 NODES = (
     "Seq Scan on {table} {alias}",
     "Index Scan using {table}_pkey on {table} {alias}",
@@ -50,7 +51,7 @@ CITIES = ("Amsterdam", "Berlin", "Copenhagen", "Dublin", "Madrid", "Paris", "Rom
 
 
 def plan_ids(rows: int) -> list[str]:
-    """Return so many ids in random order, spread over the 36 partitions as the seed's are."""
+    """Return ids in random order, distributed over the 36 partitions like the published ones."""
     subset = rows * SEED_SUBSET // SEED_ROWS
     ids = [
         (SUBSET if number < subset else OTHERS[(number - subset) % len(OTHERS)]) + suffix(number)
@@ -70,9 +71,10 @@ def suffix(number: int) -> str:
 
 
 def plan(key: str) -> str:
-    """Return the row of the plan of this id, the same in whatever order rows are asked for."""
+    """Return the row of the plan of this id, the same in any order of requests."""
     chance = random.Random(key)
-    # Most plans are short, a few are very long: half have less than 2 KB, one in a hundred has 30.
+    # Most plans are short, and a few are very long: half have less than 2 KB, one in a hundred has
+    # 30.
     length = int(chance.lognormvariate(2.2, 1.15)) + 1
     first = chance.randrange(PIECES)
     lines = [pieces()[(first + 7 * each) % PIECES] for each in range(length)]
@@ -90,7 +92,7 @@ def plan(key: str) -> str:
 
 @cache
 def pieces() -> list[str]:
-    """Return nodes of plans, each with its details, as COPY text spells their lines."""
+    """Return nodes of plans, each with its details, as lines of COPY text."""
     chance = random.Random(2)
     return [piece(chance) for _ in range(PIECES)]
 
@@ -115,10 +117,10 @@ def piece(chance: random.Random) -> str:
 
 
 def order(number: int, of: int, chance: random.Random) -> str:
-    """Return the row of one order; days come in no order, as from many shops."""
+    """Return the row of one order; days are in no order, as if from many shops."""
     digits = f"{chance.getrandbits(128):032x}"
     event = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    # Other bits for each column, as far as they can be seen to depend on each other.
+    # Different bits for each column, as far as a dependency would be visible.
     lot = chance.getrandbits(128)
     day, second, cents = lot % ORDER_DAYS, (lot >> 10) % 86_400, (lot >> 27) % 10_000_000
     wait, tax = (lot >> 51) % 14, (lot >> 55) % 21

@@ -1,4 +1,4 @@
-"""Run programs side by side and say what they took: wall time, CPU time and peak memory."""
+"""Run programs side by side and return their cost: wall time, CPU time and peak memory."""
 
 import os
 import signal
@@ -19,10 +19,10 @@ SUCCESS = (0,)
 
 @dataclass(frozen=True)
 class Timing:
-    """What a run took: wall seconds, the clients' CPU seconds, the largest client's memory.
+    """The cost of a run: wall seconds, the clients' CPU seconds, the largest client's memory.
 
     Linux counts the memory of the process that starts a client as the client's own, so no peak is
-    below what Python and its libraries take, some 40 MiB.
+    below the memory of Python and its libraries, about 40 MiB.
     """
 
     seconds: float
@@ -32,7 +32,7 @@ class Timing:
 
 
 class OverdueError(Exception):
-    """The programs took longer than they may, and were stopped."""
+    """The programs exceeded their time limit, and were stopped."""
 
 
 def timed(
@@ -44,8 +44,8 @@ def timed(
 ) -> Timing:
     """Run all commands at once and wait for the last; a failure of one is an error.
 
-    Raises CalledProcessError with what was written to stderr, if `quiet`, and OverdueError after
-    `limit` seconds.
+    Raises CalledProcessError with stderr's text, if `quiet`, and OverdueError after `limit`
+    seconds.
     """
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         began = time.perf_counter()
@@ -77,7 +77,7 @@ def timed(
 
 
 class watching:  # noqa: N801 - used as a statement
-    """Stops the children, each with all that it started, when the time is up."""
+    """Stops the children, each with all processes that it started, at the time limit."""
 
     def __init__(self, children: list[subprocess.Popen], limit: float | None) -> None:
         self.children, self.overdue = children, False
@@ -105,17 +105,17 @@ class watching:  # noqa: N801 - used as a statement
         if child.returncode is not None:
             return
         with suppress(ProcessLookupError):  # it has just ended
-            # A session of its own is its own process group as well.
+            # A child's own session is also its own process group.
             os.killpg(child.pid, signal.SIGKILL) if self.timer else child.kill()
 
 
 def reap(child: subprocess.Popen) -> "os.struct_rusage":
-    """Wait for one child and return what it alone has used."""
+    """Wait for one child and return its own resource usage."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage
 
 
 def rss_unit() -> int:
-    """Return the bytes in one unit of `ru_maxrss`: macOS counts bytes, the others KiB."""
+    """Return the bytes in one unit of `ru_maxrss`: macOS counts bytes, other systems KiB."""
     return 1 if sys.platform == "darwin" else 1024

@@ -1,4 +1,4 @@
-"""Data of files made objects: a key too many, or one too few, is an error."""
+"""Objects from data of files: an unknown or a missing key is an error."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -10,7 +10,7 @@ Kind = TypeVar("Kind")
 
 
 def build(kind: type[Kind], data: Mapping, what: str) -> Kind:
-    """Return a dataclass made of these keys; `what` names the data in errors."""
+    """Return a dataclass with these keys; `what` names the data in errors."""
     known = {each.name for each in fields(kind)}
     needed = {
         each.name

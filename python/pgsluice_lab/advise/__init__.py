@@ -1,7 +1,7 @@
-"""Advice on loading a table of the user's own: read, copied, measured, and said in ten lines.
+"""Advice on loading a table of the user: read, copied, measured, and summarized in ten lines.
 
-The flow: `catalogue` (the facts of the table) -> `sample` (rows to measure with) -> `scratch` (the
-copies) -> `trial` (the measurements) -> `lines` (the advice). The table itself is only read.
+The flow: `catalogue` (the facts of the table) -> `sample` (rows for the measurement) -> `scratch`
+(the copies) -> `trial` (the measurements) -> `lines` (the advice). The table itself is only read.
 """
 
 import os
@@ -28,15 +28,15 @@ from pgsluice_lab.server import Server
 from pgsluice_lab.site import Site
 
 MANY = 5_000
-# Tables that are dropped at once: each with its indexes, and what they depend on.
+# The number of tables to drop in one transaction, each with its indexes and their dependencies.
 A_TRANSACTION = 100
-# The input, as text, ordered, in parts and by leaf.
+# The number of copies of the input: as text, ordered, in parts and by leaf.
 FORMS = 6
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user asks for; `rows` are those to measure with."""
+    """The user's request; `rows` is the number of rows to measure with."""
 
     table: str
     file: Path | None = None
@@ -56,7 +56,7 @@ class Advice:
 
 
 def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -> Advice:
-    """Return advice on a table; `ask` is told what will be done, and raises if it must not be."""
+    """Return advice on a table. `ask` gets a description of the plan, and raises to decline it."""
     facts = catalogue.read(site, wish.table)
     allowed(facts)
     if wish.file is None:
@@ -84,7 +84,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
 
 
 def allowed(facts: Facts) -> None:
-    """Refuse a table that may not be copied: LIKE takes SELECT on each of its tables."""
+    """Fail if a table must not be copied: LIKE requires SELECT on each table."""
     closed = [node.name for node in facts.nodes if not node.readable]
     if closed:
         more = f" and {len(closed) - 1:,} more" if len(closed) > 1 else ""
@@ -96,7 +96,7 @@ def allowed(facts: Facts) -> None:
 
 
 def extent(facts: Facts, wish: Wish) -> int:
-    """Return about how many bytes the rows to measure with have."""
+    """Return the approximate size in bytes of the rows to measure with."""
     if wish.file:
         try:
             return min(wish.file.stat().st_size, wish.rows * 1_000, sample.MOST)
@@ -107,7 +107,7 @@ def extent(facts: Facts, wish: Wish) -> int:
 
 
 def intention(facts: Facts, loads: int, size: int, jobs: int) -> str:
-    """Return what is going to be done."""
+    """Describe the plan."""
     made = scratch.tables(facts)
     many = ""
     if len(facts.leaves) > MANY:
@@ -121,7 +121,7 @@ def intention(facts: Facts, loads: int, size: int, jobs: int) -> str:
 
 
 def target_options(target: str | None) -> tuple[str, ...]:
-    """Return -d as it can be shown: not with a password."""
+    """Return -d in a form that may be shown, without a password."""
     if not target:
         return ()
     secret = "password" in places.parts(places.conninfo_of(target))
@@ -137,16 +137,16 @@ def embedded() -> str:
 
 
 def processors() -> int:
-    """Return how many connections pgsluice takes by itself."""
+    """Return the number of connections that pgsluice uses by default."""
     return min(8, os.cpu_count() or 1)
 
 
 def load_options(wish: Wish) -> list[str]:
-    """Return how pgsluice is told of the file's format."""
+    """Return pgsluice's options for the file's format."""
     form = wish.form
     if wish.file is None:
         return []
-    # As pgsluice tells it by the name.
+    # The format that pgsluice recognizes by the name.
     known = "csv" if wish.file.suffix == ".csv" else "text"
     options = [] if form.name == known else ["--format", form.name]
     options += ["--header"] if form.header else []
@@ -162,14 +162,14 @@ def load_options(wish: Wish) -> list[str]:
 
 
 def batched(rows: list[list[str]]) -> Iterator[list[str]]:
-    """Yield names, as many as one transaction may well lock."""
+    """Yield names, as many as one transaction should lock."""
     for first in range(0, len(rows), A_TRANSACTION):
         yield [name for [name] in rows[first : first + A_TRANSACTION]]
 
 
 @contextmanager
 def emptied(site: Site) -> Iterator[None]:
-    """Drop at the end what was made, also where it did not come to that."""
+    """Drop the created schemas at the end, even after an error."""
     try:
         yield
     finally:
@@ -182,7 +182,7 @@ def emptied(site: Site) -> Iterator[None]:
 
 @contextmanager
 def opened(target: str | None, say: Callable[[str], None]) -> Iterator[Site]:
-    """Give the server that pgsluice would take: of -d, else of the environment, else embedded."""
+    """Open the server that pgsluice would use: from -d, the environment, or the embedded one."""
     place = places.find(target)
     if place is None:
         place = embedded()

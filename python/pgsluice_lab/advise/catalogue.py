@@ -8,14 +8,14 @@ from pgsluice_lab.advise.facts import Column, Facts, Node, Server
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.site import Site
 
-# A name is looked up as in the user's own sessions, and nothing else is.
+# The table's name is looked up as in the user's own sessions, but no other name is.
 USERS_PATH = "SET LOCAL search_path TO DEFAULT"
 FOUND = """SELECT c.oid, c.relkind, c.relpersistence,
         CASE WHEN c.relispartition THEN
             pg_catalog.pg_partition_root(c.oid)::pg_catalog.regclass::pg_catalog.text END AS root
     FROM pg_catalog.pg_class c
     WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%s)"""
-# Names that the server deparses are then qualified, and bounds are spelled as in the scratch copy.
+# The server then qualifies the names that it deparses, and spells bounds as in the scratch copy.
 QUIET = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     "SET LOCAL search_path = pg_catalog",
@@ -55,7 +55,7 @@ COLUMNS = """SELECT quote_ident(attname) AS name, attgenerated <> '' AS generate
 LEAF_INDEXES = """SELECT pg_get_indexdef(indexrelid) FROM pg_index
     WHERE indrelid = %s AND indisvalid
     AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = indexrelid) ORDER BY indexrelid"""
-# Those of a partition that came from its parent count once.
+# Objects that a partition inherited from its parent count once.
 NOT_COPIED = """SELECT
     (SELECT count(*) FROM pg_trigger
         WHERE tgrelid = ANY (%(all)s) AND NOT tgisinternal AND tgparentid = 0) AS triggers,
@@ -108,7 +108,7 @@ def read(site: Site, table: str) -> Facts:
 
 
 def find(cursor: psycopg.Cursor, table: str) -> int:
-    """Return the oid of the table, if it is one that advice can be given on."""
+    """Return the oid of the table, if advice on it is possible."""
     try:
         with cursor.connection.transaction():
             cursor.execute(USERS_PATH)
@@ -135,7 +135,7 @@ def find(cursor: psycopg.Cursor, table: str) -> int:
 
 
 def node(row: tuple, numbers: dict[int, int]) -> Node:
-    """Return a node of the tree; an estimate that nobody has made is not one of 0 rows."""
+    """Return a node of the tree. A missing estimate is not an estimate of 0 rows."""
     guess = int(row.rows) if row.rows > 0 else None
     return Node(
         name=row.name,
@@ -156,7 +156,7 @@ def node(row: tuple, numbers: dict[int, int]) -> Node:
 
 
 def leaf_indexes(cursor: psycopg.Cursor, rows: list[tuple]) -> list[str]:
-    """Return the indexes that the first leaf has by itself, each from its USING on."""
+    """Return the indexes that only the first leaf has, each from its USING on."""
     leaf = next((row for row in rows[1:] if row.kind == "r"), None)
     if leaf is None:
         return []

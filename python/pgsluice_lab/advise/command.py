@@ -1,4 +1,4 @@
-"""The command `pgsluice-lab advise`: the question before it, and what it prints."""
+"""The command `pgsluice-lab advise`: its question and its output."""
 
 import json
 import sys
@@ -46,7 +46,7 @@ def run(wish: Wish, bar: Callable[[str], AbstractContextManager], yes: bool, as_
 
 
 def asked(text: str, yes: bool) -> None:
-    """Say what will be done, and ask whether it may be, on a terminal."""
+    """Print the plan, and ask for consent on a terminal."""
     note(text)
     if yes:
         return
@@ -61,7 +61,7 @@ def note(text: str) -> None:
 
 
 def report(advice: Advice) -> dict:
-    """Return all that is known, for programs."""
+    """Return all findings, for programs."""
     facts = asdict(advice.facts)
     return {
         "table": advice.facts.table,

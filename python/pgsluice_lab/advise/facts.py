@@ -1,4 +1,4 @@
-"""What is known of a table before anything is measured: its tree, columns, sizes, and settings."""
+"""The facts of a table before the measurement: its tree, columns, sizes, and settings."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 class Node:
     """A table of the tree; `parent` is its number in the list of nodes, None for the root."""
 
-    name: str  # schema-qualified and quoted, as all names here
+    name: str  # schema-qualified and quoted, like all names here
     parent: int | None = None
     level: int = 0
-    kind: str = "r"  # as pg_class.relkind has it
+    kind: str = "r"  # as in pg_class.relkind
     key: str = ""
     bound: str = ""
     unlogged: bool = False
@@ -55,7 +55,7 @@ class Server:
 
     @property
     def locks(self) -> int:
-        """Return how many locks the server has room for, all sessions together."""
+        """Return the number of locks that the server has room for, in all sessions together."""
         return self.max_locks_per_transaction * (
             self.max_connections + self.max_prepared_transactions
         )
@@ -63,12 +63,15 @@ class Server:
 
 @dataclass(frozen=True)
 class Facts:
-    """`table` is the name as its user wrote it. The root is the first of the nodes."""
+    """The facts of a table. `table` is its name as the user wrote it.
+
+    The root is the first node.
+    """
 
     table: str
     nodes: list[Node]
     columns: list[Column] = field(default_factory=list)
-    # Indexes that the first leaf has and the root has not, each from its USING on.
+    # Indexes that the first leaf has and the root does not, each from its USING on.
     leaf_indexes: list[str] = field(default_factory=list)
     triggers: int = 0
     foreign_keys: int = 0
@@ -89,7 +92,7 @@ class Facts:
 
     @property
     def rows(self) -> int | None:
-        """Return about how many rows the table has; None where a part was never analyzed."""
+        """Return the approximate number of rows of the table; None if a part was never analyzed."""
         known = [node.rows for node in self.leaves]
         return None if None in known else sum(known)
 
@@ -107,7 +110,7 @@ class Facts:
 
     @property
     def indexes(self) -> tuple[int, int]:
-        """Return how many indexes a leaf has, at least and at most."""
+        """Return the smallest and the largest number of indexes of a leaf."""
         counts = [node.indexes for node in self.leaves] or [0]
         return min(counts), max(counts)
 
@@ -118,7 +121,7 @@ class Facts:
 
     @property
     def keys(self) -> list[str]:
-        """Return the partition keys from the root down, each once a level."""
+        """Return the partition keys from the root down, each once per level."""
         keys: dict[tuple[int, str], None] = {}
         for node in self.nodes:
             if node.key:
@@ -127,14 +130,14 @@ class Facts:
 
     @property
     def shape(self) -> str:
-        """Return in words how the table is partitioned."""
+        """Describe how the table is partitioned."""
         if not self.partitioned:
             return "not partitioned"
         return f"{count(len(self.leaves), 'leaf', 'leaves')} by {', then '.join(self.keys)}"
 
     @property
     def not_copied(self) -> list[str]:
-        """Return what a load has to do with as well, and copies do not have."""
+        """Return the objects that slow down a load and that copies lack."""
         foreign = sum(node.kind == "f" for node in self.nodes)
         found = {
             ("trigger", "triggers"): self.triggers,

@@ -1,4 +1,4 @@
-"""The advice in lines: facts and figures in, sentences out, each with the figure behind it."""
+"""The advice in lines: turns facts and figures into sentences, each with its figure."""
 
 import shlex
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from pgsluice_lab.advise.figures import (
 from pgsluice_lab.advise.words import NOTICED, amount, faster, over, short
 from pgsluice_lab.report.numerals import digits, times
 
-# Connections that bring less than the rest of it are not worth it.
+# The share of the best rate from which fewer connections are enough.
 ENOUGH = 0.9
-# Half of the ways had a slowest round that took so much longer than their fastest.
+# The factor between the slowest and the fastest round of half of the ways, for a restless machine.
 RESTLESS = 1.5
 FEW = 10_000
-# Of the best rate that batches reach.
+# The share of the best rate that batches should reach.
 MOST_OF_IT = 0.7
 REFUSED = "pgsluice ended with status 1: error: "
 NAMES = {COPY: r"psql's \copy", OURS: "pgsluice", EXCHANGE: "pgsluice --exchange"}
@@ -39,7 +39,7 @@ OTHERS = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: the command's arguments to repeat, and what was measured with."""
+    """The request: the command's arguments to repeat, and the size of the measurement."""
 
     source: str
     total: int | None = None
@@ -50,14 +50,14 @@ class Asked:
     options: tuple[str, ...] = ()
 
     def command(self, jobs: int, *more: str) -> str:
-        """Return the command that loads in the way that is best."""
+        """Return the command that loads in the best way."""
         name = self.file if self.file == "FILE" else shlex.quote(self.file)
         words = [*map(shlex.quote, self.options), *(["-j", str(jobs)]), *more]
         return f"pgsluice load {name} {' '.join(words)}"
 
 
 def lines(facts: Facts, figures: Figures, asked: Asked) -> list[str]:
-    """Return the advice: ten lines at most."""
+    """Return the advice, at most ten lines."""
     best = recommended(facts, figures)
     exchange = figures.fastest(TREE, EXCHANGE)
     found = [
@@ -132,8 +132,8 @@ def partitioning(facts: Facts, figures: Figures) -> str:
 
 
 def recommended(facts: Facts, figures: Figures, rows: int = 0) -> Way | None:
-    """Return the fastest way that the table as it is allows; with so many rows."""
-    # Files that somebody has ordered or divided by leaf before are not to be had for nothing.
+    """Return the fastest way that is possible for the table, with this number of rows."""
+    # Files that are already ordered or divided by leaf are not free.
     engines = [COPY, OURS]
     if facts.partitioned and facts.empty == len(facts.leaves):
         engines.append(EXCHANGE)
@@ -141,7 +141,7 @@ def recommended(facts: Facts, figures: Figures, rows: int = 0) -> Way | None:
     if not found:
         return None
     best = max(found, key=lambda way: rate(figures, way))
-    # As few connections as are enough.
+    # The fewest connections that are enough.
     same = [way for way in found_like(figures, best) if near(figures, way, best)]
     return min(same, key=lambda way: way.jobs)
 
@@ -187,7 +187,7 @@ def loading(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> s
 
 
 def other(facts: Facts, figures: Figures, engine: str, jobs: int, root: Way) -> str:
-    """Return how fast another way is, or why it is none."""
+    """Return the speed of another way, or the reason why it is impossible."""
     way = Way(TREE, engine, jobs)
     if way == root:
         return ""
@@ -212,7 +212,7 @@ def connections(figures: Figures) -> str:
 
 
 def sizes(facts: Facts, figures: Figures, asked: Asked, best: Way | None) -> str:
-    """Return for how many rows the advice holds, of the two sizes that were measured."""
+    """Say for how many rows the advice holds, from the two measured sizes."""
     fewer = figures.fewer
     other = recommended(facts, figures, fewer) if fewer and best else None
     if other is None:

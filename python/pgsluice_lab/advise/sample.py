@@ -1,7 +1,7 @@
-"""The rows that are measured with: the first of the input, or some of the table's own.
+"""The rows for the measurement: the first rows of the input, or some of the table's own.
 
-They go through a table of the lab's first, and come out as COPY text with all columns, so that
-each way to load is given the same bytes, whatever the input was.
+They first go through a table of the lab, and come out as COPY text with all columns, so that each
+way to load gets the same bytes, whatever the input was.
 """
 
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from pgsluice_lab.inputs import Rows
 from pgsluice_lab.report.numerals import digits
 from pgsluice_lab.site import Site
 
-# A block may hold fewer rows than the average says.
+# A block may contain fewer rows than the average.
 MARGIN = 1.5
-# Of a table that was never analyzed; with wider rows the sample is smaller.
+# The assumed size for a table that was never analyzed; with wider rows the sample is smaller.
 BYTES_A_ROW = 100
-# However many rows are asked for.
+# The limit of the sample, whatever number of rows was requested.
 MOST = 1 << 28
 
 
 @dataclass(frozen=True)
 class Format:
-    """How the rows of a file are written, in COPY's terms; what is not given is COPY's default."""
+    """The format of a file's rows, in COPY's terms and with COPY's defaults."""
 
     name: str = "text"
     header: bool = False
@@ -46,7 +46,7 @@ class Format:
         quote: str,
         columns: str,
     ) -> "Format":
-        """Return the format of these options, by the file's name if none is given."""
+        """Return the format of these options; by default, the file's name decides."""
         if name not in (None, "csv", "text"):
             raise LabError(f"there is no format {name!r}", hint="There are: csv, text.", status=2)
         csv = file is not None and file.suffix.lower() == ".csv"
@@ -68,7 +68,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Sample:
-    """`total` is about how many rows there are to load, if there is a file that says so."""
+    """The sample. `total` is the approximate number of rows to load, if a file is given."""
 
     rows: Rows
     source: str
@@ -76,7 +76,7 @@ class Sample:
 
 
 def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, to: Path) -> Sample:
-    """Return about so many rows, as COPY text in the folder `to`."""
+    """Return about this number of rows, as COPY text in the folder `to`."""
     columns = ", ".join(facts.loaded)
     if not columns:
         raise LabError(f"{facts.table} has no columns to load")
@@ -94,7 +94,7 @@ def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, 
         wanted(facts, site)
         query = chosen(facts, columns, rows)
         script(site, to, f"\\copy ({query}) to {quoted(whole)}", "pg_catalog")
-        # As they lie in the table they would be ordered by leaf, as no input is.
+        # In their order in the table, they would be ordered by leaf, unlike any input.
         options, order = "", "md5(ctid::text)"
     schema = site.create()
     making = to / "intake.sql"
@@ -128,7 +128,7 @@ def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, 
 
 
 def names(columns: str) -> list[str]:
-    """Return the column names of a list with commas; quoted ones may hold commas."""
+    """Return the column names of a comma-separated list; quoted names may contain commas."""
     found, quotes = [""], 0
     for letter in columns:
         quotes += letter == '"'
@@ -140,7 +140,7 @@ def names(columns: str) -> list[str]:
 
 
 def folded(name: str) -> str:
-    """Return a name as quote_ident has it, as far as that matters: unquoted ones in lower case."""
+    """Return a name in quote_ident's form, as far as it matters: unquoted names in lower case."""
     if not name.startswith('"'):
         return name.lower()
     bare = name[1:-1]
@@ -149,7 +149,7 @@ def folded(name: str) -> str:
 
 
 def safe(facts: Facts, given: list[str]) -> None:
-    """Refuse a column that the server would fill by running code of the user's."""
+    """Reject a column that the server would fill by running the user's code."""
     for column in facts.columns:
         if column.code and column.name not in given:
             raise LabError(
@@ -160,7 +160,7 @@ def safe(facts: Facts, given: list[str]) -> None:
 
 
 def wanted(facts: Facts, site: Site) -> None:
-    """Refuse a table without rows before anything is made."""
+    """Reject a table without rows before anything is created."""
     if site.query(f"SELECT 1 FROM {facts.root.name} LIMIT 1") == []:
         raise LabError(
             f"{facts.table} has no rows, and no FILE is given",
@@ -169,7 +169,7 @@ def wanted(facts: Facts, site: Site) -> None:
 
 
 def chosen(facts: Facts, columns: str, rows: int) -> str:
-    """Return the query for so many rows from all over the table, without reading all of it."""
+    """Return the query for this number of rows from the whole table, without reading all of it."""
     from_all = f"SELECT {columns} FROM {facts.root.name}"
     if any(node.kind == "f" for node in facts.nodes):
         return f"{from_all} LIMIT {rows}"
@@ -178,12 +178,12 @@ def chosen(facts: Facts, columns: str, rows: int) -> str:
     if known > 2 * rows:
         percent = min(100, 100 * MARGIN * rows / known)
         from_all += f" TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (1)"
-    # LIMIT alone would take the rows of the first leaves.
+    # LIMIT alone would return the rows of the first leaves.
     return f"{from_all} ORDER BY md5(ctid::text || tableoid::text) LIMIT {rows}"
 
 
 def cut(file: Path, form: Format, rows: int, to: Path) -> tuple[int, int]:
-    """Write the first rows of a file as they are; return how many, and their bytes."""
+    """Copy the first rows of a file unchanged; return their number and their bytes."""
     wrote = size = 0
     try:
         with file.open("rb") as source, to.open("wb") as out:
@@ -191,7 +191,7 @@ def cut(file: Path, form: Format, rows: int, to: Path) -> tuple[int, int]:
                 header = form.header and number == 0
                 if wrote == rows or size > MOST:
                     break
-                # COPY text before PostgreSQL 15 knows no header.
+                # COPY text before PostgreSQL 15 supports no header.
                 if not header or form.name == "csv":
                     out.write(record)
                 wrote += not header

@@ -1,7 +1,7 @@
-"""The copies that are measured on, as psql scripts: made of the facts alone.
+"""The copies for the measurement, as psql scripts made from the facts alone.
 
-Tables of a copy are named n0, n1, ... as the nodes are numbered. Defaults and identities do not
-come along: rows that are measured with have all columns, so no sequence of the user's is touched.
+Tables of a copy are named n0, n1, ... by the numbers of the nodes. Defaults and identities are not
+copied: the rows have all columns, so no sequence of the user is touched.
 """
 
 import re
@@ -10,7 +10,8 @@ from collections.abc import Collection
 from pgsluice_lab.advise.facts import Facts, Node
 
 ROOT = "n0"
-# Bounds are read as they were deparsed; no table waits for the disk, as none is to be kept.
+# Bounds are read in the form in which they were deparsed. No table waits for the disk, because none
+# is kept.
 BEGINNING = [
     "SET synchronous_commit = off;",
     "SET client_min_messages = warning;",
@@ -27,7 +28,8 @@ def tree(facts: Facts, indexes: bool = True) -> str:
     """Return the script that copies all tables of the tree, empty."""
     like = WHOLE if indexes else f"{WHOLE} EXCLUDING INDEXES"
     made = [made_like(node, f"n{number}", like) for number, node in enumerate(facts.nodes)]
-    # From the bottom up, so that keys that only leaves have come along, and each level is whole.
+    # From the bottom up, so that keys that only leaves have are included, and each level is
+    # complete.
     below = sorted(range(1, len(made)), key=lambda number: -facts.nodes[number].level)
     attached = [
         f"ALTER TABLE n{facts.nodes[number].parent} ATTACH PARTITION n{number}"
@@ -38,9 +40,10 @@ def tree(facts: Facts, indexes: bool = True) -> str:
 
 
 def plain(facts: Facts) -> str:
-    """Return the script of one table that stands for the whole tree, with what a leaf has.
+    """Return the script of one table that stands for the whole tree, with the indexes of a leaf.
 
-    Keys of leaves are indexes here: what is unique in each leaf may not be so in all of them.
+    Keys of leaves become plain indexes: a value that is unique in each leaf may not be unique in
+    all of them.
     """
     extra = [f"CREATE INDEX ON {ROOT} {each};" for each in facts.leaf_indexes]
     made = f"CREATE TABLE {ROOT} (LIKE {facts.root.name} {WHOLE});"
@@ -48,7 +51,7 @@ def plain(facts: Facts) -> str:
 
 
 def intake(facts: Facts, given: Collection[str]) -> str:
-    """Return the script of the table that takes the input in; `given` are the columns that it has.
+    """Return the script of the table for the input; `given` are the input's columns.
 
     The others get their defaults; numbers come from a sequence of the copy.
     """
@@ -70,14 +73,14 @@ def made_like(node: Node, name: str, like: str) -> str:
     """Return the statement for one table like a node."""
     unlogged = "UNLOGGED " if node.unlogged and node.leaf else ""
     key = f" PARTITION BY {node.key}" if node.key else ""
-    # Foreign tables become tables of ours, which know no options of theirs.
+    # Foreign tables become ordinary tables, which do not know their options.
     options = ", ".join(map(option, node.options if node.kind == "r" else ()))
     storage = f" WITH ({options})" if options else ""
     return f"CREATE {unlogged}TABLE {name} (LIKE {node.name} {like}){key}{storage};"
 
 
 def option(text: str) -> str:
-    """Return a storage parameter as it is set, from name=value."""
+    """Return a storage parameter in SQL, from name=value."""
     name, value = text.split("=", 1)
     return f"{name} = {literal(value)}"
 
@@ -94,13 +97,13 @@ def script(statements: list[str]) -> str:
 
 
 def tables(facts: Facts) -> int:
-    """Return how many tables all copies have."""
+    """Return the number of tables of all copies."""
     trees = 2 if facts.indexes[1] else 1
     return trees * len(facts.nodes) + facts.partitioned + 1
 
 
 def original(text: str, facts: Facts) -> str:
-    """Return what a program said about a copy in the names of the original."""
+    """Return a program's message about a copy with the names of the original."""
 
     def named(match: re.Match) -> str:
         number = int(match[1])

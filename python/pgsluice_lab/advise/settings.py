@@ -1,4 +1,4 @@
-"""What the server's settings do to loads of this table: lines, each with the figure behind it."""
+"""The effect of the server's settings on loads of this table: lines, each with its figure."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from pgsluice_lab.advise.words import amount, duration
 from pgsluice_lab.report.numerals import digits
 
 MIB, GIB = 1 << 20, 1 << 30
-# After a checkpoint the next change of a page logs all of it, so they should be rare.
+# After a checkpoint, the next change of a page logs all of it, so checkpoints should be rare.
 SELDOM = 60
 LARGEST = 64 * GIB
 TIMEOUTS = (15 * 60, 30 * 60, 60 * 60)
-# Other sessions need locks as well.
+# Other sessions need locks too.
 SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Whole:
-    """All rows that there are to load, as far as somebody knows."""
+    """All rows to load, as far as known."""
 
     rows: int
     words: str
@@ -27,7 +27,7 @@ class Whole:
 def lines(
     facts: Facts, figures: Figures, best: Way | None, whole: Whole | None, exchange: Way | None
 ) -> list[str]:
-    """Return what is to be said of the settings, with the WAL and the rate of the best way."""
+    """Return the lines on the settings, with the WAL and the rate of the best way."""
     found = []
     wal = figures.middle(best, "wal_bytes") if best else None
     if wal:
@@ -42,8 +42,8 @@ def lines(
 
 
 def volume(server: Server, rate: float, of_a_row: float, whole: Whole | None) -> str:
-    """Return what is to be said of max_wal_size, from the WAL a second and a row."""
-    # As CalculateCheckpointSegments in xlog.c has it.
+    """Return the line on max_wal_size, from the WAL per second and per row."""
+    # As in CalculateCheckpointSegments in xlog.c.
     part = 1 + server.checkpoint_completion_target
     step, now = server.max_wal_size / part, setting(server.max_wal_size)
     total = of_a_row * whole.rows if whole else None
@@ -62,7 +62,7 @@ def volume(server: Server, rate: float, of_a_row: float, whole: Whole | None) ->
 
 
 def timeout(server: Server, rate: float, whole: Whole | None) -> str:
-    """Return what is to be said of checkpoint_timeout, from the time that all rows take."""
+    """Return the line on checkpoint_timeout, from the time that all rows take."""
     now = minutes(server.checkpoint_timeout)
     if not whole:
         rows = digits(rate * server.checkpoint_timeout, 2)
@@ -77,7 +77,7 @@ def timeout(server: Server, rate: float, whole: Whole | None) -> str:
 
 
 def level(server: Server, wal: float, built: float | None) -> str:
-    """Return what is to be said of wal_level, which only tables made by the load itself feel."""
+    """Return the line on wal_level, which matters only for tables that the load itself creates."""
     now = f"wal_level = {server.wal_level}"
     if server.wal_level == "minimal":
         saved = f": --exchange writes {amount(built)} of WAL, not {amount(wal)}" if built else ""
@@ -103,7 +103,7 @@ def level(server: Server, wal: float, built: float | None) -> str:
 
 
 def locks(facts: Facts, figures: Figures) -> str:
-    """Return what is to be said of max_locks_per_transaction, from the locks of one COPY."""
+    """Return the line on max_locks_per_transaction, from the locks of one COPY."""
     server, leaves = facts.server, len(facts.leaves)
     text = f"one COPY through the root held {count(figures.locks, 'lock', 'locks')}"
     if figures.locked < leaves:
@@ -121,15 +121,15 @@ def locks(facts: Facts, figures: Figures) -> str:
 
 
 def power(least: float) -> int:
-    """Return the power of two that is at least so much."""
+    """Return the smallest power of two that is not less."""
     return 1 << max(0, int(-(-least // 1)) - 1).bit_length()
 
 
 def setting(size: int) -> str:
-    """Return bytes as the configuration has them."""
+    """Return bytes in the form of the configuration."""
     return f"{size // GIB}GB" if size % GIB == 0 else f"{size // MIB}MB"
 
 
 def minutes(seconds: int) -> str:
-    """Return seconds as the configuration has them."""
+    """Return seconds in the form of the configuration."""
     return f"{seconds // 60}min" if seconds % 60 == 0 else f"{seconds}s"

@@ -1,6 +1,6 @@
-"""The measurements: the copies made, and loads in interleaved rounds by each way.
+"""The measurements: creates the copies, and loads them in interleaved rounds in each way.
 
-A copy of a large tree is dear, so each is made once, and all ways load into the same ones.
+A copy of a large tree is expensive, so each is created once, and all ways load into the same ones.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ Say = Callable[[str, int], None]
 TITLES = {TREE: "the table", PLAIN: "a plain table", BARE: "the table without indexes"}
 AT_ONCE = (COPY, "psql-ordered", "psql-leaves", EXCHANGE)
 BATCHES = {1: 300, 10: 1_000, 100: 5_000, 1_000: 20_000}
-# One statement takes so many values at most.
+# The maximum number of values in one statement.
 PARAMETERS = 65_535
 LIMIT = 120
-# The ways that advice is about are measured with a part of the rows as well: what holds for both
-# sizes holds between them.
+# The recommended ways are also measured with a part of the rows: a result that holds for both sizes
+# holds between them.
 FEWER = 10
-# The locks are counted when all rows are written, in the statement itself: those on indexes go at
-# its end.
+# The locks are counted when all rows are written, within the statement: locks on indexes are
+# released at its end.
 LOCKS = """WITH rows AS (
         INSERT INTO {tree} ({columns}) SELECT {columns} FROM {plain} RETURNING tableoid AS leaf),
     written AS MATERIALIZED (SELECT count(DISTINCT leaf) AS leaves FROM rows)
@@ -52,25 +52,25 @@ LOCKS = """WITH rows AS (
 
 @dataclass(frozen=True)
 class Trial:
-    """How thoroughly to measure: rounds, and connections at most."""
+    """The effort of the measurement: rounds, and the maximum number of connections."""
 
     rounds: int
     jobs: int
 
     @property
     def ends(self) -> list[int]:
-        """Return the fewest connections and the most."""
+        """Return the smallest and the largest number of connections."""
         return sorted({1, self.jobs})
 
     @property
     def ladder(self) -> list[int]:
-        """Return the numbers of connections that are tried: doubled each time, and the most."""
+        """Return the numbers of connections to try: doubled each time, and the maximum."""
         powers = [1 << step for step in range(self.jobs.bit_length())]
         return sorted({*powers, self.jobs})
 
 
 def ways(facts: Facts, trial: Trial, rows: int) -> list[Way]:
-    """Return all ways that are measured with so many rows, in the order of a round."""
+    """Return all ways that are measured with this number of rows, in the order of a round."""
     found = [Way(TREE, COPY)]
     if facts.partitioned:
         found.append(Way(PLAIN, COPY))
@@ -89,7 +89,7 @@ def ways(facts: Facts, trial: Trial, rows: int) -> list[Way]:
 
 
 def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, say: Say) -> Figures:
-    """Make the copies in schemas of the lab's own, and measure."""
+    """Create the copies in schemas of the lab, and measure."""
     wanted = ways(facts, trial, sample.rows.count)
     engines, _ = available(dict.fromkeys(way.engine for way in wanted))
     steps = len(wanted) * trial.rounds + len({way.case for way in wanted})
@@ -125,7 +125,7 @@ def prepare(
     say: Say,
     steps: int,
 ) -> dict[str, Stage]:
-    """Make the copies, and load each once, so that nothing is measured cold."""
+    """Create the copies, and load each once, so that no measurement is cold."""
     scripts = {TREE: scratch.tree(facts)}
     if facts.partitioned:
         scripts[PLAIN] = scratch.plain(facts)
@@ -161,7 +161,7 @@ def fitted(ready: Stage, way: Way, heads: dict[int, Rows], oneself: bool) -> Sta
 
 
 def head(rows: Rows, count: int) -> Rows:
-    """Return the first of the rows, in a file of their own."""
+    """Return the first rows, in a separate file."""
     if count >= rows.count:
         return rows
     file = rows.file.with_name(f"{rows.file.name}-{count}")
@@ -172,7 +172,7 @@ def head(rows: Rows, count: int) -> Rows:
 
 
 def told(way: Way, number: int, load: dict, facts: Facts) -> Load:
-    """Return what a load's record says that advice needs."""
+    """Return the figures of a load's record that advice needs."""
     if load["status"] != "done":
         return Load(way, number, reason=scratch.original(load["reason"], facts))
     figures = load["seconds"], load["rows_per_second"], load["wal_bytes"]
@@ -180,9 +180,10 @@ def told(way: Way, number: int, load: dict, facts: Facts) -> Load:
 
 
 def locked(facts: Facts, stages: dict[str, Stage], sample: Sample) -> tuple[int | None, int]:
-    """Return how many locks one statement holds that writes all rows through the root, and leaves.
+    """Return the locks of one statement that writes all rows through the root, and the leaves.
 
-    What the last load left in the plain table is written; it holds its locks to its end, as COPY.
+    It writes the rows that the last load left in the plain table. Like COPY, it holds its locks to
+    its end.
     """
     if not facts.partitioned:
         return None, 0

@@ -1,9 +1,9 @@
-"""Sizes, times and ratios as the lines say them."""
+"""Sizes, times and ratios in the words of the advice."""
 
 from pgsluice_lab.report.numerals import digits, times
 
 GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
-# Ratios nearer to one than this are within what rounds differ by.
+# Ratios nearer to one are within the difference of the rounds.
 NOTICED = 1.1
 
 
@@ -15,7 +15,7 @@ def short(seconds: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time that is reckoned and not measured, in the unit that suits it."""
+    """Return an estimated time, in a suitable unit."""
     for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{digits(seconds / unit, 2)} {name}"
@@ -23,7 +23,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(size: float, significant: int = 3) -> str:
-    """Return bytes in the unit that suits them."""
+    """Return bytes in a suitable unit."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size >= unit:
             return f"{digits(size / unit, significant)} {name}"

@@ -1,8 +1,7 @@
-"""The report: records of loads in, one self-contained HTML page out. It measures nothing.
+"""The report: turns records of loads into one self-contained HTML page. It measures nothing.
 
-`results` (records) -> `verdicts`, `recommendations`, `series` and `tables` (what they say) ->
-`charts` and `page`.
-`images` writes the charts as files of their own.
+`results` (records) -> `verdicts`, `recommendations`, `series` and `tables` (their evaluation) ->
+`charts` and `page`. `images` writes the charts as separate files.
 """
 
 from collections.abc import Collection
@@ -17,7 +16,7 @@ __all__ = ["build", "images", "summary"]
 
 
 def build(records: Path, folder: Path | None = None) -> str:
-    """Return the page of the newest records in this folder; it will lie in the other one."""
+    """Return the page of the newest records in `records`; the page will be in `folder`."""
     return page.html(experiments(), find(records), folder)
 
 
@@ -33,7 +32,7 @@ def summary(records: Path, names: Collection[str] = ()) -> list[str]:
 
 
 def find(records: Path) -> dict[str, list[Results]]:
-    """Return the newest runs in this folder; none at all is an error."""
+    """Return the newest runs in this folder; an empty folder is an error."""
     if runs := newest(records):
         return runs
     raise LabError(

@@ -1,6 +1,7 @@
-"""Drawings as plotly figures, in the light colours; the page's script gives them their size.
+"""Drawings as plotly figures, in the light colours; the page's script sets their size.
 
-An engine has one colour in all charts, and a case one dash and mark, so that a glance tells both.
+An engine has one colour in all charts, and a case one dash and mark, so that both are recognizable
+at a glance.
 """
 
 import math
@@ -20,11 +21,11 @@ DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 MARKS = ["circle", "square", "diamond", "triangle-up", "cross", "x"]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LABEL = 24
-# More values than these on an axis would run into each other.
+# More values on an axis would overlap.
 TICKS = 8
 # The part of the axis that a number needs.
 ROOM = 0.1
-# From here on an axis counts in thousands.
+# The value from which an axis counts in thousands.
 LARGE = 10_000
 
 
@@ -34,17 +35,17 @@ def plot(drawing: Drawing) -> go.Figure:
     trace = bar if drawing.bars else line
     traces = [trace(each, drawing, styles) for each in drawing.series]
     for number, each in enumerate(traces):
-        each.uid = f"series-{number}"  # otherwise plotly names it by chance
+        each.uid = f"series-{number}"  # otherwise plotly chooses a random name
     return go.Figure(traces, layout(drawing))
 
 
 class Styles:
-    """Which dash and mark a series has: those of its case, or its own where cases have several."""
+    """The dash and mark of a series: its case's, or its own if cases have several series."""
 
     def __init__(self, drawing: Drawing) -> None:
         series = drawing.series
         shared = len({(each.case, each.engine) for each in series}) < len(series)
-        # A level line is dotted, whichever case it is of.
+        # A level line is dotted, whatever its case.
         lines = list(dict.fromkeys(each.case for each in series if not each.level))
         places = [lines.index(each.case) if each.case in lines else 0 for each in series]
         self.dashes = {
@@ -62,7 +63,7 @@ class Styles:
 
 
 def variants_of(engines: list[str]) -> dict[str, int]:
-    """Return which one of its program's engines each is: shades of a colour are hard to tell."""
+    """Return the index of each engine within its program; shades of a colour are too similar."""
     seen: dict[str, dict[str, int]] = {}
     for each in engines:
         known = seen.setdefault(each.split("-")[0], {})
@@ -104,7 +105,7 @@ def bar(series: Series, drawing: Drawing, _: Styles) -> go.Bar:
 
 
 def bar_colours(series: Series, drawing: Drawing) -> list[str]:
-    """Return the colour of each bar: that of its engine, which may be what the bars tell apart."""
+    """Return the colour of each bar: its engine's, which the bars may compare."""
     if drawing.chart.x != "engine":
         return [of_engine(series.engine)] * len(series.points)
     return [of_engine(drawing.titles.get(str(x), "")) for x, _ in series.points]
@@ -123,7 +124,7 @@ def spread(values: list[Measured], drawing: Drawing, colour: str) -> dict:
 
 
 def scaled(value: float, drawing: Drawing) -> float:
-    """Return a figure in the unit of its axis, with no more digits than it has meaning."""
+    """Return a figure in the unit of its axis, with only the digits that matter."""
     in_mib = spec_of(drawing.chart.figure) == "mib"
     return float(f"{value / MIB if in_mib else value:.5g}")
 
@@ -140,7 +141,7 @@ def wrapped(label: str) -> str:
 
 
 def layout(drawing: Drawing) -> go.Layout:
-    """Return the axes and what surrounds them."""
+    """Return the axes and their surroundings."""
     chart = drawing.chart
     measured_axis = value_axis(drawing)
     given_axis = category_axis(drawing) if drawing.bars else number_axis(drawing)
@@ -165,14 +166,14 @@ def layout(drawing: Drawing) -> go.Layout:
 
 
 def lines(**more: object) -> dict:
-    """Return what all axes have in common."""
+    """Return the common properties of all axes."""
     quiet = {"color": LIGHT["quiet"]}
     grid = {"gridcolor": LIGHT["line"], "linecolor": LIGHT["line"], "zeroline": False}
     return {**grid, "automargin": True, "tickfont": quiet, **more}
 
 
 def value_axis(drawing: Drawing) -> dict:
-    """Return the axis of the figure, which lies across for bars; a logarithmic one has no zero."""
+    """Return the axis of the figure, horizontal for bars; a logarithmic one has no zero."""
     across = {"title": titled(figure_label(drawing.chart))} if drawing.bars else {}
     if "y" in drawing.chart.log:
         return lines(type="log", tickformat=",~r", dtick=steps(drawing), **across)
@@ -182,7 +183,7 @@ def value_axis(drawing: Drawing) -> dict:
 
 
 def steps(drawing: Drawing) -> int | str:
-    """Return plotly's word for the ticks of a logarithmic axis: the fewer powers, the more."""
+    """Return plotly's value for a logarithmic axis's ticks: the fewer powers, the more ticks."""
     values = [value.value for each in drawing.series for _, value in each.points]
     positive = [value for value in values if value > 0] or [1]
     spanned = max(positive) / min(positive)
@@ -194,12 +195,12 @@ def titled(text: str) -> dict:
 
 
 def number_axis(drawing: Drawing) -> dict:
-    """Return the x axis of lines, with a tick where there are points."""
+    """Return the x axis of lines, with a tick for each point."""
     chart, ticks = drawing.chart, drawing.ticks
     named = {"title": titled(chart.axis.get("x", chart.x))}
     if any(isinstance(x, str) for x in ticks):
         return lines(type="category", **named)
-    # Nothing at all is a number of partitions too, and has no place on a logarithmic axis.
+    # Zero is a possible number of partitions, but has no place on a logarithmic axis.
     kind = "log" if "x" in chart.log and min(ticks) > 0 else "linear"
     if len(ticks) <= TICKS or kind == "log":
         told = apart(ticks, math.log if kind == "log" else float)
@@ -209,7 +210,7 @@ def number_axis(drawing: Drawing) -> dict:
 
 
 def apart(ticks: list[float], place: Callable[[float], float]) -> set[float]:
-    """Return the ticks with room for their number on a phone as well; powers of ten come first."""
+    """Return the ticks whose numbers fit even on a phone; powers of ten come first."""
     width = place(ticks[-1]) - place(ticks[0])
     told: set[float] = set()
     for tick in sorted(ticks, key=lambda tick: (not power_of_ten(tick), tick)):
@@ -245,14 +246,14 @@ def tick(x: object) -> str:
 
 
 def figure_label(chart: Chart) -> str:
-    """Return what the axis of the figure is called: as the experiment says, else with its unit."""
+    """Return the title of the figure's axis: from the experiment, else with its unit."""
     unit = {"mib": "MiB", "ms": "ms", "s": "seconds"}.get(spec_of(chart.figure), "")
     title = title_of(chart.figure)
     return chart.axis.get("y", f"{title}, {unit}" if unit else title)
 
 
 def above(text: str) -> dict:
-    """The name of the y axis stands above it, where it costs no width."""
+    """Return the name of the y axis above it, where it takes no width."""
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1}
     anchor = {"xanchor": "left", "yanchor": "bottom", "showarrow": False}
     return {**place, **anchor, "text": text, "font": {"color": LIGHT["quiet"]}}

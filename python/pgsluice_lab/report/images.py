@@ -1,4 +1,4 @@
-"""The charts as files of their own, SVG and PNG. This alone needs kaleido and Chromium."""
+"""The charts as separate files, SVG and PNG. Only this needs kaleido and Chromium."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ WIDTH, PLOT, BAR, FOOT = 860, 360, 30, 70
 TITLE, ROW, LETTER = 48, 20, 7
 # The PNG has this many pixels for each of the SVG's.
 SHARPNESS = 2
-# plotly names the parts of a picture by chance, so that two on one page do not meet.
+# plotly gives the parts of a picture random names, so that two pictures on a page do not clash.
 CHANCE = re.compile(r"(?:defs|clip|topdefs)-?([0-9a-f]{6})")
 
 
@@ -39,7 +39,7 @@ def write(records: Path, folder: Path) -> list[Path]:
 
 
 def standing_alone(drawing: Drawing) -> go.Figure:
-    """Return the chart with its title and legend in it, which the page has beside it."""
+    """Return the chart with its title and legend, which the page shows beside it."""
     figure = plot(drawing)
     bars = figure.layout.meta["bars"]
     named = TITLE + ROW * legend_rows(drawing)
@@ -70,7 +70,7 @@ def standing_alone(drawing: Drawing) -> go.Figure:
 
 
 def legend_rows(drawing: Drawing) -> int:
-    """Return how many rows plotly will need for the legend: it makes columns of the widest name."""
+    """Return the rows of the legend: plotly makes columns as wide as the widest name."""
     names = [each.name for each in drawing.series]
     if len(names) == 1:
         return 0
@@ -79,7 +79,7 @@ def legend_rows(drawing: Drawing) -> int:
 
 
 def render(figures: list[go.Figure], files: list[Path]) -> None:
-    """Have Chromium draw the figures into these files."""
+    """Draw the figures into these files with Chromium."""
     try:
         import kaleido
     except ImportError:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: with a unit, and with the digits that mean something."""
+"""Numbers for people: with a unit, and with the digits that matter."""
 
 from collections.abc import Callable
 
@@ -18,17 +18,17 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a number of any size; whole ones in full."""
+    """Return a number of any size; whole numbers in full."""
     whole = isinstance(value, int) or float(value).is_integer()
     return f"{int(value):,}" if whole else digits(value)
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as the number in "1.82 times": near to one, two places tell most."""
+    """Return a ratio for "1.82 times": near to one, two decimal places matter."""
     return f"{ratio:.2f}" if 0.1 <= ratio < 1.995 else digits(ratio, 2)
 
 
-# `plain` has whole numbers in full: counts. `digits` is for what was measured.
+# `plain` shows whole numbers in full, for counts. `digits` is for measured values.
 SPECS: dict[str, Callable[[float], str]] = {
     "plain": plain,
     "digits": digits,
@@ -40,7 +40,7 @@ SPECS: dict[str, Callable[[float], str]] = {
     "mib": lambda value: f"{digits(value / MIB)} MiB",
     "rate": lambda value: f"{digits(value)} rows/s",
 }
-# How each figure of a measurement is shown, and what it is called; others are plain numbers.
+# The format and title of each figure of a measurement; others are plain numbers.
 FIGURES = {
     "seconds": ("Time", "s"),
     "rows_per_second": ("Rows a second", "digits"),
@@ -59,7 +59,7 @@ FIGURES = {
 
 
 def shown(value: float, spec: str) -> str:
-    """Return a number in the way of that name; ValueError if there is none."""
+    """Return a number in the format of that name; ValueError if it is unknown."""
     if spec not in SPECS:
         raise ValueError(f"there is no way {spec!r} to show a number; there are {', '.join(SPECS)}")
     return SPECS[spec](value)

@@ -1,6 +1,6 @@
-"""The page: one HTML file with all that it needs in it, made of records only.
+"""The page: one self-contained HTML file, made only from records.
 
-The same records give the same bytes: nothing in it depends on the day or on chance.
+The same records give the same bytes: nothing depends on the day or on chance.
 """
 
 import json
@@ -22,17 +22,17 @@ from pgsluice_lab.report.series import Drawing, drawing
 from pgsluice_lab.report.verdicts import WORDS, Verdict, sentences, verdicts
 
 HERE = Path(__file__).parent
-# A number and its unit, and the words "times" and "of" behind one, stay on one line.
+# A number and its unit, and the words "times" and "of" after one, stay on one line.
 UNIT = re.compile(
     r"(?<=\d) (?=to \d)|(?<=\d to) (?=\d)|(?<=\d) (?=(?:%|s|ms|MiB|GiB|M|k|rows/s|times|GB)\b|%)"
 )
 
-# What explains the page, where it lies beside it.
+# Pages that explain the report, if they are beside it.
 DOCUMENTS = ("METHOD.md", "BIAS.md")
 TITLE = 18
-# So few bars are not half as high as the text beside them.
+# This many bars are less than half as high as the text beside them.
 FEW = 6
-# Else a line may end behind the hyphens.
+# Without this, a line may end after the hyphens.
 OPTION = re.compile(r"(--[a-z][a-z-]*)")
 CODE = re.compile(r"`([^`]+)`")
 
@@ -47,15 +47,15 @@ class Picture:
 
     @property
     def low(self) -> bool:
-        """Return whether it leaves room for another one beside a text."""
+        """Return whether it leaves room for another chart beside a text."""
         return 0 < self.data["layout"]["meta"]["bars"] <= FEW
 
 
 @dataclass(frozen=True)
 class Part:
-    """One experiment of the page: what was asked, what came out, and on which server.
+    """One experiment of the page: its question, its results, and its server.
 
-    `run` is that on the highest version, which all words are about; `others` are the rest.
+    `run` is the run on the highest version, which all text is about; `others` are the rest.
     """
 
     experiment: Experiment
@@ -68,27 +68,27 @@ class Part:
 
     @property
     def headlines(self) -> list[Picture]:
-        """Return the charts beside the sentences: the first, and if that is low another."""
+        """Return the charts beside the sentences: the first, and another if that is low."""
         first = self.pictures[:1]
         return self.pictures[:2] if first and first[0].low else first
 
     @property
     def whys(self) -> list[str]:
-        """Return what explains the verdicts, each text once."""
+        """Return the explanations of the verdicts, each text once."""
         return list(dict.fromkeys(each.why for each in self.verdicts if each.why))
 
     @property
     def figures(self) -> list[str]:
-        """Return the figures that the experiment is about: those of its charts."""
+        """Return the figures that the experiment is about, which its charts show."""
         return list(dict.fromkeys(chart.figure for chart in self.experiment.charts)) or ["seconds"]
 
 
 def html(
     experiments: list[Experiment], found: dict[str, list[Results]], folder: Path | None = None
 ) -> str:
-    """Return the HTML of these experiments' runs; one without any is named as not run.
+    """Return the HTML of these experiments' runs; an experiment without runs is marked as such.
 
-    Documents that lie in `folder`, beside the page, are linked to.
+    Documents in `folder`, beside the page, are linked.
     """
     parts = [part(each, found[each.name]) for each in experiments if each.name in found]
     template = environment().get_template("page.html")
@@ -126,7 +126,7 @@ def part(experiment: Experiment, runs: list[Results]) -> Part:
 
 
 def drawings(experiment: Experiment, runs: list[Results]) -> list[Drawing]:
-    """Return the drawings of the charts that have something to show."""
+    """Return the drawings of the charts that have content."""
     found = (drawing(chart, experiment, runs) for chart in experiment.charts)
     return [each for each in found if each is not None]
 
@@ -136,7 +136,7 @@ def data(each: Drawing) -> dict:
 
 
 def counts(judged: list[Verdict]) -> dict[str, object]:
-    """Return how many claims there are, and how many of each verdict that there is."""
+    """Return the number of claims, and of each verdict that occurs."""
     words = [verdict.word for verdict in judged]
     return {"all": len(words), "words": {w: words.count(w) for w in WORDS if w in words}}
 
@@ -156,7 +156,7 @@ def environment() -> jinja2.Environment:
 
 
 def mark_up(words: str) -> Markup:
-    """Return a text with its code as such, and no number parted from its unit."""
+    """Return a text with its code marked up, and numbers kept with their units."""
     text = UNIT.sub("&nbsp;", str(escape(words)))
     return Markup(OPTION.sub(r'<span class="option">\1</span>', CODE.sub(r"<code>\1</code>", text)))
 
@@ -168,10 +168,10 @@ def folded(title: str) -> Markup:
 
 
 def day(date: str) -> str:
-    """Return the day of a date, as it stands in the record."""
+    """Return the day of a record's date."""
     return date.split("T")[0]
 
 
 def text(name: str) -> Markup:
-    """Return a file of ours that goes into the page as it is."""
+    """Return a file of ours for inclusion in the page."""
     return Markup((HERE / name).read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""The colours of the report, for light and dark: of the page, and of the charts in it.
+"""The colours of the report, for light and dark: of the page, and of its charts.
 
-An engine has its own colour. Charts are made in the light ones; where the page is dark, each gives
-way to its twin. So no two light colours may be the same.
+An engine has its own colour. Charts use the light colours; on a dark page, each is replaced by its
+twin. So all light colours must differ.
 """
 
 LIGHT = {
@@ -57,9 +57,9 @@ DARK = {
 
 
 def of_engine(name: str) -> str:
-    """Return the colour of an engine, the same in all charts: a shade of that of its program.
+    """Return the colour of an engine, the same in all charts: a shade of its program's colour.
 
-    One without a colour has that of the engine whose name it goes on from.
+    An engine without a colour has that of the engine whose name begins its own.
     """
     while name and name not in LIGHT:
         name = name.rpartition("-")[0]

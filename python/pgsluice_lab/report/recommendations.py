@@ -1,4 +1,4 @@
-"""What to do with a table like that: of the ways that were measured, the fastest."""
+"""Recommendations for a table: the fastest of the measured ways."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from pgsluice_lab.report.numerals import shown, times
 from pgsluice_lab.report.results import Measured, Results
 from pgsluice_lab.report.verdicts import Filled, evaluate, parameters
 
-# What an option says besides the point that it stands for.
+# The keys of an option besides the point that it stands for.
 WORDS = ("do", "named")
 TIMES = ("seconds", "latency_ms")
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """If a table is `like` this, what to `do`, and the figure behind it."""
+    """The recommendation for a table `like` this: the thing to `do`, and its figure."""
 
     like: str
     do: str
@@ -22,13 +22,13 @@ class Recommendation:
 
 
 def recommendations(experiment: Experiment, runs: list[Results]) -> list[Recommendation]:
-    """Return what the experiment's advice comes to; what was not measured is left out."""
+    """Return the results of the experiment's advice; ways without figures are left out."""
     found = (recommended(advice, runs) for advice in experiment.advice)
     return [each for each in found if each is not None]
 
 
 def recommended(advice: Advice, runs: list[Results]) -> Recommendation | None:
-    """Return the way that is faster than the first one beyond the spread, if any is."""
+    """Return the way that is faster than the first one beyond the spread, if any."""
     if not runs:
         return None
     like = Filled().vformat(advice.like, (), parameters(runs[0]))

@@ -1,7 +1,7 @@
-"""Runs as the report needs them: the newest of each experiment and server, and its figures.
+"""Runs for the report: the newest of each experiment and server, and its figures.
 
-A figure is one number of a load (`seconds`, `wal_bytes`, ...) or of what its engine printed
-(`tps`, ...). Only loads that are done have figures.
+A figure is a number of a load (`seconds`, `wal_bytes`, ...) or from its engine's output (`tps`,
+...). Only loads that are done have figures.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Results:
-    """One run of an experiment: its head, its loads, and whether it came to its end."""
+    """One run of an experiment: its head, its loads, and whether it is complete."""
 
     head: Head
     loads: list[Load]
@@ -57,7 +57,7 @@ class Results:
 
     @cached_property
     def done(self) -> list[Load]:
-        """Return the loads that have figures; of a load done twice, the later one."""
+        """Return the loads that have figures; if a load was done twice, the later one."""
         keyed = {(identity(load), load.round): load for load in self.loads if load.done}
         return list(keyed.values())
 
@@ -67,7 +67,7 @@ class Results:
         return given if isinstance(given, list) else [given]
 
     def fixed(self, where: dict) -> dict:
-        """Return these values of axes, with "max" and "min" put into numbers."""
+        """Return these values of axes, with "max" and "min" replaced by numbers."""
         return {
             axis: EXTREMES[value](self.values(axis)) if value in ("max", "min") else value
             for axis, value in where.items()
@@ -89,7 +89,7 @@ class Results:
         return sorted(found.values(), key=self.place)
 
     def place(self, point: dict) -> list[int]:
-        """Return where a point stands in the lists of the scale."""
+        """Return the position of a point in the lists of the scale."""
         listed = ((value, self.values(axis)) for axis, value in point.items())
         return [values.index(value) if value in values else -1 for value, values in listed]
 

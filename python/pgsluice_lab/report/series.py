@@ -1,4 +1,4 @@
-"""What a chart shows, before anybody draws it: its series of points, with the spread of each."""
+"""The content of a chart before it is drawn: its series of points, with the spread of each."""
 
 from dataclasses import dataclass, replace
 
@@ -6,14 +6,14 @@ from pgsluice_lab.experiment import Case, Chart, Experiment
 from pgsluice_lab.report.numerals import plain
 from pgsluice_lab.report.results import Measured, Results
 
-# What may stand on the x axis without being a parameter; all but the server are bars.
+# The possible values of the x axis that are not parameters; all but the server are bars.
 BARS = ("case", "engine")
 SERVER = "server"
 
 
 @dataclass(frozen=True)
 class Series:
-    """The points of a case and an engine; `level`, if they hold for every x."""
+    """The points of a case and an engine; `level` if they hold for every x."""
 
     case: str
     engine: str
@@ -24,9 +24,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart's series; of bars, the x of each is the title of its case or engine.
+    """A chart's series; for bars, the x of each is the title of its case or engine.
 
-    `titles` are those of the engines, each with its name.
+    `titles` has the titles of the engines by their names.
     """
 
     chart: Chart
@@ -39,13 +39,13 @@ class Drawing:
 
     @property
     def ticks(self) -> list:
-        """Return every x, in the order of numbers, or of bars in the order of the experiment."""
+        """Return every x, in numerical order, or for bars in the order of the experiment."""
         found = dict.fromkeys(x for each in self.series for x, _ in each.points)
         return list(found) if self.bars else sorted(found)
 
 
 def drawing(chart: Chart, experiment: Experiment, runs: list[Results]) -> Drawing | None:
-    """Return what a chart shows of these runs, the highest version first; None if nothing."""
+    """Return the drawing of these runs, the highest version first; None if it is empty."""
     chosen = chart.cases or [case.name for case in experiment.cases]
     cases = [experiment.case[name] for name in chosen]
     found: list[Series] = []
@@ -59,7 +59,7 @@ def drawing(chart: Chart, experiment: Experiment, runs: list[Results]) -> Drawin
 
 
 def shown_runs(chart: Chart, runs: list[Results]) -> list[Results]:
-    """Return the runs on the servers that the chart names; by default on the highest version."""
+    """Return the runs on the chart's servers; by default on the highest version."""
     if chart.x == SERVER:
         return runs
     wanted = chart.where.get(SERVER)
@@ -95,7 +95,7 @@ def described(rest: dict) -> str:
 def titled(
     chart: Chart, found: list[Series], cases: list[Case], runs: list[Results]
 ) -> list[Series]:
-    """Name each series by what tells it from the others, and each bar by its case or engine."""
+    """Name each series by its difference from the others, and each bar by its case or engine."""
     case_titles = {case.name: case.title for case in cases}
     engine_titles = titles(runs)
     several_cases = len({each.case for each in found}) > 1 and chart.x != "case"
@@ -105,7 +105,7 @@ def titled(
     named = []
     for each in found:
         case, engine = case_titles[each.case], engine_titles.get(each.engine, each.engine)
-        # Engines of a single case each say which case it is; a level line says why it is level.
+        # Engines of a single case each name their case; a level line says why it is level.
         by_case = several_cases and (each.level or shared)
         words = [case] * by_case + [engine] * several_engines + [each.name] * bool(each.name)
         bar = {"case": case, "engine": engine}.get(chart.x)
@@ -116,13 +116,13 @@ def titled(
 
 
 def titles(runs: list[Results]) -> dict[str, str]:
-    """Return the titles of the engines, as the records have them."""
+    """Return the titles of the engines from the records."""
     about = (item for run in reversed(runs) for item in run.head.engines.items())
     return {name: said.title for name, said in about}
 
 
 def joined(series: list[Series]) -> list[Series]:
-    """Return the series with those of one name made one: a bar, or a server, each had its own."""
+    """Combine series of the same name: each bar or server had its own."""
     found: dict[str, Series] = {}
     for each in series:
         before = found.get(each.name)
@@ -132,7 +132,7 @@ def joined(series: list[Series]) -> list[Series]:
 
 
 def spread_level(series: list[Series]) -> list[Series]:
-    """Draw what holds for every x from the smallest to the largest x of the others."""
+    """Extend values that hold for every x from the smallest to the largest x of the others."""
     xs = [x for each in series if not each.level for x, _ in each.points]
     if not xs:
         return [each for each in series if not each.level]

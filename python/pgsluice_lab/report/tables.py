@@ -1,4 +1,4 @@
-"""Tables of a run: its main figure with a column for each engine, all figures, and what failed."""
+"""Tables of a run: its main figure with a column for each engine, all figures, and failures."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from pgsluice_lab.report.results import Measured, Results, identity
 
 @dataclass(frozen=True)
 class Cell:
-    """A median and the ends of its spread; both empty where nothing was measured."""
+    """A median and the ends of its spread; both empty if nothing was measured."""
 
     value: str = ""
     spread: str = ""
@@ -19,9 +19,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Titles of columns, of which the first `words` say what a row is; and the rows by case.
+    """Column titles, of which the first `words` describe a row; and the rows by case.
 
-    Where rows have nothing but their case to say what they are, it is their first cell instead.
+    If only their case describes the rows, it is their first cell instead.
     """
 
     titles: list[str]
@@ -33,15 +33,15 @@ class Table:
         return sum(len(rows) for _, rows in self.groups)
 
     def right(self, column: int) -> bool:
-        """Return whether a column is of numbers, which stand at its right."""
+        """Return whether a column contains numbers, which are aligned to the right."""
         cells = (row[column].value for _, rows in self.groups for row in rows)
         return column >= self.words or all(cell[:1].isdigit() for cell in cells if cell)
 
 
 def comparisons(experiment: Experiment, run: Results, figure: str) -> list[Table]:
-    """Return one figure, a row for each point and a column for each engine that has it.
+    """Return one figure, with a row for each point and a column for each engine that has it.
 
-    Cases without an engine in common have nothing to compare, and a table each.
+    Cases without a common engine cannot be compared, and get separate tables.
     """
     having = replace(run, loads=[load for load in run.done if load.figure(figure) is not None])
     together: list[tuple[set[str], list[Case]]] = []
@@ -77,7 +77,7 @@ def comparison(run: Results, figure: str, cases: list[Case], engines: list[str])
 
 
 def everything(experiment: Experiment, run: Results) -> Table:
-    """Return all figures, a row for each point and engine."""
+    """Return all figures, with a row for each point and engine."""
     figures = figures_of(run)
     axes = axes_of(run)
     groups = []
@@ -115,7 +115,7 @@ def axes_of(run: Results) -> list[str]:
 
 
 def points(run: Results, case: str) -> list[dict]:
-    """Return the points of a case that some engine has figures of."""
+    """Return the points of a case for which an engine has figures."""
     found = {identity(load)[2]: load.point for load in run.done if load.case == case}
     return sorted(found.values(), key=run.place)
 
@@ -154,7 +154,7 @@ def title_of_engine(run: Results, engine: str) -> str:
 
 
 def not_done(experiment: Experiment, run: Results) -> list[str]:
-    """Return what was stopped, failed or loaded wrong, and is not done since; with how often."""
+    """Return the loads that were stopped, failed or wrong, and not done later."""
     later_done = {(identity(load), load.round) for load in run.done}
     counted = Counter(
         (described(experiment, run, load), load.status, load.reason)
@@ -176,13 +176,13 @@ def described(experiment: Experiment, run: Results, load: Load) -> str:
 
 
 def missing(run: Results) -> list[str]:
-    """Return the engines that were not there, and why."""
+    """Return the engines that were missing, with the reason."""
     about = run.head.engines.values()
     return [f"{each.title}: {each.missing}" for each in about if each.missing]
 
 
 def commands(experiment: Experiment, run: Results) -> list[tuple[str, str]]:
-    """Return a command of each engine, that of its last point: the largest, as a rule."""
+    """Return a command of each engine, from its last point, which is usually the largest."""
     last = {load.engine: load for load in run.done if load.command}
     return [
         (title_of_engine(run, engine), last[engine].command)

@@ -1,4 +1,4 @@
-"""What the figures say: named figures of an experiment, claims judged, sentences filled."""
+"""The meaning of the figures: named figures of an experiment, judged claims, and sentences."""
 
 import string
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from pgsluice_lab.report.numerals import plain, shown
 from pgsluice_lab.report.results import EXTREMES, Measured, Results
 
 WHO = ("case", "engine", "server")
-# Ratios, as opposed to figures with a unit: they say which of two things is ahead.
+# Ratios, in contrast to figures with a unit, say which of two things is ahead.
 RATIOS = {"fast": " times as fast", "large": " times as large"}
 
 HOLDS, MORE, LESS = "holds", "holds, and more so", "holds, but less so"
 SIZE = "holds, by how much cannot be told"
 UNTOLD, ONCE = "cannot be told: within the spread", "cannot be told: one round"
 NOT, ABSENT = "does not hold", "not measured"
-# How the page shows each.
+# The page's style for each.
 WORDS = {
     HOLDS: "good",
     MORE: "good",
@@ -26,13 +26,14 @@ WORDS = {
     NOT: "bad",
     ABSENT: "open",
 }
-# A claim's interval begins at half of the published effect. A tenth of the effect is no effect.
+# A claim's interval begins at half of the published effect, so a fifth of that is a tenth of the
+# effect, which is no effect.
 A_TENTH = 1 / 5
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what was measured here, and in which words it holds, or why it does not."""
+    """A claim, its measured figure, and the words for its verdict."""
 
     claim: Claim
     measured: Measured | None
@@ -44,7 +45,7 @@ class Verdict:
 
     @property
     def spread(self) -> str:
-        """Return the smallest and the largest of the rounds; empty where they read the same."""
+        """Return the smallest and the largest of the rounds; empty if they look the same."""
         if self.measured is None:
             return ""
         low, high = (
@@ -55,23 +56,23 @@ class Verdict:
 
     @property
     def look(self) -> str:
-        """Return how the page shows the word."""
+        """Return the page's style for the word."""
         return WORDS[self.word]
 
     @property
     def why(self) -> str:
-        """Return what explains the verdict, where there is something to explain."""
+        """Return the explanation of the verdict, if it needs one."""
         return "" if self.word in (HOLDS, ABSENT) else self.claim.if_not
 
 
 def figures(experiment: Experiment, runs: list[Results]) -> dict[str, Measured]:
-    """Return the experiment's named figures, those that were measured."""
+    """Return the experiment's named figures that were measured."""
     found = ((figure.name, evaluate(figure, runs)) for figure in experiment.figures)
     return {name: value for name, value in found if value is not None}
 
 
 def evaluate(figure: Figure, runs: list[Results]) -> Measured | None:
-    """Return a figure; a ratio is taken in each round by itself, then the median of the ratios."""
+    """Return a figure; a ratio is the median of the ratios in each round."""
     of = selected(figure.figure, figure.of, runs)
     if figure.over and of:
         over = selected(figure.figure, figure.over, runs)
@@ -80,7 +81,7 @@ def evaluate(figure: Figure, runs: list[Results]) -> Measured | None:
 
 
 def selected(figure: str, who: dict, runs: list[Results]) -> dict[int, float]:
-    """Return a figure in each round of the one point that is meant; none if it is not measured."""
+    """Return a figure of one point in each round; empty if it was not measured."""
     run = server(who.get("server"), runs)
     if run is None:
         return {}
@@ -97,7 +98,7 @@ def server(major: int | None, runs: list[Results]) -> Results | None:
 
 
 def verdicts(experiment: Experiment, runs: list[Results]) -> list[Verdict]:
-    """Judge the experiment's claims by what was measured."""
+    """Judge the experiment's claims by the measured figures."""
     known = figures(experiment, runs)
     return [verdict(claim, known.get(claim.figure)) for claim in experiment.claims]
 
@@ -107,7 +108,7 @@ def verdict(claim: Claim, figure: Measured | None) -> Verdict:
 
 
 def word(claim: Claim, measured: Measured | None) -> str:
-    """Return in which words a claim holds; the whole spread of the rounds has to say it."""
+    """Return the words for a claim's verdict, which the whole spread of the rounds must support."""
     if measured is None:
         return ABSENT
     if measured.once:
@@ -126,7 +127,7 @@ def word(claim: Claim, measured: Measured | None) -> str:
 def effect(weakest: float, middle: float, strongest: float, least: float, most: float) -> str:
     """Judge the direction first, then the size, of a ratio that is claimed to be above one.
 
-    A size from `least` to `most` agrees with what was published.
+    A size from `least` to `most` agrees with the publication.
     """
     if strongest <= 1:
         return NOT
@@ -142,7 +143,7 @@ def effect(weakest: float, middle: float, strongest: float, least: float, most: 
 
 
 def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
-    """Return the experiment's sentences; one with a figure that was not measured is left out."""
+    """Return the experiment's sentences, except those with a figure that was not measured."""
     values = {**(parameters(runs[0]) if runs else {}), **figures(experiment, runs)}
     filled = Filled()
     found = []
@@ -154,7 +155,7 @@ def sentences(experiment: Experiment, runs: list[Results]) -> list[str]:
 
 
 def parameters(run: Results) -> dict[str, object]:
-    """Return the run's parameters; one that is a list stands for its largest value."""
+    """Return the run's parameters; a list stands for its largest value."""
     given = run.head.parameters
     return {
         name: EXTREMES["max"](value) if isinstance(value, list) else value
@@ -163,7 +164,7 @@ def parameters(run: Results) -> dict[str, object]:
 
 
 class Filled(string.Formatter):
-    """Fills a sentence with figures and parameters, each shown in the way that stands behind it."""
+    """Fills a sentence with figures and parameters, each in the format that follows its name."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         if isinstance(value, Measured):

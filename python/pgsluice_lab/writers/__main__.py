@@ -3,7 +3,7 @@
     python -m pgsluice_lab.writers --rows N --clients N --rate N --partitions N URL -- COMMAND...
     python -m pgsluice_lab.writers --rows N --clients N --rate N --seconds N URL
 
-What the command takes is timed from its start to its end, with the writers at work before it.
+The command is timed from its start to its end, while the writers are already at work.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""A command that partitions a table while writers change it, and what both take.
+"""A command that partitions a table while writers change it, and the cost of both.
 
 Writers have a rate. The latency of a transaction counts from the time at which it was due, as the
-users of an application see it, and not from when a writer was free to begin it.
+users of an application see it, and not from the time at which a writer was free to begin it.
 """
 
 import os
@@ -20,7 +20,7 @@ from pgsluice_lab.writers import latency
 from pgsluice_lab.writers.latency import Transaction, quantile
 from pgsluice_lab.writers.pgbench import UPDATE, Work, writing
 
-# Seconds for which writers write before they are measured.
+# Seconds for which writers write before the measurement.
 WARM = 2
 HELD = """SELECT (SELECT count(*) FROM accounts WHERE aid <= %(rows)s),
     (SELECT sum(abalance) FROM accounts WHERE aid <= %(rows)s),
@@ -29,7 +29,7 @@ HELD = """SELECT (SELECT count(*) FROM accounts WHERE aid <= %(rows)s),
 
 @dataclass(frozen=True)
 class Wish:
-    """What to run beside the writers: a command that makes `partitions`, or nothing for a time."""
+    """The command to run beside the writers, which creates `partitions`; or only a time to wait."""
 
     url: str
     work: Work
@@ -52,7 +52,7 @@ def measure(wish: Wish) -> dict[str, float]:
 
 
 def spend(wish: Wish) -> Timing | None:
-    """Run the command and return its cost, or wait if there is none."""
+    """Run the command and return its cost, or wait if no command is given."""
     if wish.command:
         return run(wish.command, os.environ)
     time.sleep(wish.seconds)
@@ -60,7 +60,7 @@ def spend(wish: Wish) -> Timing | None:
 
 
 def run(command: list[str], env: Mapping[str, str]) -> Timing:
-    """Run a command, and return its cost. Fails with its message if it fails."""
+    """Run a command, and return its cost. Raise its error if it fails."""
     try:
         return timed([needed(command[0]), *command[1:]], env=env, quiet=True)
     except subprocess.CalledProcessError as failure:
@@ -70,7 +70,7 @@ def run(command: list[str], env: Mapping[str, str]) -> Timing:
 
 
 def cost(timing: Timing | None) -> dict[str, float]:
-    """Return the figures of the command, if there was one."""
+    """Return the figures of the command, if any."""
     if timing is None:
         return {}
     return {
@@ -81,7 +81,7 @@ def cost(timing: Timing | None) -> dict[str, float]:
 
 
 def figures(all_of: list[Transaction], begins: float, ends: float) -> dict[str, float]:
-    """Return the figures of the writers: latencies are of the transactions that were due then."""
+    """Return the figures of the writers; latencies are of the transactions due in this time."""
     due = list(latency.began(all_of, begins, ends))
     done = [each for each in latency.ended(all_of, begins, ends) if not each.failed]
     ranked = sorted(each.milliseconds for each in due if not each.failed) or [0.0]
@@ -95,7 +95,7 @@ def figures(all_of: list[Transaction], begins: float, ends: float) -> dict[str, 
 
 
 def check(wish: Wish, transactions: list[Transaction]) -> None:
-    """Fail if the table is not partitioned as it should be, or lacks a row or an update.
+    """Fail if the table is not partitioned as expected, or lacks a row or an update.
 
     The last update of a client may be in the table but not in the log.
     """

@@ -1,4 +1,4 @@
-"""The transactions of writers, as pgbench logs them, and what they took."""
+"""The transactions of writers from pgbench's log, and their latency."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,8 +10,8 @@ FAILED = "failed"
 class Transaction(NamedTuple):
     """A transaction of a writer. Times are seconds of the clock.
 
-    It begins when it is due, if writers have a rate: a writer that waits makes the next transaction
-    late as well. A failed one has no beginning. `script` is the number of its script.
+    It begins when it is due, if writers have a rate: a waiting writer also delays its next
+    transaction. A failed transaction has no beginning. `script` is the number of its script.
     """
 
     began: float
@@ -48,7 +48,7 @@ def ended(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator
 
 
 def ran(all_of: Iterable[Transaction], begins: float, ends: float) -> Iterator[Transaction]:
-    """Yield the transactions that ran within this time, also if they began or ended outside."""
+    """Yield the transactions that ran within this time, even if they began or ended outside."""
     return (each for each in all_of if each.ended >= begins and each.began <= ends)
 
 

@@ -1,8 +1,8 @@
 """pgbench, which changes rows of a table by their keys until it is stopped.
 
-Of 20 transactions, 18 update a row, one inserts a row and one deletes such a row. Each is a single
-statement. The table has rows with the keys from 1 on, which only updates change: each adds 1 to the
-balance of one row, so that their sum says how many there were.
+Of each 20 transactions, 18 update a row, one inserts a row and one deletes such a row. Each is a
+single statement. The table has rows with the keys from 1 on, which only updates change: each adds 1
+to the balance of one row, so that their sum is the number of updates.
 """
 
 import re
@@ -30,7 +30,7 @@ SOON = 60
 END = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE application_name = %s AND datname = current_database()"""
 ABORTED = re.compile(r"^pgbench: error: .*", re.MULTILINE)
-# What pgbench prints each second if it has a rate: the transactions, and how late they began.
+# The line that pgbench prints each second if it has a rate: the transactions, and their delay.
 PROGRESS = re.compile(r"^progress: .* s, ([0-9.]+) tps, .* lag ([0-9.]+) ms", re.MULTILINE)
 PAUSE = 0.2
 ON_TIME_MS = 50
@@ -39,9 +39,9 @@ PATIENCE = 120
 
 @dataclass(frozen=True)
 class Work:
-    """The work of writers: `rows` of the table, transactions a second over all, and settings.
+    """The work of writers: `rows` of the table, transactions per second in total, and settings.
 
-    A `rate` of 0 is as many transactions as the server takes.
+    A `rate` of 0 means as many transactions as the server accepts.
     """
 
     rows: int
@@ -75,9 +75,9 @@ class Writers:
         )  # fmt: skip
 
     def stop(self) -> Iterator[Transaction]:
-        """Stop pgbench, and return its transactions. Fails if a client has ended by itself.
+        """Stop pgbench, and return its transactions. Fail if a client has ended by itself.
 
-        Its sessions are terminated: it then writes the rest of its log, which a signal would lose.
+        Its sessions are terminated: then it writes the rest of its log, which a signal would lose.
         """
         errors = ABORTED.findall(self.printed())
         if errors or self.process.poll() is not None:
@@ -88,17 +88,17 @@ class Writers:
         return transactions(self.folder.glob("log.*"))
 
     def printed(self, since: int = 0) -> str:
-        """Return what pgbench has printed after so many bytes."""
+        """Return the output of pgbench after the first `since` bytes."""
         with (self.folder / "said").open("rb") as said:
             said.seek(since)
             return said.read().decode(errors="replace")
 
     def mark(self) -> int:
-        """Return how many bytes pgbench has printed until now."""
+        """Return the number of bytes that pgbench has printed."""
         return (self.folder / "said").stat().st_size
 
     def catch_up(self) -> None:
-        """Wait until no transaction that was due before is left to begin."""
+        """Wait until all transactions that were already due have begun."""
         since, deadline = self.mark(), time.monotonic() + PATIENCE
         while not on_time(self.printed(since)):
             if time.monotonic() > deadline:
@@ -114,7 +114,7 @@ class Writers:
 
 
 def on_time(printed: str) -> bool:
-    """Whether the last second of progress was without delay. The first may have begun before."""
+    """Whether the last second of progress was on time. The first may have begun before."""
     seconds = PROGRESS.findall(printed)
     if len(seconds) < 2:
         return False
@@ -124,7 +124,7 @@ def on_time(printed: str) -> bool:
 
 @contextmanager
 def writing(url: str, env: Mapping[str, str], work: Work) -> Iterator[Writers]:
-    """Run writers on the table `accounts` that they find."""
+    """Run writers on the table `accounts` in their search path."""
     with tempfile.TemporaryDirectory() as folder:
         writers = Writers(url, env, work, Path(folder))
         try:
