@@ -1,4 +1,4 @@
-"""What Python users get: the import, the program, and where it finds PostgreSQL."""
+"""The package for Python users: the import, the program, and how it finds PostgreSQL."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from pgsluice_lab.postgres import programs
 
 
 class Package(unittest.TestCase):
-    """The installed package, as a user meets it."""
+    """The installed package, as a user finds it."""
 
     def test_version_is_the_wheels(self):
         self.assertEqual(pgsluice.__version__, version("pgsluice"))
@@ -64,7 +64,7 @@ class Package(unittest.TestCase):
 
 
 def run_module(*args: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m pgsluice` as a user would."""
+    """Run `python -m pgsluice` like a user."""
     command = [sys.executable, "-m", "pgsluice", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 

@@ -1,4 +1,4 @@
-"""`scripts/release_notes.py`, and what the workflows of GitHub may do."""
+"""`scripts/release_notes.py`, and the permissions of GitHub's workflows."""
 
 import re
 import subprocess

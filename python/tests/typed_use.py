@@ -1,4 +1,4 @@
-"""How users call the package: what type checkers must take, and must refuse. It is not run."""
+"""Uses of the package that type checkers must accept or reject. It is not run."""
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
 from collections.abc import Iterator

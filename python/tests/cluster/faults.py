@@ -1,7 +1,7 @@
 """A data source whose tasks die: the writers of `pgsluice`, with faults at planned places.
 
-It is imported on the executors. A plan is a file beside which each fault that happened leaves a
-file of its own, so a test counts them.
+It is imported on the executors. A plan is a file, beside which each fault leaves its own file, so
+that a test can count the faults.
 """
 
 import json
@@ -18,8 +18,8 @@ from pgsluice.spark import PgsluiceSource
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter
 
-# What a task suffers: where it is when its Python process dies, or its whole executor, or when it
-# is so slow that Spark starts its twin.
+# The faults of a task: the point at which its Python process or its whole executor dies, or at
+# which it is so slow that Spark starts its twin.
 PHASES = ("before", "while", "after")
 KINDS = ("worker", "executor")
 SLOW = ("slow-before", "slow-after")
@@ -77,7 +77,7 @@ class _Faulty:
         self.inner.abort(*args)
 
     def _next_fault(self) -> tuple[str, Path]:
-        """Return the next fault of this partition that no attempt has had, if there is one."""
+        """Return the next fault of this partition that no attempt has had, or None."""
         task = TaskContext.get()
         partition = str(task.partitionId())
         (self.folder / f"{partition}.{task.taskAttemptId()}.begun").touch()
@@ -101,7 +101,7 @@ class FaultyStreamWriter(_Faulty, DataSourceStreamArrowWriter):
 
 
 def happen(kind: str, done: Path) -> None:
-    """Have the fault, and leave its file."""
+    """Cause the fault, and leave its file."""
     done.touch()
     if kind == "slow":
         time.sleep(_SLOW)
@@ -112,7 +112,7 @@ def happen(kind: str, done: Path) -> None:
 
 
 def happen_in_copy(kind: str, done: Path, url: str) -> None:
-    """Have the fault as soon as the server has rows of this process that are not committed.
+    """Cause the fault as soon as the server has uncommitted rows of this process.
 
     A process whose executor is killed goes on: Spark has given it up, and starts another attempt.
     """
@@ -128,5 +128,5 @@ def happen_in_copy(kind: str, done: Path, url: str) -> None:
 
 
 def executor() -> int:
-    """Return the process of the executor: the parent of the daemon that has forked this one."""
+    """Return the process of the executor: the parent of the daemon that forked this one."""
     return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])

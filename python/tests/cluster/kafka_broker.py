@@ -1,6 +1,6 @@
-"""A Kafka broker of a test's own: KRaft, one node, loopback, in a temporary directory.
+"""A private Kafka broker for a test: KRaft, one node, loopback, in a temporary directory.
 
-`make cluster` fetches the jars by pom.xml. PGSLUICE_KAFKA names their folder, if it is another.
+`make cluster` fetches the jars by pom.xml. PGSLUICE_KAFKA can name another folder for them.
 """
 
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 JARS = Path(os.environ.get("PGSLUICE_KAFKA", ROOT / ".cache" / "cluster" / "kafka"))
-# Seconds for a broker to come up on a machine that is busy.
+# Seconds for a broker to start on a busy machine.
 PATIENCE = 120
 
 _LOG = """<?xml version="1.0" encoding="UTF-8"?>
@@ -52,7 +52,7 @@ _SETTINGS = {
 
 
 def free_ports(number: int) -> list[int]:
-    """Return ports of the loopback interface that nobody uses now."""
+    """Return unused ports of the loopback interface."""
     sockets = [socket.socket() for _ in range(number)]
     try:
         for each in sockets:
@@ -64,7 +64,7 @@ def free_ports(number: int) -> list[int]:
 
 
 class Broker:
-    """A broker that is formatted once, and started, killed and started again."""
+    """A broker that is formatted once, and can be started, killed and started again."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Broker:
         self.folder = Path(tempfile.mkdtemp(prefix="pgsluice-kafka-"))
         self.port, controller = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
-        # Where clients connect, by the protocol.
+        # The clients' addresses, by protocol.
         clients = {"PLAINTEXT": self.port, **(listeners or {})}
         at = [f"{protocol}://127.0.0.1:{port}" for protocol, port in clients.items()]
         protocols = [f"{protocol}:{protocol}" for protocol in clients]
@@ -112,7 +112,7 @@ class Broker:
         return [*java, logging, "-cp", f"{JARS}/*"]
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+        """Start it, and wait until it accepts connections."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._java(), "kafka.Kafka", str(self.folder / "server.properties")],
@@ -135,7 +135,7 @@ class Broker:
         )
 
     def stop(self) -> None:
-        """Stop it in order."""
+        """Shut it down in order."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -143,7 +143,7 @@ class Broker:
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Have it answer nothing until `go_on`."""
+        """Stop it from answering until `go_on`."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -152,7 +152,7 @@ class Broker:
         self._process.send_signal(signal.SIGCONT)
 
     def remove(self) -> None:
-        """Kill it, and remove all that it has."""
+        """Kill it, and remove its files."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 

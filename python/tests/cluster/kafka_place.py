@@ -1,4 +1,4 @@
-"""Topics and tables of the tests of Kafka: one broker and one server for all of a module."""
+"""Topics and tables for the tests of Kafka: one broker and one server for each module."""
 
 import json
 import subprocess
@@ -29,12 +29,12 @@ TABLE = """
     CREATE TABLE rejects (topic text, partition int, "offset" bigint, key bytea, value bytea,
                           sqlstate text, message text, at timestamptz DEFAULT now())
 """
-# A group whose members are missed soon when they are killed.
+# A group that notices killed members quickly.
 SOON = {"session.timeout.ms": 3000, "heartbeat.interval.ms": 500}
 
 
 class Topics:
-    """A topic of a broker that tests write into."""
+    """A topic of a broker, with methods to write into it."""
 
     broker: Broker
     topic: str
@@ -46,7 +46,7 @@ class Topics:
         self.topic = f"t-{time.time_ns()}"
 
     def make_topic(self, partitions: int = 1, **config: str) -> None:
-        """Make the topic of the test, and wait until the broker knows it."""
+        """Create the topic of the test, and wait until the broker knows it."""
         new = NewTopic(
             self.topic,
             num_partitions=partitions,
@@ -68,7 +68,7 @@ class Topics:
         )
 
     def produce(self, values: Iterable[Any], partition: int | None = None, key: Any = None) -> None:
-        """Produce values, bytes as they are and others as JSON, and wait for the broker."""
+        """Produce values, bytes unchanged and others as JSON, and wait for the broker."""
         producer = self.producer()
         place = {} if partition is None else {"partition": partition}
         for value in values:
@@ -92,7 +92,7 @@ class Topics:
         }
 
     def remove_before(self, offset: int, partition: int = 0) -> None:
-        """Remove the first messages of a partition, as retention does."""
+        """Remove the first messages of a partition, like retention."""
         place = TopicPartition(self.topic, partition, offset)
         for future in self.admin.delete_records([place]).values():
             future.result()
@@ -149,7 +149,7 @@ class OnKafka(Topics, Limited, OnServer):
         return self.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def check_ids(self, ids: Iterable[int]) -> None:
-        """Each of these ids is in the table once, and no other."""
+        """Check that each of these ids is in the table once, and no others."""
         found = self.connection.execute("SELECT id FROM events ORDER BY id").fetchall()
         self.assertEqual([row[0] for row in found], sorted(ids))
 
@@ -193,7 +193,7 @@ class Background:
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > end:

@@ -1,6 +1,6 @@
 """A server between a client and PostgreSQL that loses the answer to a COMMIT.
 
-PostgreSQL has committed by then, and the client sees its connection end.
+At that point PostgreSQL has committed, and the client sees its connection end.
 """
 
 import socket
@@ -9,12 +9,12 @@ from contextlib import suppress
 from typing import Self
 
 _PIECE = 1 << 16
-# A session that has sent so many bytes has sent rows.
+# A session that has sent this many bytes has sent rows.
 _ROWS = 100_000
 
 
 class LostCommits:
-    """Listens on a port of its own; loses the answers to the first COMMITs behind rows."""
+    """Listens on its own port, and loses the answers to the first COMMITs after rows."""
 
     def __init__(self, port: int, losses: int) -> None:
         self.lost = 0
@@ -42,7 +42,7 @@ class LostCommits:
                 threading.Thread(target=Session(self, client, server).run, daemon=True).start()
 
     def lose(self) -> bool:
-        """Whether this COMMIT is one whose answer is lost."""
+        """Whether to lose the answer to this COMMIT."""
         with self._lock:
             if self.lost >= self._losses:
                 return False

@@ -1,7 +1,7 @@
-"""A driver that writes with a password, and prints whatever Spark shows: secrets_driver.py FOLDER.
+"""A driver that writes with a password, and prints all that Spark shows: secrets_driver.py FOLDER.
 
-The password comes by the option `password` and within `conninfo`, to a frame and to a stream, and
-each is written once well and once with an error.
+The password is in the option `password` and in `conninfo`, for a frame and for a stream. Each is
+written once with success and once with an error.
 """
 
 import json

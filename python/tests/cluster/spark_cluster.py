@@ -1,6 +1,7 @@
-"""A standalone cluster of Spark, of the jars in pyspark's wheel: a master and two workers.
+"""A standalone cluster of Spark, from the jars in pyspark's wheel: a master and two workers.
 
-The workers are on 127.0.0.1 and 127.0.0.2: Spark starts the twin of a slow task on another host.
+The workers are on 127.0.0.1 and 127.0.0.2, because Spark starts the twin of a slow task on another
+host.
 """
 
 import os
@@ -21,20 +22,20 @@ from pyspark.sql import SparkSession
 HOME = Path(pyspark.__file__).parent
 SCALA = next((HOME / "jars").glob("spark-core_*.jar")).name.split("_")[1].split("-")[0]
 MASTER, *_ = HOSTS = ("127.0.0.1", "127.0.0.2")
-# Cores of an executor. A worker offers more: for drivers beside that of the tests.
+# Cores of an executor. A worker offers more, for drivers other than the tests' own.
 CORES = 2
 # Seconds that the cluster may take to start on a busy machine.
 PATIENCE = 240
 _OPENED = ("lang", "nio", "util", "util.concurrent", "net")
 _OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED]
 _OPENS.append("--add-opens=java.base/sun.nio.ch=ALL-UNNAMED")
-# A program that is killed with its executors when this process ends, however that ends.
+# Kills a program with its executors when this process ends, for any reason.
 _UNTIL_END = ["sh", "-c", '"$@" </dev/null & read -r _; kill -KILL 0', "sh"]
-# An application is not ended for executors that die; nothing listens on a port that others may use.
+# The application survives dying executors, and nothing listens on a well-known port.
 _MASTERS = ["-Dspark.deploy.maxExecutorRetries=-1", "-Dspark.master.rest.enabled=false"]
-# Each of many short lives is spent in the compiler otherwise.
+# Many processes live so briefly that the compiler would take most of their time.
 _JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-# Executors and tasks die many times in one job, and no host is to be left out for that.
+# Executors and tasks die many times in one job, which must not exclude a host.
 SETTINGS = {
     "spark.cores.max": 2 * CORES,
     "spark.driver.bindAddress": MASTER,
@@ -58,7 +59,7 @@ SETTINGS = {
 
 
 class Cluster:
-    """A master and its workers; all of them stop with `close`, and leave nothing."""
+    """A master and its workers; `close` stops all of them, and removes their files."""
 
     def __init__(self) -> None:
         self._open = ExitStack()

@@ -1,4 +1,4 @@
-"""What all tests of Spark share: one server, one cluster with one session, and a table."""
+"""Common parts of all tests of Spark: one server, one cluster with one session, and a table."""
 
 import atexit
 import os
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .spark_cluster import Cluster
 
 LEAVES = 4
-# The tests of one run: `make cluster` has more of them than `make test`.
+# The sizes of one test run: `make cluster` runs more than `make test`.
 JOBS = int(os.environ.get("JOBS") or 6)
 RESTARTS = int(os.environ.get("RESTARTS") or 3)
 JDBC = "org.postgresql:postgresql:42.7.14"
@@ -22,7 +22,7 @@ JDBC = "org.postgresql:postgresql:42.7.14"
 
 @cache
 def cluster() -> Cluster:
-    """Return the cluster that all these tests share; it goes away with the process."""
+    """Return the cluster that all these tests share; it ends with the process."""
     started = Cluster()
     atexit.register(started.close)
     return started
@@ -44,7 +44,7 @@ def jdbc_driver() -> Path:
 
 
 class OnCluster(Limited):
-    """A test with the table `events`, and the same once more as `events_jdbc`."""
+    """A test with the table `events`, and an equal table `events_jdbc`."""
 
     limit = 600
 
@@ -58,7 +58,7 @@ class OnCluster(Limited):
         key: str = "id",
         keeps_ledger: bool = False,
     ) -> None:
-        """Make both tables anew, of hash partitions; forget all loads unless `keeps_ledger`."""
+        """Recreate both tables, with hash partitions; forget all loads unless `keeps_ledger`."""
         if not keeps_ledger:
             self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
         for table in ("events", "events_jdbc"):
@@ -77,7 +77,7 @@ class OnCluster(Limited):
         return self.ask(f"SELECT count(*) FROM {table}")[0]
 
     def sums(self, table: str = "events") -> tuple:
-        """Return what tells sets of rows apart: their number, that of their ids, and sums."""
+        """Return figures that distinguish sets of rows: their number, distinct ids, and sums."""
         return self.ask(
             f"SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(v),"
             f" sum(hashtext(note)::bigint) FROM {table}"
@@ -93,7 +93,7 @@ def frame(rows: int, partitions: int) -> DataFrame:
 
 
 def expected(connection: psycopg.Connection, rows: int) -> tuple:
-    """Return the sums of that frame, as the server computes them from a series."""
+    """Return the sums of that frame, computed by the server from a series."""
     query = (
         "SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(id %% 1009),"
         " sum(hashtext(repeat('note ' || id, 20))::bigint) FROM generate_series(0, %s - 1) AS id"

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def start(spark: SparkSession, settings: dict[str, Any]) -> Any:
-    """Start the query, or go on with it from its checkpoint."""
+    """Start the query, or resume it from its checkpoint."""
     rows = spark.readStream.schema("id long, v int, note string").option("maxFilesPerTrigger", 1)
     rows = rows.parquet(settings["files"]).repartition(settings.get("partitions", PARTITIONS), "id")
     writer = rows.writeStream.format("pgsluice").option("table", "events")
@@ -50,7 +50,7 @@ def start(spark: SparkSession, settings: dict[str, Any]) -> Any:
 
 
 class Stopper:
-    """Stops a query when a line comes."""
+    """Stops a query when a line arrives."""
 
     def __init__(self, query: Any) -> None:
         self.has_stopped = False

@@ -1,4 +1,4 @@
-"""Messages of Kafka as rows and rejects, their positions, and errors that say where."""
+"""Messages of Kafka as rows and rejects, their positions, and errors that name the place."""
 
 import json
 import tempfile
@@ -152,7 +152,7 @@ class Reads(OnKafka):
         self.assertEqual(before, 20)
         for number in range(20, 60):
             self.produce([{"id": number}], key="same")
-        # A segment is compacted when another one has begun.
+        # A segment is compacted once another one has begun.
         wait_until(lambda: self.compacted(before), 90)
         self.consume()
         found = self.connection.execute("SELECT max(id), count(*) FROM events").fetchone()
@@ -161,7 +161,7 @@ class Reads(OnKafka):
         self.assertEqual(self.consume().messages, 0)
 
     def compacted(self, position: int) -> bool:
-        """Whether messages behind this position are gone; a message begins a new segment."""
+        """Whether messages after this position are gone; a message begins a new segment."""
         from confluent_kafka import Consumer, TopicPartition
 
         self.produce([{"id": 59}], key="same")
@@ -256,7 +256,7 @@ class Mistakes(OnKafka):
         self.assertNotIn("s3cret", str(error))
 
     def test_a_line_without_a_name_in_a_file_of_properties(self):
-        """It may be a password, and is not printed."""
+        """It may be a password, so it is not printed."""
         from pgsluice.kafka.__main__ import properties
 
         with tempfile.NamedTemporaryFile("w") as file:

@@ -1,4 +1,4 @@
-"""Brokers that ask for a login over TLS."""
+"""Brokers that require a login over TLS."""
 
 import subprocess
 import tempfile
@@ -13,7 +13,7 @@ USER, PASSWORD = "loader", "s3cret"
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """Make a key with a certificate for 127.0.0.1; return the key store and the certificate."""
+    """Create a key and certificate for 127.0.0.1; return the key store and the certificate."""
     store, pem = folder / f"{name}.p12", folder / f"{name}.pem"
     opened = ["-keystore", str(store), "-storepass", "changeit", "-alias", "broker"]
     make = ["-genkeypair", "-keyalg", "EC", "-dname", "CN=broker", "-ext", "san=ip:127.0.0.1"]
@@ -76,7 +76,7 @@ class Secured(OnKafka):
         self.assertNotIn("wr0ng", str(error))
 
     def test_a_certificate_of_somebody_else(self):
-        """It is never trusted; the notices of the wait name the reason."""
+        """It is never trusted, and the notices of the wait name the reason."""
         stopped, notices = threading.Event(), []
 
         def note(notice: str) -> None:

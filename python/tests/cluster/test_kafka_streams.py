@@ -1,6 +1,6 @@
 """Consumers of Kafka that are killed, rebalanced, fenced and cut off: each message is in once.
 
-KILLS is how often consumers are killed, and EVENTS how many events are de-duplicated.
+KILLS is the number of kills, and EVENTS the number of events that are de-duplicated.
 """
 
 import os
@@ -27,7 +27,7 @@ class Killed(OnKafka):
     limit = 240 + 20 * KILLS
 
     def test_consumers_that_are_killed(self):
-        """Two consumers, of which one is killed at a random moment."""
+        """Two consumers, one of them killed at a random moment."""
         self.make_topic(4)
         draw = random.Random(11)
         written = 0
@@ -45,7 +45,7 @@ class Killed(OnKafka):
         for consumer in consumers:
             consumer.send_signal(signal.SIGTERM)
         for consumer in consumers:
-            # Python that is still starting does not handle the signal yet.
+            # Python does not handle the signal while it is still starting.
             self.assertIn(consumer.wait(60), (0, -signal.SIGTERM), consumer.stderr.read())
         self.check_ids(range(written))
 
@@ -53,7 +53,7 @@ class Killed(OnKafka):
         self.make_topic()
         consumer = self.start_process("--flush-seconds=60")
         self.produce({"id": number} for number in range(100))
-        # Messages wait in the consumer, which has been assigned its partition.
+        # Messages wait in the consumer, which has its partition assigned.
         wait_until(lambda: self.position_is_open(), 60)
         time.sleep(2)
         self.assertEqual(self.count(), 0)
@@ -96,7 +96,7 @@ class Shared(OnKafka):
         self.check_ids(range(written))
 
     def test_another_group_with_the_same_load_is_fenced(self):
-        """The last one that has opened a partition works; the other one ends with an error."""
+        """The last one to open a partition works; the other one ends with an error."""
         self.make_topic()
         self.produce({"id": number} for number in range(100))
         load_id = {"load_id": f"shared-{self.topic}"}
@@ -156,7 +156,7 @@ class Distinct(OnKafka):
     limit = 240 + EVENTS // 2000
 
     def test_events_with_repeated_ids(self):
-        """Two consumers write overlapping ids: each distinct one is in once, without deadlocks."""
+        """Two consumers write overlapping ids: each distinct id is in once, without deadlocks."""
         self.connection.execute("ALTER TABLE events ADD PRIMARY KEY (id)")
         self.make_topic(4)
         draw = random.Random(5)
@@ -168,7 +168,7 @@ class Distinct(OnKafka):
         both = [self.in_background(on_conflict="skip", key="id", flush_rows=2000) for _ in "ab"]
         distinct = set(ids)
         wait_until(lambda: self.count() == len(distinct), self.limit - 60)
-        # The last messages may all be of ids that are there.
+        # The ids of the last messages may all exist.
         sums = "SELECT sum(position::bigint) FROM pgsluice.load WHERE participant <> ''"
         wait_until(lambda: self.connection.execute(sums).fetchone()[0] == EVENTS)
         results = [each.stop() for each in both]

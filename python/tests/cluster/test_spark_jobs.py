@@ -33,13 +33,13 @@ class Jobs(OnCluster):
                 begun = Counter(f.name.split(".")[0] for f in Path(folder).glob("*.begun"))
                 twins += begun.total() - PARTITIONS - sum("slow" not in each for each in done)
         print(f"\n{JOBS} jobs: {dict(happened)}, {twins} other attempts", flush=True)
-        # A task that an executor takes down with it, or that is faster than its fault, has none.
+        # A task that ends with its executor, or before its fault, has no fault.
         self.assertEqual(set(happened), set(FAULTS))
         self.assertGreater(happened.total(), JOBS * FAULTS_EACH // 2)
         self.assertGreater(twins, 0)
 
     def run_job(self, job: int, folder: Path) -> None:
-        # A slow task of the job before may still run, and only the ledger keeps its rows out.
+        # A slow task of the previous job may still run, and only the ledger rejects its rows.
         self.make(keeps_ledger=job > 0)
         chosen = random.Random(job)
         plan = {}

@@ -1,4 +1,4 @@
-"""The same lost answers to COMMIT, with Spark's JDBC writer and with pgsluice."""
+"""Lost answers to COMMIT: Spark's JDBC writer and pgsluice under the same conditions."""
 
 import unittest
 from urllib.parse import urlsplit

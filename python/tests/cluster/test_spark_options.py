@@ -1,4 +1,4 @@
-"""What is refused on the driver, before a task runs; and the options that are taken."""
+"""Options that the driver accepts, and options that it rejects before a task runs."""
 
 import os
 import unittest
@@ -19,7 +19,7 @@ class Refused(OnCluster):
         self.make()
 
     def refuse(self, data=None, mode: str = "append", error=AnalysisException, **options) -> str:
-        """Write what must be refused; return what is said of it."""
+        """Write, expect a rejection, and return its message."""
         options = {"table": "events", "conninfo": server()} | options
         given = {name: value for name, value in options.items() if value is not None}
         writer = (data or frame(10, 1)).write.format("pgsluice").options(**given).mode(mode)
@@ -99,14 +99,14 @@ class Refused(OnCluster):
                 other.write.format("pgsluice").options(**options).mode("append").save()
             self.assertIn("pgsluice", str(caught.exception))
             self.assertEqual(self.count(), 1000)
-        # The same job again loads nothing.
+        # Repeating the job loads nothing.
         frame(1000, 4).write.format("pgsluice").options(**options).mode("append").save()
         self.assertEqual(self.count(), 1000)
 
 
 class Options(unittest.TestCase):
     def refuse(self, **options: str) -> str:
-        """Read options that must be refused; return what is said of them."""
+        """Read options, expect a rejection, and return its message."""
         with self.assertRaises(pgsluice.UsageError) as caught:
             target_of({"table": "events"} | options)
         return str(caught.exception)

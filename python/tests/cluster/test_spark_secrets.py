@@ -1,4 +1,4 @@
-"""A password is nowhere but in memory: not in plans, logs, pages, events, messages or errors."""
+"""A password is only in memory: not in plans, logs, pages, events, messages or errors."""
 
 import json
 import subprocess
@@ -47,7 +47,7 @@ class Secrets(OnCluster):
                 if file.is_file()
             }
         self.assertEqual(done.returncode, 0, done.stderr[-5000:])
-        # All that can show it is there: rows went in, errors came, pages, plans and events.
+        # Everything that could show it exists: rows, errors, pages, plans and events.
         self.assertGreaterEqual(self.count(), 2 * 10 + 2 * 5)
         self.assertGreaterEqual(done.stdout.count("violates check constraint"), 4)
         self.assertIn('relation "nowhere" does not exist', done.stdout)

@@ -1,4 +1,4 @@
-"""A task's rows beyond its memory are in a file of Spark's local directory, and then nowhere."""
+"""Rows of a task beyond its memory go to a file of Spark's local directory, which is deleted."""
 
 import os
 import tempfile

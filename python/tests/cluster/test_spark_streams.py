@@ -1,4 +1,4 @@
-"""Streams that are stopped and killed within micro-batches, and go on from their checkpoint."""
+"""Streams that are stopped and killed within micro-batches, and resume from their checkpoint."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from .spark_cluster import SETTINGS, end_group
 from .spark_place import RESTARTS, OnCluster, cluster, expected
 
 BATCH = 30_000
-# Every so many restarts, the driver is killed; otherwise its query is stopped.
+# The driver is killed at every third restart; otherwise its query is stopped.
 KILLS = 3
 
 
@@ -33,7 +33,7 @@ class Streams(OnCluster):
         self.driver: subprocess.Popen | None = None
 
     def write_files(self, batches: int) -> None:
-        """Write the stream's files: one is a micro-batch."""
+        """Write the stream's files, one per micro-batch."""
         (self.folder / "files").mkdir()
         for number in range(batches):
             ids = range(number * BATCH, (number + 1) * BATCH)
@@ -47,7 +47,7 @@ class Streams(OnCluster):
             pq.write_table(table, self.folder / "files" / f"{number:04}.parquet")
 
     def start(self, **more: object) -> None:
-        """Start the driver, which goes on from the checkpoint."""
+        """Start the driver, which resumes from the checkpoint."""
         settings = {
             "master": cluster().url,
             "spark": SETTINGS | {"spark.cores.max": 2, "spark.executor.cores": 1},
@@ -70,7 +70,7 @@ class Streams(OnCluster):
         self.said("started")
 
     def said(self, word: str) -> str:
-        """Wait until the driver says a word, and return what it has said before."""
+        """Wait until the driver prints a word, and return its earlier output."""
         lines = []
         for line in self.driver.stdout:
             if line.strip() == word:

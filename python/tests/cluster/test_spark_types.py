@@ -1,4 +1,4 @@
-"""All types of Spark, stored as the server reads them from literals, and as JDBC stores them."""
+"""All types of Spark, stored like the literals that the server reads, and like JDBC's rows."""
 
 import unittest
 from urllib.parse import urlsplit
@@ -7,8 +7,8 @@ from formats.place import server
 
 from .spark_place import OnCluster, session
 
-# A column of the table, the values in SQL of Spark, and the literals of PostgreSQL. The last field
-# tells whether Spark's JDBC writer can write the type.
+# A column of the table, the values in Spark's SQL, PostgreSQL's literals, and whether Spark's JDBC
+# writer can write the type.
 COLUMNS = {
     "byte": ("smallint", ["127Y", "-128Y"], ["127", "-128"], True),
     "short": ("smallint", ["32767S", "-32768S"], ["32767", "-32768"], True),

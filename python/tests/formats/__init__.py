@@ -1,1 +1,1 @@
-"""Files that others made: Parquet, Arrow and NDJSON by pyarrow, DuckDB and polars."""
+"""Files of other programs: Parquet, Arrow and NDJSON by pyarrow, DuckDB and polars."""

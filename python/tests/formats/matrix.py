@@ -1,6 +1,6 @@
-"""A matrix of types: each line is a type of a file, those of PostgreSQL, and the values.
+"""A matrix of types: each line has a type of a file, types of PostgreSQL, and the values.
 
-Columns are named after the types that they go to: `"7 numeric(10,2)" numeric(10,2)`.
+Columns are named after their target types: `"7 numeric(10,2)" numeric(10,2)`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from .place import OnServer
 
-# Writes a file: ids, and by the name of each column a type of the writer and values.
+# Writes a file with ids, and columns by name, each with a type of the writer and values.
 Write = Callable[[Path, Sequence[int], dict[str, "Line"]], None]
 
 
 class Line(NamedTuple):
-    """A type of the writer, and those of PostgreSQL that it goes to, as `smallint|text`.
+    """A type of the writer, and the target types of PostgreSQL, as `smallint|text`.
 
-    `read` are the values as COPY has them, where they are spelled in another way.
+    `read` has the values as COPY writes them, if their spelling differs.
     """
 
     type: Any
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     read: Sequence | None = None
 
     def as_long_as(self, count: int) -> "Line":
-        """Return the line with so many values, over and over the same."""
+        """Return the line with `count` values, by repetition."""
 
         def long(values: Sequence) -> list:
             return [*islice(cycle(values), count)]
@@ -44,7 +44,7 @@ class Matrix(OnServer):
     """Tests that load files with a column for each line and type of PostgreSQL."""
 
     def server_knows(self, postgres: str, line: Line) -> bool:
-        """Whether the server has the type, and its values."""
+        """Whether the server has the type and its values."""
         is_new = "multirange" in postgres or (postgres == "numeric" and line.is_infinite())
         return not is_new or self.connection.info.server_version >= 140000
 
@@ -56,9 +56,9 @@ class Matrix(OnServer):
         options: Sequence[str] = (),
         least: int = 1,
     ) -> None:
-        """Load all lines in one file of some rows, or at least so many.
+        """Load all lines in one file with at least `least` rows.
 
-        What is wrong is told apart by files of fewer columns.
+        Files of fewer columns identify the cause of a failure.
         """
         all_columns = [
             line._replace(postgres=one)

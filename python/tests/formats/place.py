@@ -1,6 +1,7 @@
 """A server, two tables of three leaves, and the program that loads files into one of them.
 
-The other table is filled by COPY through its root: the server says what a value is, and its leaf.
+The other table is filled by COPY through its root: the server decides about each value and its
+leaf.
 """
 
 import atexit
@@ -18,13 +19,13 @@ import psycopg
 from psycopg import sql
 
 LEAVES = 3
-# A load of some rows takes a tenth of a second; one that takes so long hangs.
+# A load of a few rows takes a tenth of a second, so one that takes this long hangs.
 LIMIT = 30
-# No file here needs a gigabyte of memory, whatever it says of itself.
+# No file here needs a gigabyte of memory, whatever it claims.
 MEAGRE = 'ulimit -d 1048576; exec "$0" "$@"'
 SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "TimeZone=Asia/Kolkata")
 Done = subprocess.CompletedProcess[str]
-# Types that some columns are of.
+# Types of some columns.
 TYPES = """
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
     CREATE TYPE pair AS (a int, b text);
@@ -34,14 +35,14 @@ TYPES = """
 
 
 def program() -> str:
-    """Return the program that is tested: not that of the environment, which may be older."""
+    """Return the program under test, not the environment's, which may be older."""
     named = os.environ.get("PGSLUICE_PROGRAM") or shutil.which("pgsluice")
     return str(Path(named).absolute()) if named else "pgsluice"
 
 
 @cache
 def server() -> str:
-    """Return the URL of a server that all these tests share; it goes away with the process."""
+    """Return the URL of a server that all these tests share; it ends with the process."""
     folder = tempfile.mkdtemp(prefix="pgsluice-formats-", dir="/var/tmp")
     Path(folder).chmod(0o755)  # started by root, the server runs as another user
     place = ["--data", f"{folder}/data"]
@@ -61,26 +62,26 @@ def server() -> str:
 
 
 class OnServer(unittest.TestCase):
-    """A test with a folder of its own, and the tables `loaded` and `copied`."""
+    """A test with its own folder, and the tables `loaded` and `copied`."""
 
-    # Most of these loads are of some rows, and a ledger takes a third of their time.
+    # Most of these loads have a few rows, and a ledger would take a third of their time.
     quick = ("--no-ledger",)
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.connection = psycopg.connect(server(), autocommit=True)
         self.addCleanup(self.connection.close)
-        # A value that is shown as text says all that it has.
+        # Values are shown as text with all their digits.
         self.connection.execute("SET extra_float_digits = 1")
 
     def make(self, **columns: str) -> None:
-        """Make both tables, with these columns behind an id."""
+        """Create both tables, with these columns after an id."""
         names = [sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in columns.items()]
         columns = sql.SQL(", ").join([sql.SQL("id bigint NOT NULL"), *names])
         self.make_by(columns, "id")
 
     def make_by(self, columns: sql.Composable, key: str) -> None:
-        """Make both tables, partitioned by hash of a column."""
+        """Create both tables, partitioned by hash of a column."""
         statements = [sql.SQL("DROP TABLE IF EXISTS loaded, copied")]
         for table in ("loaded", "copied"):
             root = sql.SQL("CREATE TABLE {} ({}) PARTITION BY HASH ({})")
@@ -95,7 +96,7 @@ class OnServer(unittest.TestCase):
         self.connection.execute(sql.SQL("; ").join(statements))
 
     def empty(self, *tables: str) -> None:
-        """Take all rows out: for a few rows, DELETE is faster than TRUNCATE."""
+        """Remove all rows: for a few rows, DELETE is faster than TRUNCATE."""
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")
 
@@ -114,21 +115,21 @@ class OnServer(unittest.TestCase):
             )
 
     def load(self, *files: str | Path, options: Sequence[str | Path] = ()) -> Done:
-        """Load files into `loaded`, whatever comes of it. It never panics."""
+        """Load files into `loaded`, with any result. It never panics."""
         done = self.run_program("load", *files, "-t", "loaded", *self.quick, *options)
         self.assertNotIn("panicked", done.stderr)
         self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
         return done
 
     def load_whole(self, *files: str | Path, options: Sequence[str] = ()) -> None:
-        """Load files, each row of which must go in; where `binary` is asked for, as such."""
+        """Load files whose rows must all go in; as binary, if the options require it."""
         done = self.load(*files, options=options)
         self.assertEqual(done.returncode, 0, done.stderr)
         if "binary" in options:
             self.assertNotIn("sent as text", done.stderr)
 
     def refuse(self, *files: str | Path, said: Iterable[str], options: Sequence[str] = ()) -> str:
-        """Load files that must be refused, with these words; nothing goes in."""
+        """Load files that must be rejected with these words, without storing rows."""
         done = self.load(*files, options=options)
         self.assertIn(done.returncode, (1, 2), done.stderr)
         for words in said:
@@ -139,7 +140,7 @@ class OnServer(unittest.TestCase):
     def reject(
         self, *files: str | Path, options: Sequence[str | Path] = ()
     ) -> tuple[list[dict], list[dict]]:
-        """Load files with bad rows; return what is rejected, and the log."""
+        """Load files with bad rows; return the rejected rows, and the log."""
         bad = self.folder / "bad.ndjson"
         done = self.load(*files, options=["--reject-file", bad, "--max-rejects", "100%", *options])
         self.assertEqual(done.returncode, 3, done.stderr)
@@ -147,18 +148,18 @@ class OnServer(unittest.TestCase):
         return tuple([json.loads(line) for line in f.read_text().splitlines()] for f in (bad, log))
 
     def copy(self, rows: Iterable[Sequence]) -> None:
-        """Fill `copied` through its root, with values or with what the server reads as them."""
+        """Fill `copied` through its root, with values or with their text."""
         with self.connection.cursor().copy("COPY copied FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
 
     def rows(self, table: str) -> list[tuple[str, str]]:
-        """Return each row of a table as text, behind the number of its leaf."""
+        """Return each row of a table as text, after the number of its leaf."""
         query = f"SELECT right(tableoid::regclass::text, 1), {table}::text FROM {table} ORDER BY id"
         return self.connection.execute(query).fetchall()
 
     def assert_same(self) -> None:
-        """Compare the tables: rows, and the leaves that they are in."""
+        """Compare the rows and leaves of the two tables."""
         self.assertEqual(self.rows("loaded"), self.rows("copied"))
 
     def assert_loaded(self, rows: Iterable[Sequence], *files: str | Path, options=()) -> None:

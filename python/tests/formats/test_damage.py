@@ -1,4 +1,4 @@
-"""Files that are damaged: an error or the same rows, never others, and always an end."""
+"""Damaged files: an error or the same rows, never others, and always an end."""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def table_of(count: int) -> pa.Table:
 
 
 def flipped(data: bytes, first: int, last: int) -> Iterator[tuple[int, bytes]]:
-    """Give the data with one byte between these places changed, again and again."""
+    """Yield the data repeatedly with one byte between these places changed."""
     draw = random.Random(SEED)
     for _ in range(FLIPS):
         place = draw.randrange(first, last)
@@ -48,7 +48,7 @@ class Damage(OnServer):
         return (self.folder / f"whole-{name}").read_bytes()
 
     def load_damaged(self, name: str, data: bytes) -> Done:
-        """Load such a file into an empty table."""
+        """Load damaged data into an empty table."""
         self.empty("loaded")
         (self.folder / name).write_bytes(data)
         return self.run_program("load", name, "-t", "loaded", *self.quick)
@@ -68,7 +68,7 @@ class Damage(OnServer):
                     self.assertEqual(self.rows("loaded"), [])
 
     def test_a_stream_that_ends_between_two_batches(self):
-        """What its writer has not ended is no error for a reader: the end of the file ends it."""
+        """A missing end marker is not an error for a reader: the end of the file is enough."""
         batches = self.table.to_batches(max_chunksize=100)
         with pa.ipc.new_stream(self.folder / "rows.arrows", SCHEMA) as writer:
             for batch in batches:
@@ -80,7 +80,7 @@ class Damage(OnServer):
         self.assert_same()
 
     def test_pages_with_checksums_have_other_bytes(self):
-        """Each page has a checksum: no row may be another one."""
+        """Each page has a checksum, so no row may differ."""
         wrong = []
         for compression in ("zstd", "none"):
             whole = self.parquet(compression=compression, write_page_checksum=True)
@@ -92,7 +92,7 @@ class Damage(OnServer):
         self.assertEqual(wrong, [], f"{len(wrong)} of {2 * FLIPS}")
 
     def test_whatever_byte_is_another_there_is_an_end(self):
-        """Nobody can tell all of these from the right ones; no hang, no panic, no abort."""
+        """These cannot all be detected, but none may cause a hang, panic or abort."""
         rows = self.parquet(compression="snappy")
         footer = len(rows) - 8 - parquet.read_metadata(self.folder / "whole").serialized_size
         wrong = []

@@ -1,4 +1,4 @@
-"""Each type that DuckDB writes: in Parquet and NDJSON by COPY, and what it hands over as Arrow."""
+"""Each type that DuckDB writes: in Parquet and NDJSON by COPY, and as Arrow."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ INTERVALS = ["1 year 2 days 00:00:03.5", "14 mons", "36:00:00", None]
 DAY, MICROS = "2026-03-29 02:30:15", "2026-03-29 02:30:15.000001"
 POINT = "0101000000000000000000f03f0000000000000040"
 
-# Types as DuckDB has them, and values as it reads them.
+# DuckDB's types, and values that it reads.
 ALL = [
     Line("TINYINT", "smallint|integer|text", ["-128", "127", None]),
     Line("SMALLINT", "smallint|bigint", ["-32768", "32767", None]),
@@ -65,8 +65,8 @@ ALL = [
     Line("UUID", "uuid", ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", None]),
     Line("JSON", "jsonb|json", ['{"a":[1,null]}', '"x"', None]),
 ]  # fmt: skip
-# Neither are written as such into Parquet and Arrow, or not by all versions.
-# JSON cannot represent bytes and no exact numbers, and Parquet no whole numbers of 128 bits.
+# Not all versions write these natively into Parquet and Arrow. JSON cannot represent bytes or
+# infinite numbers, and Parquet has no integers of 128 bits.
 NOT_JSON = [
     Line("BLOB", "bytea", ["\\x00\\xFFabc", "", None], ["\\x00ff616263", "", None]),
     Line("FLOAT", "real", ["NaN", "Infinity", "-Infinity"]),
@@ -80,13 +80,13 @@ NOT_PARQUET = [
     Line("HUGEINT", "numeric", ["-170141183460469231731687303715884105728"]),
     Line("UHUGEINT", "numeric", ["99999999999999999999999999999999999999", "0", None]),
 ]
-# There times have no zone, and bits are as DuckDB has them inside.
+# Here times have no zone, and bits are in DuckDB's internal form.
 NOT_ARROW = [
     Line("BIT", "bit varying|bit(4)|text", ["0101", "1111"]),
     Line("BIGNUM", "numeric|text", ["12345678901234567890123456789012345678901234567890", "-1"]),
 ]
 ONLY_PARQUET = [
-    # DuckDB makes them doubles.
+    # DuckDB converts them to doubles.
     Line("HUGEINT", "double precision|numeric", ["-170141183460469231731687303715884105728"],
          ["-1.7014118346046923e38"]),
     Line("UNION(a INTEGER, b VARCHAR)", "jsonb", ["x"],
@@ -103,7 +103,7 @@ ONLY_JSON = [
 
 
 def select(ids: Sequence[int], lines: dict[str, Line]) -> str:
-    """Return a query for the rows, each value cast from what DuckDB reads."""
+    """Return a query for the rows, with each value cast from DuckDB's text."""
 
     def cast(value: str | None, line: Line) -> str:
         if value is None:
@@ -128,7 +128,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def copy_to(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
-    """Write the format that the name says."""
+    """Write the format of the file's name."""
     with connect() as connection:
         connection.execute(f"COPY ({select(ids, lines)}) TO '{file}'")
 
@@ -150,7 +150,7 @@ class Types(Matrix):
         )
 
     def test_intervals_of_parquet_lose_no_months(self):
-        """What is read of them is the days and the time: they are refused."""
+        """DuckDB would read only days and time, so they are rejected."""
         self.make(v="interval")
         with connect() as connection:
             connection.execute(
@@ -167,7 +167,7 @@ class Types(Matrix):
         self.assert_lines(ALL + NOT_PARQUET + NOT_ARROW + ONLY_JSON, copy_to, "rows.json")
 
 
-# Three forms of the same rows: a query of DuckDB, and the columns that it has.
+# The same rows in three forms: a query of DuckDB, and its columns.
 QUERY = """SELECT n AS id, (n * 7 % 50)::SMALLINT AS small, n / 8 AS share,
     (n * 1.01)::DECIMAL(12,3) AS amount, n % 2 = 0 AS even,
     CASE WHEN n % 5 > 0 THEN 'word "' || n || '", \\' END AS word,

@@ -1,4 +1,4 @@
-"""Rows that are routed by their values: by each type that a key may have, as files have it."""
+"""Rows that are routed by their values, for each possible type of a key in files."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,7 +16,7 @@ NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
 NAMELESS = datetime(1999, 12, 31, 23, 59, 59)
 INF, NAN = float("inf"), float("nan")
 FLOATS = [0.0, -0.0, NAN, INF, -INF, None]
-# A type of a file, that of the key, and how the value of a row is made of its number.
+# A type of a file, the type of the key, and the function from a row's number to its value.
 KEYS = [
     (pa.int8(), "smallint", lambda n: n - 20),
     (pa.uint32(), "integer", lambda n: n * 1_000_003),

@@ -1,4 +1,4 @@
-"""The same rows, however a file has them packed: pages, groups, encodings, codecs, batches."""
+"""The same rows in any packing of a file: pages, groups, encodings, codecs, batches."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
@@ -84,7 +84,7 @@ NDJSON = ["rows.json", "rows.json.gz", "rows.json.zst"]
 
 
 def rows(count: int = COUNT) -> list[tuple]:
-    """Return rows, none of which is like its neighbour, with NULLs here and there."""
+    """Return rows that differ from their neighbours, with some NULLs."""
     return [
         (
             n * 7919 % 100_003,
@@ -103,14 +103,14 @@ def rows(count: int = COUNT) -> list[tuple]:
 
 
 def table(of: Iterable[tuple] | None = None) -> pa.Table:
-    """Return rows as pyarrow has them."""
+    """Return rows as a table of pyarrow."""
     columns = zip(*(rows() if of is None else of), strict=True)
     arrays = [pa.array(values, ty) for values, ty in zip(columns, SCHEMA.types, strict=True)]
     return pa.table(arrays, schema=SCHEMA)
 
 
 def write_ipc(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options) -> None:
-    """Write a stream or a file of Arrow, as the name says."""
+    """Write a stream or a file of Arrow, depending on the name."""
     new = ipc.new_stream if file.suffix == ".arrows" else ipc.new_file
     with new(file, schema, options=ipc.IpcWriteOptions(**options)) as writer:
         for batch in batches:
@@ -222,7 +222,7 @@ class Packing(OnServer):
         self.assert_packed(self.folder / "rows.ndjson")
 
     def as_hex(self) -> pa.Array:
-        """Return the bytes as the server reads them: JSON has none."""
+        """Return the bytes in the server's input form, because JSON has no bytes."""
         return pa.array([f"\\x{code.hex()}" for code in self.table["code"].to_pylist()])
 
     def test_many_files(self):

@@ -71,8 +71,8 @@ ALL = [
          ['{"m": "x", "p": {"a": 1, "b": ""}}']),
     Line(pl.Null, "text|integer|jsonb", [None]),
 ]  # fmt: skip
-# JSON has no such numbers. polars writes no bytes there, a struct of NULLs for NULL, times as
-# RFC 3339 has them, and `-PT1S`, which the server does not read.
+# JSON has no such numbers. polars writes no bytes there, a struct of NULLs for NULL, times in RFC
+# 3339, and `-PT1S`, which the server does not read.
 NOT_JSON = [
     Line(pl.Duration("us"), "interval", [timedelta(0, -1), None], ["-00:00:01", None]),
     Line(pl.Float32, "real|double precision|numeric", [NAN, INF, -INF]),
@@ -82,7 +82,7 @@ NOT_JSON = [
     Line(PAIR, "pair|jsonb", [None]),
     Line(pl.Datetime("us"), "text", MICROS),
 ]
-# Neither Parquet nor Arrow has whole numbers of 128 bits.
+# Neither Parquet nor Arrow has integers of 128 bits.
 ONLY_JSON = [
     Line(pl.Int128, "numeric", [2**127 - 1, -(2**127), None]),
     Line(pl.UInt128, "numeric|text", [2**128 - 1, None]),
@@ -96,7 +96,7 @@ def frame(ids: Sequence[int], lines: dict[str, Line]) -> pl.DataFrame:
 
 
 def write(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
-    """Write the format that the name says."""
+    """Write the format of the file's name."""
     writers = {
         ".parquet": pl.DataFrame.write_parquet,
         ".arrow": pl.DataFrame.write_ipc,
@@ -107,7 +107,7 @@ def write(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
 
 
 def write_old(file: Path, ids: Sequence[int], lines: dict[str, Line]) -> None:
-    """Write Arrow without views of strings, as older readers want it."""
+    """Write Arrow without string views, for older readers."""
     frame(ids, lines).write_ipc(file, compat_level=pl.CompatLevel.oldest())
 
 

@@ -1,4 +1,4 @@
-"""Each type that pyarrow writes, in Parquet and Arrow IPC, onto the types that hold its values."""
+"""Each type that pyarrow writes, in Parquet and Arrow IPC, into the types that hold its values."""
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -171,19 +171,19 @@ BOTH = [
     Line(pa.json_(), "jsonb|json|text", JSONS),
     Line(pa.null(), "text|integer|jsonb|timestamptz|pair|integer[]", [None, None]),
 ]  # fmt: skip
-# Text is what the server makes of the same number.
+# Text equals the server's output of the same number.
 SPELLED = [
     Line(pa.float32(), "text|varchar", [0.1, 3.4028235e38, 1e6, 1e-5, 123456.0],
          ["0.1", "3.4028235e+38", "1e+06", "1e-05", "123456"]),
     Line(pa.float64(), "text", [1e14, 1e15, 1e22, 0.0001, 1e-5, -5e-324],
          ["100000000000000", "1e+15", "1e+22", "0.0001", "1e-05", "-5e-324"]),
 ]  # fmt: skip
-# The canonical extensions of Arrow that say what a value is, beside UUID and JSON.
+# Arrow's canonical extensions for the meaning of a value, besides UUID and JSON.
 EXTENSIONS = [
     Line(pa.bool8(), "boolean", [1, 0, None], [True, False, None]),
     Line(pa.fixed_shape_tensor(pa.float32(), (2,)), "real[]", [[1.5, -0.5], None]),
 ]
-# What only the server reads goes as text, row by row.
+# Types that only the server can read are sent as text, row by row.
 AS_TEXT = [
     Line(pa.string(), "money", ["$1.50", None]),
     Line(pa.string_view(), "tsvector", ["a:1 b:2A", "", None]),
@@ -247,7 +247,7 @@ class Types(Matrix):
         self.assert_lines(BOTH + IPC, write_arrow, "rows.arrow", ["--wire", "text"])
 
     def test_many_rows_in_pieces(self):
-        """So many that a batch is cut: arrays then begin in the middle of others."""
+        """Enough rows to cut a batch, so that arrays begin in the middle of others."""
         self.assert_lines(BOTH + IPC, write_arrow, "rows.arrow", ["--wire", "binary"], least=500)
         self.assert_lines(BOTH, write_parquet, "rows.parquet", ["--wire", "text"], least=500)
 

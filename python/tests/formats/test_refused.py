@@ -1,4 +1,4 @@
-"""Files that do not fit their table, whatever their values: what is said; nothing goes in."""
+"""Files that do not fit their table, whatever their values: the message, and no stored rows."""
 
 import gzip
 from itertools import product
@@ -12,7 +12,7 @@ from .test_packing import write_ipc
 
 ZONED = pa.timestamp("us", "UTC")
 PAIR = pa.struct({"a": pa.int32(), "b": pa.string()})
-# Types of a file, those of PostgreSQL that have no such values, and what is said.
+# Types of a file, types of PostgreSQL that cannot hold their values, and the message.
 MISFITS = [
     (pa.timestamp("us"), "timestamptz", "it has no time zone"),
     (pa.date32(), "timestamptz", "it has no time zone"),
@@ -69,14 +69,14 @@ class Misfits(OnServer):
 
 
 class Columns(OnServer):
-    """Which columns files have, in which order, and those of several files."""
+    """The columns of files, their order, and the columns of several files."""
 
     def setUp(self):
         super().setUp()
         self.make(a="integer", b="text DEFAULT 'none'", c="numeric")
 
     def write(self, name: str, **columns: list) -> str:
-        """Write a file of Parquet or Arrow, as the name says."""
+        """Write a file of Parquet or Arrow, depending on the name."""
         rows = pa.table(columns)
         if name.endswith(".parquet"):
             parquet.write_table(rows, self.folder / name)
@@ -146,7 +146,7 @@ class Columns(OnServer):
             self.refuse(f"1.{suffix}", two, said=said)
 
     def test_files_of_pandas(self):
-        """It writes its index as a column, and whole numbers with NULL as doubles."""
+        """pandas writes its index as a column, and integers with NULL as doubles."""
         rows = pa.table(
             {"id": [5, 6], "a": pa.array([1.0, None], pa.float64()), "__index_level_0__": [0, 1]}
         )
@@ -160,7 +160,7 @@ class Columns(OnServer):
 
 
 class Others(OnServer):
-    """Files that are not what their names say."""
+    """Files with a wrong name."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Values that have more digits than their columns: rounded as the server rounds their text."""
+"""Values with more digits than their columns: rounded as the server rounds their text."""
 
 import math
 import random
@@ -17,13 +17,13 @@ from .test_packing import write_ipc
 
 ROWS = 300
 SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-# Halves of the last digit, and the numbers beside them.
+# Halves of the last digit, and their neighbours.
 PLACES = (0, 1, 4, 5, 6, 9, 49, 50, 51, 95, 99, 449, 499, 500, 501, 995, 4_999, 5_000)
 CHANCE = random.Random(20261126)
 
 
 class Rounded(NamedTuple):
-    """A type of a file, one of PostgreSQL, values, and how the text of each is."""
+    """A type of a file, a type of PostgreSQL, values, and their texts."""
 
     type: pa.DataType
     postgres: str

@@ -1,4 +1,4 @@
-"""Values that their columns cannot hold: refused by name, or kept, repaired and loaded again."""
+"""Values that their columns cannot hold: rejected by name, or kept, repaired and loaded again."""
 
 import json
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from .test_packing import write_ipc
 
 
 class Unfit(NamedTuple):
-    """A type of a file and one of PostgreSQL; a value that fits, one that does not, and why.
+    """A type of a file and a type of PostgreSQL; a good value, a bad one, and the reason.
 
-    `read` is the good value as COPY has it, where that is another spelling.
+    `read` is the good value as COPY writes it, if the spelling differs.
     """
 
     type: pa.DataType
@@ -105,7 +105,7 @@ class Values(OnServer):
                 self.make(**{column: unfit.postgres})
                 values = array(unfit, [unfit.good, unfit.bad, unfit.good])
                 write(self.folder / "rows.arrow", {column: values})
-                # A row that has no leaf or a key twice is named by the server without a column.
+                # The server names a row without a leaf or with a duplicate key without a column.
                 words = [] if "constraint" in unfit.said else [column]
                 self.refuse("rows.arrow", said=["rows.arrow:2", unfit.said, *words])
 
@@ -137,7 +137,7 @@ class Values(OnServer):
             self.assertIn(unfit.said, reason["message"])
             if "constraint" not in unfit.said:
                 self.assertIn(column, f"{reason['column']} {reason['message']}")
-        # Each bad value is replaced by the good one that another row has.
+        # Each bad value is replaced by the good one of another row.
         repaired = [
             json.dumps(row | {column: rejected[n - 1][0][column]})
             for n, ((row, _), column) in enumerate(zip(rejected, names, strict=True))
@@ -149,7 +149,7 @@ class Values(OnServer):
 
 
 def write(file: Path, columns: dict[str, pa.Array]) -> None:
-    """Write Parquet or Arrow, as the name says, with ids from 0."""
+    """Write Parquet or Arrow, depending on the name, with ids from 0."""
     count = len(next(iter(columns.values())))
     rows = pa.table({"id": pa.array(range(count), pa.int64()), **columns})
     if file.suffix == ".parquet":

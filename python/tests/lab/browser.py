@@ -1,4 +1,4 @@
-"""Chromium without a window, for the tests that read the report as people do."""
+"""Headless Chromium, for the tests that read the report like people."""
 
 import json
 import os
@@ -15,7 +15,7 @@ HEIGHT = 1000
 
 
 def programs() -> tuple[str, str]:
-    """Return the browser and its driver; a test without them is skipped, and says why."""
+    """Return the browser and its driver; without them, skip the test with the reason."""
     command = [sys.executable, FETCH]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
@@ -25,7 +25,7 @@ def programs() -> tuple[str, str]:
 
 
 class Browser:
-    """A browser that is told the width of its window and the colours that its reader likes."""
+    """A browser with a given window width and preferred colours."""
 
     def __init__(self, programs: tuple[str, str]) -> None:
         browser, driver = programs
@@ -35,7 +35,7 @@ class Browser:
         options.add_argument("--hide-scrollbars")
         options.add_argument("--force-color-profile=srgb")
         if os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # without which it does not run as root
+            options.add_argument("--no-sandbox")  # without this it does not run as root
         options.add_argument("--disable-dev-shm-usage")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options, Service(driver))
@@ -57,18 +57,18 @@ class Browser:
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def ask(self, expression: str) -> object:
-        """Return what an expression is in the page."""
+        """Return the value of an expression in the page."""
         return self.driver.execute_script(f"return {expression}")
 
     def run(self, script: str) -> None:
         self.driver.execute_script(script)
 
     def console(self) -> list[str]:
-        """Return what the page has complained of since the last time."""
+        """Return the page's error messages since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Return all addresses that were asked for since the last time."""
+        """Return all requested addresses since the last call."""
         events = [json.loads(entry["message"]) for entry in self.driver.get_log("performance")]
         return [
             event["message"]["params"]["request"]["url"]
@@ -77,7 +77,7 @@ class Browser:
         ]
 
     def logs(self) -> None:
-        """Forget what was logged so far."""
+        """Discard earlier logs."""
         self.console()
         self.requests()
 

@@ -1,7 +1,7 @@
-"""Made-up experiments and records, with everything in them that a report must be able to show.
+"""Made-up experiments and records, with everything that a report must be able to show.
 
-The figures follow simple formulas with a little noise from the round, so a test can say what comes
-out: psql takes a second for a million rows, twice that with the most hash partitions.
+The figures follow simple formulas with a little noise from the round, so that a test can predict
+the result: psql takes a second for a million rows, and twice that with the most hash partitions.
 """
 
 import tomllib
@@ -173,7 +173,7 @@ WRITTEN = "2026-11-21T20:00:00+00:00"
 
 
 def experiments() -> list[Experiment]:
-    """Return the made-up experiments, the last of which was not run."""
+    """Return the made-up experiments. The last one was not run."""
     texts = {"bulkload": BULKLOAD, "batches": BATCHES, "nobody": NOT_RUN}
     return [parse(Path(name), tomllib.loads(text)) for name, text in texts.items()]
 

@@ -1,4 +1,4 @@
-"""Advice from end to end, on an embedded server: what is said, and that nothing is left behind."""
+"""Advice from end to end, on an embedded server: its text, and that it leaves nothing behind."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ class Advice(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.enterClassContext(patch.dict("os.environ", PGSLUICE_LAB_CACHE=cls.folder()))
-        # How many rows INSERT is measured with is a matter of time alone.
+        # The number of rows for INSERT affects only the time.
         cls.enterClassContext(patch.object(trial, "BATCHES", {1: 20, 100: 200}))
         cls.site = cls.enterClassContext(site.opened(None))
         cls.site.execute(SCHEMA)
@@ -114,7 +114,7 @@ class Advice(unittest.TestCase):
         self.assertEqual(few, {"psql", "pgsluice", "pgsluice-exchange"})
         ways = {(load.way.case, load.way.engine) for load in advice.figures.loads}
         self.assertEqual(len(ways), 8)
-        # Each leaf with its two indexes and the tables above; of those above, versions differ.
+        # Each leaf with its two indexes, and the tables above it, whose locks differ by version.
         self.assertGreaterEqual(advice.figures.locks, 3 * 3 + 2)
         self.assertEqual(advice.figures.locked, 3)
         self.assertEqual(len(self.asked), 1)

@@ -17,7 +17,7 @@ LEAF = Node(
 EVENTS = Facts("events", [ROOT, LEAF, LEAF], [Column("id"), Column("kind")])
 FLAT = Facts("flat", [replace(LEAF, parent=None, level=0, bound="")])
 ASKED = Asked("the first 200,000 rows of x.csv", 400_000, 1, 2, 200_000, "x.csv", ("-t", "events"))
-# Seconds of 200,000 rows by case, engine, connections; those of INSERT by rows a statement.
+# Seconds of 200,000 rows by case, engine, and connections; for INSERT, by rows per statement.
 SECONDS = {
     ("tree", "psql", 1): 2.0,
     ("plain", "psql", 1): 1.0,
@@ -33,7 +33,7 @@ INSERTS = {1: 400, 10: 3_000, 100: 21_000, 1_000: 25_000}
 
 
 def loads(**changed: float | None) -> list[Load]:
-    """Return a round of loads; `tree_psql_1=3` changes one, None takes it out."""
+    """Return a round of loads; `tree_psql_1=3` changes one, and None removes it."""
     seconds = dict(SECONDS)
     for name, value in changed.items():
         case, engine, jobs = name.split("_", 2)
@@ -245,7 +245,7 @@ class Lines(unittest.TestCase):
 
 
 class Settings(unittest.TestCase):
-    """200 MiB of WAL a second, 524 bytes a row."""
+    """A load with 200 MiB of WAL per second, and 524 bytes per row."""
 
     def volume(self, size: int, rows: int | None) -> str:
         whole = Whole(rows, "all rows") if rows else None

@@ -1,4 +1,4 @@
-"""The scripts of the copies, and rows as they are cut from a file."""
+"""The scripts of the copies, and rows that are cut from a file."""
 
 import io
 import unittest

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 COMMITTED = ROOT / "docs" / "lab" / "report.html"
 WIDTHS = (400, 1600)
 SCHEMES = {"light": LIGHT, "dark": DARK}
-# Of each chart: its title, whether it stands in the page, and how many marks it shows.
+# For each chart: its title, whether it is in the page, and its number of marks.
 CHARTS = """[...document.querySelectorAll('.chart')].map(chart => ({
     title: chart.querySelector('figcaption').textContent,
     width: chart.querySelector('svg.main-svg')?.clientWidth ?? 0,
@@ -38,7 +38,7 @@ CHART_PAPER = "document.querySelector('.main-svg').style.background"
 
 
 class InABrowser(unittest.TestCase):
-    """A page made of all that a report can show, and the one that is committed."""
+    """A page with all that a report can show, and the committed one."""
 
     @classmethod
     def setUpClass(cls):
@@ -139,7 +139,7 @@ class InABrowser(unittest.TestCase):
 
 
 def rgb(colour: str) -> str:
-    """Return a colour as browsers write it."""
+    """Return a colour in the form of browsers."""
     return f"rgb({', '.join(str(part) for part in bytes.fromhex(colour[1:]))})"
 
 

@@ -1,4 +1,4 @@
-"""What cases can ask for beside an emptied table: each on a real server, and wrong loads found."""
+"""The options of cases besides an emptied table, each on a real server, and wrong loads."""
 
 import tempfile
 import unittest
@@ -115,12 +115,12 @@ class Cases(OnServer):
     def test_leaves_are_files_of_the_input_where_a_script_prepares_the_table(self):
         about = ('prepare = "there.sql"', 'engines = ["staged", "text", "twice"]')
         found = self.statuses(*about, schema=KEY)
-        # What is there is left out by the staging alone.
+        # Only the staging skips existing rows.
         self.assertEqual(found, {"staged": {"done"}, "text": {"failed"}, "twice": {"failed"}})
 
     def test_what_a_load_says_of_itself_is_checked(self):
         for check, status in (
-            # So few rows go as psql sends them.
+            # This few rows are sent in psql's way.
             ("rows_read == rows and wire == 'text'", "done"),
             ("rows_read == rows and wire == 'binary'", "wrong"),
             ("unheard == 1", "wrong"),

@@ -1,4 +1,4 @@
-"""The command line: how it helps, where it measures, and how it ends."""
+"""The command line: its help, its server, and its exit statuses."""
 
 import os
 import re
@@ -76,7 +76,7 @@ class Helping(unittest.TestCase):
 
 class Place(unittest.TestCase):
     def opened(self, *args: str, **env: str) -> object:
-        """Return which server `run` opens."""
+        """Return the server that `run` opens."""
         with (
             patch.dict(os.environ, {**elsewhere(), **env}, clear=True),
             patch.object(cli.site, "opened", side_effect=LabError("no")) as opened,
@@ -124,7 +124,7 @@ class Ending(unittest.TestCase):
             cli.main()
 
     def test_without_its_libraries_it_says_how_to_get_them(self):
-        # None in sys.modules is what Python takes for a package that is not there.
+        # Python treats None in sys.modules as a missing package.
         script = (
             "import sys; sys.modules['typer'] = None;from pgsluice_lab.__main__ import main; main()"
         )

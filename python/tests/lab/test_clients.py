@@ -1,4 +1,4 @@
-"""The drivers: which statements they send, and how many in a transaction."""
+"""The drivers: the statements that they send, and the transactions."""
 
 import io
 import tempfile
@@ -13,7 +13,7 @@ INSERT = "INSERT INTO t (a, b) VALUES (%s, %s)"
 
 
 class Server:
-    """Stands for a connection and its cursor, and keeps what they were told."""
+    """Stands for a connection and its cursor, and keeps the statements."""
 
     def __init__(self):
         self.said = []
@@ -50,7 +50,7 @@ class Server:
 
 class Clients(unittest.TestCase):
     def said(self, way: str, batch: int) -> list:
-        """Return what the server is told of three rows."""
+        """Return the statements for three rows."""
         server = Server()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "rows.txt"

@@ -1,4 +1,4 @@
-"""Engines: command lines, what their output says, and those that are not there."""
+"""Engines: command lines, the meaning of their output, and missing programs."""
 
 import unittest
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""Experiments as data: those that ship are whole, and what is wrong is said."""
+"""Experiments as data: the shipped ones are complete, and mistakes are reported."""
 
 import re
 import string

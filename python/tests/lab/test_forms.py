@@ -1,4 +1,4 @@
-"""The forms of an input: nothing is lost or doubled when it is cut."""
+"""The forms of an input: a divided input loses and repeats nothing."""
 
 import tempfile
 import unittest

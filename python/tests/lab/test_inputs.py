@@ -89,7 +89,7 @@ class Inputs(unittest.TestCase):
         self.assertEqual(len({row[0] for row in rows}), 5_000)
         firsts = Counter(row[0][0] for row in rows)
         self.assertEqual(len(firsts), 36)
-        # A letter stands for its capital as well.
+        # A letter also stands for its capital.
         self.assertAlmostEqual(firsts["k"] / firsts["3"], 2, delta=0.05)
 
     def test_suffixes_repeat_only_after_all_others(self):

@@ -1,4 +1,4 @@
-"""The processor time of a process and its children, here this one's own."""
+"""The processor time of a process and its children, here of this process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where programs are: none is timed through a script that starts it."""
+"""The paths of programs: no program is timed through a script that starts it."""
 
 import os
 import tempfile

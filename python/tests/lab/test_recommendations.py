@@ -1,4 +1,4 @@
-"""What the page says to do: the fastest way that was measured, if it is so in all rounds."""
+"""The page's recommendations: the fastest measured way, if it is so in all rounds."""
 
 import tempfile
 import unittest

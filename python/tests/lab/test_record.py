@@ -1,4 +1,4 @@
-"""Records: runs go on where they stopped, and only if they measure the same."""
+"""Records: a run is resumed only under the same conditions."""
 
 import re
 import tempfile
@@ -68,7 +68,7 @@ class Records(unittest.TestCase):
             first, _ = begin(self.folder, HEAD)
             if not change:
                 first.end()
-            # Also of runs that begin in the same second.
+            # This also holds for runs that begin in the same second.
             other, resumed = begin(self.folder, replace(HEAD, **change))
             self.assertFalse(resumed, change)
             self.assertGreater(other.file, first.file)

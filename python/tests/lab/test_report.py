@@ -1,4 +1,4 @@
-"""What the report says of records: medians, ratios, verdicts, sentences, tables, and its bytes."""
+"""The report on records: medians, ratios, verdicts, sentences, tables, and its bytes."""
 
 import math
 import re
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Reported(unittest.TestCase):
-    """Made-up records, and what the parts of the report make of them."""
+    """Made-up records, and their evaluation by the parts of the report."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -349,7 +349,7 @@ class Page(Reported):
 
 
 class Shipped(unittest.TestCase):
-    """The experiments, the committed report and the library that is in it."""
+    """The experiments, the committed report and the library in it."""
 
     def test_claims_and_sentences_name_what_there_is(self):
         for each in experiments():

@@ -1,4 +1,4 @@
-"""Runs on a real server: figures, wrong rows, limits, interruptions, and nothing left behind."""
+"""Runs on a real server: figures, wrong rows, limits, interruptions, and the cleanup."""
 
 import copy
 import os
@@ -26,7 +26,7 @@ class Running(OnServer):
         steps = []
         run = self.run_tiny(say=lambda step, total: steps.append((step, total)))
         self.assertEqual({load.status for load in run.loads}, {"done"})
-        # pgloader is not everywhere; five more load rows that are there already.
+        # pgloader is not always installed; five more engines load existing rows.
         engines = 4 + (run.head.engines["pgloader"].missing is None) + 5
         self.assertEqual(len(run.loads), 2 * (2 * engines + 2))
         self.assertEqual(len(steps), 1 + 7 + len(run.loads))
@@ -139,13 +139,13 @@ class Room(OnServer):
             held.append(sum(rows))
 
         self.run_tiny(say=say)
-        # Each step is said before it is taken.
+        # Each step is announced before it begins.
         self.assertEqual(set(held), {0})
         self.assertGreater(len(held), 4)
 
 
 class Sites(OnServer):
-    """Another lab on the same server, with what goes wrong there."""
+    """Another lab on the same server, and its errors."""
 
     def setUp(self):
         super().setUp()

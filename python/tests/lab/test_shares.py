@@ -1,4 +1,4 @@
-"""How work is shared out."""
+"""The division of work."""
 
 import unittest
 from itertools import chain

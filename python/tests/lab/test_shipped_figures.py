@@ -1,4 +1,4 @@
-"""The figures, sentences and charts of the experiments that ship: each means something, once."""
+"""The figures, sentences and charts of the shipped experiments: each is meaningful and unique."""
 
 import string
 import unittest
@@ -13,7 +13,7 @@ BY_HAND = ("psql-staged", "psql-staged-leaves")
 
 
 def points(each: Experiment, scale: Scale, case: str, where: dict) -> list[dict]:
-    """Return the points of a case that have these values of the axes that it has."""
+    """Return the points of a case that have these values on the axes that the case has."""
     wanted = {
         axis: EXTREMES[value](scale.values(axis)) if value in EXTREMES else value
         for axis, value in where.items()

@@ -1,4 +1,4 @@
-"""Where the lab measures: -d as psql takes it, PG*, DATABASE_URL, or none of them."""
+"""The lab's server: from -d with psql's meaning, PG*, DATABASE_URL, or none of them."""
 
 import os
 import unittest
@@ -14,7 +14,7 @@ NAMES = (*target.PLACES, "DATABASE_URL")
 
 
 def elsewhere() -> dict[str, str]:
-    """Return our environment without what names a server."""
+    """Return our environment without variables that name a server."""
     return {name: value for name, value in os.environ.items() if name not in NAMES}
 
 

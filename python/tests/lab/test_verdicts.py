@@ -1,4 +1,4 @@
-"""Verdicts: the direction first, then the size, and both by what all rounds say."""
+"""Verdicts: the direction first, then the size, and both from all rounds."""
 
 import unittest
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Writers beside a command: what they are told, their log, and moves by each engine on a server."""
+"""Writers beside a command: their options, their log, and moves by each engine on a server."""
 
 import os
 import tempfile
@@ -78,14 +78,14 @@ class Moves(OnServer):
                 self.assertEqual((load.status, load.reason), ("done", None))
                 self.assertEqual(load.seconds is None, load.engine == "pgbench-writers")
                 self.assertEqual(load.client_peak_mib is None, load.engine == "pgbench-writers")
-                # psql locks the table, so that writers may wait for the whole of a small move.
+                # psql locks the table, so writers may wait during the whole of a small move.
                 least = 0 if load.engine == "psql-partition" else 1e-9
                 for name in ("tps", "p50_ms", "p99_ms", "longest_ms"):
                     self.assertGreaterEqual(load.figures[name], least, name)
                 self.assertNotIn(str(EXPERIMENT), load.command)
         self.assertEqual([load.engine for load in run.loads], shipped.case["move"].engines)
         self.assertNotEqual(self.site.query("SELECT id FROM pgsluice.load"), [])
-        # The ledger is another's as well, and so it stays.
+        # The ledger also belongs to another user, so it stays.
         with patch.object(self.site, "had_ledger", new=True):
             self.site.forget()
         self.assertEqual(self.site.query("SELECT id FROM pgsluice.load"), [])

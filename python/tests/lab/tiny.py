@@ -91,7 +91,7 @@ def experiment_in(folder: Path, toml: str = TOML) -> Experiment:
 
 
 class OnServer(unittest.TestCase):
-    """Tests with an embedded server, a cache and a folder of records of their own."""
+    """Tests with an embedded server, and their own cache and folder of records."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,1 +1,1 @@
-"""`pgsluice.load` and `aload`: what Python has goes in as COPY has it, or is an exception."""
+"""`pgsluice.load` and `aload`: Python's data is stored as COPY stores it, or raises."""

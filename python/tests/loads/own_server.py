@@ -1,4 +1,4 @@
-"""A server of a test's own, which it stops, crashes and starts again."""
+"""A private server for a test, which stops, crashes and restarts it."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class OwnServer(Limited):
         return (done.stdout.split() or [""])[-1]
 
     def connect(self) -> psycopg.Connection:
-        """Connect as soon as the server takes connections."""
+        """Connect as soon as the server accepts connections."""
         while True:
             with suppress(psycopg.OperationalError):
                 return psycopg.connect(self.url, autocommit=True)
@@ -48,7 +48,7 @@ class OwnServer(Limited):
             return connection.execute(query).fetchone()
 
     def make(self) -> None:
-        """Make the table anew, and write it to disk."""
+        """Recreate the table, and write it to disk."""
         with self.connect() as connection:
             connection.execute("DROP TABLE IF EXISTS loaded")
             connection.execute("CREATE TABLE loaded (id bigint) PARTITION BY HASH (id)")
@@ -60,12 +60,12 @@ class OwnServer(Limited):
             connection.execute("CHECKPOINT")
 
     def restart(self) -> None:
-        """Stop the server in order, which loses nothing, and start it."""
+        """Shut the server down in order, which loses nothing, and start it."""
         self.server("stop")
         self.server("start")
 
     def crash(self) -> None:
-        """Stop the server at once, as PostgreSQL's immediate shutdown does, and start it."""
+        """Stop the server with PostgreSQL's immediate shutdown, and start it."""
         file = self.folder / "data" / "data" / "postmaster.pid"
         pid = int(file.read_text().split()[0])
         os.kill(pid, signal.SIGQUIT)
@@ -74,7 +74,7 @@ class OwnServer(Limited):
         self.server("start")
 
     def kill_process(self) -> None:
-        """Kill one process of the server: the postmaster then begins its memory anew."""
+        """Kill one process of the server: the postmaster then reinitializes its memory."""
         with self.connect() as victim:
             os.kill(victim.info.backend_pid, signal.SIGKILL)
             with suppress(psycopg.OperationalError):

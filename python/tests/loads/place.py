@@ -1,4 +1,4 @@
-"""Loads of what is in memory, into the tables of `formats.place`. Each test has a time limit."""
+"""Loads of data in memory, into the tables of `formats.place`. Each test has a time limit."""
 
 import faulthandler
 import unittest
@@ -9,12 +9,12 @@ import pgsluice
 from formats.matrix import Line, Matrix
 from formats.place import OnServer, server
 
-# Seconds after which a test is a hang, and all ends with the stacks of its threads.
+# Seconds after which a test hangs; then all ends, with the stacks of its threads.
 LIMIT = 60
 
 
 class Limited(unittest.TestCase):
-    """A test that ends."""
+    """A test with a time limit."""
 
     limit = LIMIT
 
@@ -30,11 +30,11 @@ class Loads(Limited, OnServer):
     """Tests that load into `loaded`, and compare with `copied`."""
 
     def put(self, data: Any, **options: Any) -> pgsluice.LoadResult:
-        """Load data, whatever comes of it."""
+        """Load data, with any result."""
         return pgsluice.load(data, "loaded", server(), **options)
 
     def fail_to_put(self, data: Any, **options: Any) -> pgsluice.Error:
-        """Load data that must be refused."""
+        """Load data that must be rejected."""
         with self.assertRaises(pgsluice.Error) as caught:
             self.put(data, **options)
         return caught.exception
@@ -44,7 +44,7 @@ class Loads(Limited, OnServer):
 
 
 class MemoryMatrix(Limited, Matrix):
-    """Tests of a matrix of types whose rows come from memory, and not from a file."""
+    """Tests of a matrix of types whose rows come from memory instead of a file."""
 
     def setUp(self):
         super().setUp()
@@ -57,7 +57,7 @@ class MemoryMatrix(Limited, Matrix):
         wire: str | None = None,
         least: int = 1,
     ) -> None:
-        """Load all lines from what `make` returns for ids and columns."""
+        """Load all lines from the data that `make` returns for ids and columns."""
 
         def keep(_, ids: Sequence[int], columns: dict[str, Line]) -> None:
             self.data = make(ids, columns)

@@ -1,6 +1,6 @@
 """The page on coming from other libraries: the lines before and after store the same rows.
 
-They run as they stand there, on a server that the PG* variables name.
+They run unchanged, on a server that the PG* variables name.
 """
 
 import ast
@@ -32,7 +32,7 @@ FILE = "id,placed,total\n" + "".join(",".join(map(str, row)) + "\n" for row in R
 
 
 class InShop(Limited):
-    """A test in the database `shop`, which the PG* variables lead to."""
+    """A test in the database `shop`, which the PG* variables choose."""
 
     def setUp(self):
         with psycopg.connect(server(), autocommit=True) as connection:
@@ -96,7 +96,7 @@ class ComingFrom(InShop):
 
 
 def python(code: str, names: dict[str, object]) -> Callable[[], object]:
-    """Return what runs the code; `await` may stand outside of a function."""
+    """Return a function that runs the code; `await` is allowed outside of functions."""
     compiled = compile(code, "coming-from.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Rows by COPY through a connection of the caller's own: of psycopg, and of asyncpg."""
+"""Rows by COPY through the caller's own connection: psycopg's and asyncpg's."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ def table(rows: int, start: int = 0) -> pa.Table:
 
 
 def as_text(row: dict) -> list:
-    """Return a row as psycopg writes it for COPY in text."""
+    """Return a row as psycopg writes it for COPY text."""
     u, p = row["u"], row["p"]
     row["u"] = None if u is None else UUID(bytes=u)
     row["p"] = None if p is None else f'({p["a"]},"{p["b"]}")'
@@ -145,7 +145,7 @@ class Copied(Loads):
         with self.assertRaisesRegex(pgsluice.ServerError, "does not exist for other sessions"):
             pgsluice.copy(self.own, table(1), "fresh")
         self.own.rollback()
-        # Four bytes would be taken for those of another type.
+        # Four bytes would be read as a value of another type.
         self.connection.execute("DROP TABLE IF EXISTS plain; CREATE TABLE plain (id int)")
         self.own.execute("ALTER TABLE plain ALTER id TYPE float4")
         with self.assertRaisesRegex(pgsluice.ServerError, "other sessions do not see table"):

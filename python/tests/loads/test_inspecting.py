@@ -1,4 +1,4 @@
-"""`plan`, `verify`, `tree` and `ledger` are what the command line prints, of data in memory too."""
+"""`plan`, `verify`, `tree` and `ledger` equal the command line, also for data in memory."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from .place import Loads
 
 TABLE = pa.table({"id": pa.array(range(100), pa.int64()), "name": ["a", None] * 50})
 ROWS = [tuple(row.values()) for row in TABLE.to_pylist()]
-# The same rows, in all that can be read again.
+# The same rows as all kinds of data that can be read again.
 KINDS = (TABLE, pl.DataFrame(TABLE), duckdb.from_arrow(TABLE), TABLE.to_pylist(), ROWS)
 
 
@@ -32,7 +32,7 @@ class Inspecting(Loads):
         self.make(name="text")
 
     def printed(self, kind: type, *args: str):
-        """Return what the program prints, as the type that it is in Python."""
+        """Return the program's output as its type in Python."""
         done = self.run_program(*args, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         value = json.loads(done.stdout)
@@ -63,7 +63,7 @@ class Plan(Inspecting):
                 self.assertEqual((planned.rows, planned.rows_routed), (100, 100))
                 self.assertEqual(planned.self_test.levels, 1)
                 self.assertEqual(self.count(), 0)
-                # Nothing of it is used up.
+                # Nothing of it is consumed.
                 self.assertEqual(self.put(data).rows_inserted, 100)
         found = self.connection.execute("SELECT tableoid::regclass::text, count(*) FROM loaded"
                                         " GROUP BY 1 ORDER BY 1").fetchall()  # fmt: skip
@@ -189,7 +189,7 @@ class Ledger(Inspecting):
         self.assertEqual(details.counts.inserted, 100)
 
     def test_receipts(self):
-        """A load that has failed shows how far it is."""
+        """A load that has failed shows its progress."""
         stored = threading.Event()
 
         def broken():
@@ -213,7 +213,7 @@ class Ledger(Inspecting):
     def details_after_the_sessions_end(self, load_id: str) -> pgsluice.LedgerDetails:
         """Return the details of a load that has failed, once the server has ended its sessions.
 
-        The client closes its connections and does not wait, so the lock is still held for a moment.
+        The client closes its connections without waiting, so the lock is still held for a moment.
         """
         for _ in range(200):
             details = pgsluice.ledger_show(load_id, server())
@@ -231,7 +231,7 @@ class Ledger(Inspecting):
 
 class Waits(Inspecting):
     def test_interrupted(self):
-        """All wait for a lock that others hold, and Ctrl-C ends that."""
+        """All wait for a lock of another session, and Ctrl-C ends the wait."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         self.put(TABLE, load_id="waiting")

@@ -1,4 +1,4 @@
-"""Each kind of data equals COPY, with all the types that its library has."""
+"""Each kind of data equals COPY, with all types of its library."""
 
 import io
 import unittest
@@ -74,7 +74,7 @@ class Types(MemoryMatrix):
 
 
 class Kinds(Loads):
-    """The same rows, as users have them."""
+    """The same rows, in the forms that users have."""
 
     def setUp(self):
         super().setUp()
@@ -147,7 +147,7 @@ class Kinds(Loads):
         self.assert_same()
 
     def test_changes(self):
-        """What meets rows that are there is read twice, streams by way of a file."""
+        """Data that may meet existing rows is read twice, streams from a file."""
         for table in ("loaded", "copied"):
             self.connection.execute(f"ALTER TABLE {table} ADD PRIMARY KEY (id)")
         for data in (TABLE, iter(TABLE.to_batches()), pl.DataFrame(TABLE), iter([TABLE, TABLE])):
@@ -159,7 +159,7 @@ class Kinds(Loads):
 
 
 class Values(Loads):
-    """Values of Python as COPY has them."""
+    """Python's values, compared with COPY's."""
 
     def test_values(self):
         self.make(**COLUMNS)

@@ -1,4 +1,4 @@
-"""`leaf` is where COPY puts each row, or it says why it cannot tell."""
+"""`leaf` returns the leaf where COPY puts each row, or the reason why it cannot."""
 
 import os
 import signal
@@ -26,14 +26,14 @@ class Leaf(Loads):
         self.make(name="text")
 
     def remake(self, columns: str, key: str, *leaves: str) -> None:
-        """Make another table `loaded`."""
+        """Create another table `loaded`."""
         made = [f"CREATE TABLE loaded_{n} PARTITION OF loaded {leaf}" for n, leaf in
                 enumerate(leaves)]  # fmt: skip
         table = f"CREATE TABLE loaded ({columns}) PARTITION BY {key}"
         self.connection.execute("; ".join(["DROP TABLE loaded", table, *made]))
 
     def stored(self) -> list[str]:
-        """Return the leaf of each row that is in the table, by its id."""
+        """Return the leaf of each stored row, by its id."""
         query = "SELECT 'public.' || tableoid::regclass::text FROM loaded ORDER BY id"
         return [name for (name,) in self.connection.execute(query)]
 
@@ -60,7 +60,7 @@ class Leaf(Loads):
                 self.assertEqual(found.to_pylist(), stored)
         self.assertEqual(self.leaf(TABLE.to_batches()[0].slice(3, 5)).to_pylist(), stored[3:8])
         self.assertEqual(self.leaf(TABLE.slice(0, 0)).to_pylist(), [])
-        # Only the key is looked at.
+        # Only the key matters.
         self.assertEqual(self.leaf(TABLE.select(["id"])).to_pylist(), stored)
 
     def test_any_library_takes_the_array(self):

@@ -1,4 +1,4 @@
-"""The examples of two pages run, one after the other, into a table as the manual makes."""
+"""The examples of two pages run, one after the other, into the manual's table."""
 
 import re
 import unittest
@@ -26,7 +26,7 @@ SHOP = """
     INSERT INTO orders_old SELECT 5000 + n, date '2026-05-31' + n % 2, n
     FROM generate_series(1, 200) AS n;
 """
-# What the examples call with `dbname=shop`.
+# The functions that the examples call with `dbname=shop`.
 FUNCTIONS = (
     "load",
     "plan",
@@ -50,7 +50,7 @@ def in_shop(function):
 
 class Manual(Limited):
     def run_examples(self, page):
-        """Run the examples of a page, and return how many rows the table has then."""
+        """Run the examples of a page, and return the number of rows in the table."""
         examples = EXAMPLE.findall((MANUAL / page).read_text())
         self.assertGreater(len(examples), 0)
         with psycopg.connect(server(), autocommit=True) as connection:

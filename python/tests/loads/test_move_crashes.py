@@ -1,4 +1,4 @@
-"""Moves whose server crashes at random moments: the next run goes on, and no row differs."""
+"""Moves whose server crashes at random moments: the next run resumes, and no row differs."""
 
 import random
 import subprocess
@@ -11,7 +11,7 @@ from .place import LIMIT
 
 SEED = 37
 CRASHES = 12
-# Seconds after which the server crashes: a move takes some three.
+# Seconds after which the server crashes; a move takes about three.
 LATEST = 3.0
 
 # Wide rows, so that more than one transaction copies them.
@@ -51,7 +51,7 @@ class MovedThroughCrashes(OwnServer):
             connection.execute("".join(changes))
 
     def move(self, crash_after: float | None) -> tuple[int, bytes]:
-        """Move the table, and crash the server after so many seconds."""
+        """Move the table, and crash the server after `crash_after` seconds."""
         command = [program(), "partition", "events", "--by=HASH (id)", "--leaves=5", "-q"]
         with subprocess.Popen([*command, "-d", self.url], stderr=subprocess.PIPE) as running:
             if crash_after is not None:
@@ -72,7 +72,7 @@ class MovedThroughCrashes(OwnServer):
             if self.ask(IS_MOVED) == (True,):
                 moved += 1
                 self.make_events()
-        # Otherwise no crash was in the middle.
+        # Otherwise no crash would have been during a move.
         self.assertLess(moved, CRASHES)
         self.assertEqual(self.move(None)[0], 0)
         self.assertEqual((self.ask(DIFFERENT), self.ask(IS_MOVED)), ((0,), (True,)))

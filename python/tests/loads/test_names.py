@@ -1,4 +1,4 @@
-"""The names of Python are those of the command line and of `--json`, all of them."""
+"""The names in Python equal the names of the command line and of `--json`, without exception."""
 
 import inspect
 import json
@@ -15,12 +15,12 @@ from formats.place import program
 from pgsluice import options
 
 SCHEMA = Path(__file__).parents[3] / "docs/manual/json.schema.json"
-# What only the command line has: what is shown, and who types a password.
+# Options that only the command line has, about output and typed passwords.
 ONLY_THERE = {"json", "quiet", "password", "no-password", "help"}
 # Options that are arguments of `relation` in Python.
 OF_RELATION = {"from-table", "from", "where"}
 DATA = {"data", "table", "conninfo"}
-# Of each function the command, its options, and what else it takes.
+# The command of each function, its options, and its other arguments.
 FUNCTIONS = {
     pgsluice.load: ("load", options.Options, DATA | {"progress"}),
     pgsluice.aload: ("load", options.Options, DATA | {"progress"}),
@@ -31,7 +31,7 @@ FUNCTIONS = {
     pgsluice.ledger_finish: ("ledger finish", options.FinishOptions, {"load_id", "conninfo"}),
     pgsluice.ledger_show: ("ledger show", options.LedgerOptions, {"load_id", "conninfo"}),
 }
-# Of each result its name in the schema.
+# The name in the schema of each result.
 RESULTS = {
     pgsluice.LoadResult: "load",
     pgsluice.PlanResult: "plan",
@@ -52,7 +52,7 @@ class Names(unittest.TestCase):
             shown = subprocess.run(
                 [program(), *command.split(), "--help"], capture_output=True, text=True, check=True
             )
-            # What an option does is indented further.
+            # The descriptions of options are indented further.
             heads = " ".join(re.findall(r"^ {2,6}-.*", shown.stdout, re.MULTILINE))
             there = set(re.findall(r"--([a-z][a-z-]*)", heads)) - ONLY_THERE
             if "data" in other:
@@ -63,7 +63,7 @@ class Names(unittest.TestCase):
             self.assertEqual(there, here | beside, command)
             names = set(inspect.signature(function).parameters)
             self.assertEqual(names, other | set(known.__annotations__))
-        # What `leaf` takes is said of a plan as well.
+        # The options of `leaf` are also options of a plan.
         self.assertLess(
             set(options.LeafOptions.__annotations__), set(options.PlanOptions.__annotations__)
         )
@@ -75,7 +75,7 @@ class Names(unittest.TestCase):
             self.assert_same(schemas[name], kind, name)
 
     def assert_same(self, schema: dict, kind: Any, where: str) -> None:
-        """Compare a schema with the type of a field, and all that is in both."""
+        """Compare a schema with the type of a field, including their contents."""
         kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
         if kind is Any:
             self.assertGreater(len(kinds), 1, where)

@@ -1,9 +1,9 @@
-"""The blocks of docs/recipes run as they are printed, page by page, in the database `shop`.
+"""The blocks of docs/recipes run unchanged, page by page, in the database `shop`.
 
-A comment of HTML before a block says what a reader need not see:
+An HTML comment before a block contains details that readers do not need:
 
     <!-- status 3 -->        the command ends with this status
-    <!-- needs duckdb -->    the block is left out where this program or package is missing
+    <!-- needs duckdb -->    the block is left out if this program or package is missing
     <!-- not run: why -->    the block is never run
 
 A block after a line such as "`nightly.sh`:" is that file. A `text` block must be in the output of
@@ -36,7 +36,7 @@ BLOCK = re.compile(
 MARK = re.compile(r"<!-- (status|needs|not run:) (.*?) -->")
 EXPORT = re.compile(r"^export .*\n", re.MULTILINE)
 VARYING = re.compile(r"[0-9a-f]{16}|\d[\d.,:-]*")
-# 3 a.m., and what has arrived then: 998 good rows and two bad ones.
+# The file at 3 a.m.: 998 good rows and two bad ones.
 ROWS = [f"{number},2026-03-{number % 28 + 1:02},{number % 97}.50" for number in range(1, 1001)]
 BAD = {499: "500,2026-02-30,1.00", 699: "x,2026-03-01,1.00"}
 DAY = "\n".join(["id,placed,total", *(BAD.get(at, row) for at, row in enumerate(ROWS)), ""])
@@ -51,7 +51,7 @@ FILES = {
     "days/1.csv": "id,placed,total\n1,2026-01-31,9.50\n",
     "days/2.csv": "id,placed,total\n2,2026-02-01,0.00\n",
 }
-# In place of docker: the words behind the image, with the variables that are named and no others.
+# Instead of docker: runs the words after the image, with only the named variables.
 DOCKER = """#!/usr/bin/env python3
 import os, subprocess, sys
 words, named = sys.argv[2:], {"PATH": os.environ["PATH"]}
@@ -65,7 +65,7 @@ while words[0] != "pgsluice":
 sys.exit(subprocess.run(words, env=named).returncode)
 """
 
-# What is put behind the code of a page, to call it.
+# Code that calls the code of a page.
 REQUESTS = """
 from fastapi.testclient import TestClient
 
@@ -124,20 +124,20 @@ class OnPage(InShop):
         for name, text in FILES.items():
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_text(text)
-        # `python` of a block is the one that runs this test.
+        # `python` in a block is the interpreter that runs this test.
         self.put_program("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         self.connection.execute("DROP TABLE orders, orders_old")
         self.bash("psql -X -q -v ON_ERROR_STOP=1 -d shop >psql.log", orders_sql())
 
     def put_program(self, name: str, text: str) -> None:
-        """Put a program before those of the same name."""
+        """Put a program before others of the same name."""
         place = self.folder / "bin" / name
         place.parent.mkdir(exist_ok=True)
         place.write_text(text)
         place.chmod(0o755)
 
     def bash(self, text: str, given: str = "", status: int = 0) -> str:
-        """Run commands, the first of which that fails ends them; return all that they print."""
+        """Run commands until the first failure; return their whole output."""
         done = subprocess.run(
             ["bash", "-e", "-c", f'PATH="$PWD/bin:$PATH"\n{text}'],
             cwd=self.folder,
@@ -151,7 +151,7 @@ class OnPage(InShop):
         return done.stdout
 
     def run_page(self, page: Path) -> int:
-        """Write and run the blocks of a page; return how many were run."""
+        """Write and run the blocks of a page; return the number that ran."""
         return self.run_blocks(page.read_text())
 
     def run_blocks(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""What does not go in is an exception that says why, of its kind, with the cause."""
+"""Data that cannot be stored raises an exception of its kind, with the reason and the cause."""
 
 import io
 import pickle
@@ -121,7 +121,7 @@ class Refused(Loads):
         self.assertIs(error.__cause__, boom)
 
     def test_a_stream_that_raises_late(self):
-        """What was committed before it is said, and how the rest is loaded."""
+        """The error states the rows that were committed before it, and how to load the rest."""
         table = pa.table({"id": range(200_000), "v": [1] * 200_000})
 
         def batches():

@@ -1,4 +1,4 @@
-"""`relation`: the rows of a table or view of a server, in place of data."""
+"""`relation`: the rows of a table or view of a server, instead of data."""
 
 import asyncio
 import io
@@ -29,7 +29,7 @@ LIKE_SOURCE = "INSERT INTO copied (name, id) SELECT name, id FROM source "
 
 
 class FromRelation(Loads):
-    """Tests that read `source`, whose columns are in another order than those of `loaded`."""
+    """Tests that read `source`, whose column order differs from that of `loaded`."""
 
     def setUp(self):
         super().setUp()
@@ -40,7 +40,7 @@ class FromRelation(Loads):
 
 class Loaded(FromRelation):
     def assert_loaded(self, relation: pgsluice.Relation, where: str = "", **options) -> None:
-        """Load a relation, and compare with what the server selects."""
+        """Load a relation, and compare with the server's own query."""
         self.empty("loaded", "copied")
         self.connection.execute(LIKE_SOURCE + where)
         done = self.put(relation, **options)

@@ -1,4 +1,4 @@
-"""Leaves that are swapped in for the rows of the data, in place of the old ones."""
+"""Leaves that are swapped in with the data's rows, replacing the old ones."""
 
 import pgsluice
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""A load that is given again under its name goes on where it was; other data is refused."""
+"""A load with the same id resumes where it stopped; other data is refused."""
 
 import unittest
 
@@ -61,7 +61,7 @@ class Resumed(Loads):
 
     def test_a_table_is_given_again(self):
         self.addCleanup(self.forget)
-        # Its last row is refused.
+        # Its last row is rejected.
         self.connection.execute(f"ALTER TABLE loaded ADD CONSTRAINT few CHECK (id < {ROWS - 1})")
         error = self.begin(TABLE)
         self.assertEqual(error.row, ROWS - 1)

@@ -1,4 +1,4 @@
-"""Values of programs that have more digits than their columns: rounded with `round=True`."""
+"""Python values with more digits than their columns: rounded with `round=True`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class Rounded(Loads):
                     rows = list(enumerate(values))
                     self.assert_rounded(rows, values)
                     self.assert_rounded([{"id": n, "v": value} for n, value in rows], values)
-                    # pandas would make one type of numbers and None.
+                    # pandas would choose one type for numbers and None.
                     frame = pd.DataFrame({"id": range(len(values)), "v": values})
                     self.assert_rounded(frame, values)
 

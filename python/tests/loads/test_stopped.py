@@ -1,4 +1,4 @@
-"""Loads that are stopped: by a signal, a cancelled task, a callback that raises, the end."""
+"""Loads that are stopped: by a signal, a cancelled task, a callback that raises, or the exit."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ TABLE = pa.table({"id": range(1000)})
 
 
 def forever():
-    """Yield batches without end, not too fast."""
+    """Yield batches without end, but slowly."""
     for _ in itertools.count():
         yield TABLE
         time.sleep(0.01)
@@ -43,7 +43,7 @@ def silent():
 
 
 class Stuck:
-    """A file that has a row, and then nothing for a long time."""
+    """A file with one row, and then nothing for a long time."""
 
     def __init__(self):
         self.pieces = iter([b"1\n"])
@@ -66,7 +66,7 @@ class Stopped(Loads):
         self.addCleanup(timer.join)
 
     def test_keyboard_interrupt(self):
-        # What runs in the background of a shell ignores it.
+        # Background jobs of a shell ignore the signal.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         for data in (forever(), silent(), Stuck()):
@@ -74,16 +74,16 @@ class Stopped(Loads):
             self.later(0.5, os.kill, os.getpid(), signal.SIGINT)
             with self.assertRaises(KeyboardInterrupt) as caught:
                 self.put(data)
-            # It says what is in.
+            # The error states the stored rows.
             self.assertIn(" of this load ", "".join(caught.exception.__notes__))
             self.assertLess(time.monotonic() - began, 4)
-            # Nothing of it goes on.
+            # Nothing of it continues.
             count = self.count()
             time.sleep(0.3)
             self.assertEqual(self.count(), count)
 
     def test_interrupted_again(self):
-        """The wait for the end of the load ends as well, and the first interrupt alone is seen."""
+        """The wait for the end of the load also ends, and only the first interrupt is visible."""
 
         class Slow:
             def wait(self, _):
@@ -97,7 +97,7 @@ class Stopped(Loads):
         self.assertIsNone(caught.exception.__context__)
 
     def test_an_outcome_stays(self):
-        """A signal may end the wait that has received it."""
+        """A signal may end the wait that has received the outcome."""
         session = Session()
         given = spec("Writer", PlaceOptions, {}, server(), "loaded")
         doing = session.writer.open(json.dumps(given), False)
@@ -206,7 +206,7 @@ class Stopped(Loads):
             asyncio.run(call())
 
     def test_in_threads(self):
-        """Several loads at once, and a generator that works in Python meanwhile."""
+        """Several loads at once, and a generator that works in Python at the same time."""
         self.connection.execute("CREATE TABLE IF NOT EXISTS counted (id bigint)")
         outcomes = []
 
@@ -222,7 +222,7 @@ class Stopped(Loads):
         self.assertEqual(self.count(), 40_000)
 
     def test_the_interpreter_ends(self):
-        """Loads in threads that are not waited for are stopped, whatever their data does."""
+        """Loads in unfinished threads are stopped, whatever their data does."""
         for data in ("forever()", "silent()", "many()"):
             done = run_alone(
                 f"""
@@ -252,7 +252,7 @@ class Stopped(Loads):
 
 
 def run_alone(program: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that has the names of this file."""
+    """Run a program that uses the names of this file."""
     opening = "import sys, threading, time; import pgsluice, pyarrow as pa\n" + (
         f"sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
         "from loads.test_stopped import TABLE, forever, silent\n"

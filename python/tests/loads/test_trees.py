@@ -1,4 +1,4 @@
-"""The oracle: rows of each type's tree, as each library has them, lie where COPY puts them."""
+"""The oracle: each library's rows of each type's tree are stored where COPY puts them."""
 
 import unittest
 
@@ -11,7 +11,7 @@ from .place import Limited
 
 # Fewer cases would be a mistake in how they are found.
 LEAST = 60
-# Those for which `leaf` is asked as well.
+# The libraries for which `leaf` is also tested.
 LEAVES = ("text", "pyarrow")
 
 
@@ -38,13 +38,13 @@ class Trees(Limited):
         self.assertEqual(done.rows_inserted, len(expected))
         self.assertEqual(tree.stored(), expected)
         if library in LEAVES:
-            # It says nothing of rows that have to take the slow lane.
+            # `leaf` does not answer for rows that have to take the slow lane.
             self.assertEqual(leaves is None, done.lanes.routed_by_server > 0, done.fallbacks)
         if leaves:
             self.assertEqual(leaves, [leaf for leaf, _ in expected])
 
     def leaves(self, tree: trees.Tree, data) -> list[str] | None:
-        """Return what `leaf` says, if it says anything."""
+        """Return the result of `leaf`, if it has one."""
         try:
             found = pgsluice.leaf("t", data, tree.url).to_pylist()
         except pgsluice.DataError as error:

@@ -1,4 +1,4 @@
-"""Each message of docs/troubleshooting.md is produced, and the commands of its section are run."""
+"""Each message of docs/troubleshooting.md is produced, and its section's commands are run."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ FIRST = f"{LOAD} --load-id orders-v1"
 
 
 class Case(NamedTuple):
-    """How a message is produced."""
+    """The way to produce a message."""
 
     command: str
     sql: str = ""
@@ -120,7 +120,7 @@ class Troubleshooting(OnPage):
         self.connection.execute("CREATE TABLE names (id int, name text)")
 
     def make(self, sql: str) -> None:
-        """Make the table and the files as they were."""
+        """Restore the table and the files."""
         for name, text in FILES.items():
             (self.folder / name).write_text(text, newline="")
         (self.folder / "latin1.csv").write_bytes(b"id,name\n1,caf\xe9\n")
@@ -156,7 +156,7 @@ class Troubleshooting(OnPage):
         return done.stderr
 
     def assert_said(self, output: str, message: str) -> None:
-        """Find the words of a message, whatever stands in place of its dots."""
+        """Find the words of a message, with any text for its dots."""
         for words in QUOTED.findall(message):
             parts = map(re.escape, words.split("..."))
             self.assertRegex(output, ".*".join(parts))

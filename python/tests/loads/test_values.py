@@ -1,4 +1,4 @@
-"""Values of Python go into columns as psycopg sends them, or are refused by row and column."""
+"""Python's values go into columns as psycopg sends them, or are rejected by row and column."""
 
 import csv
 import enum
@@ -40,7 +40,7 @@ SECONDS = timezone(timedelta(minutes=19, seconds=32))
 STAMP = datetime(2026, 1, 2, 3, 4, 5, 6)
 BERLIN = ZoneInfo("Europe/Berlin")
 
-# A column's type, values of Python, and what psycopg is given if it is something else.
+# A column's type, values of Python, and psycopg's values if they differ.
 SAME: list[tuple[str, list[Any], list[Any] | None]] = [
     ("smallint", [1, np.int8(-3), np.uint16(9), Number.ONE, None], [1, -3, 9, 1, None]),
     ("integer", [1.0, np.float32(2), np.float64(3), Decimal("4.00"), Decimal("1E+3")],
@@ -113,7 +113,7 @@ SAME: list[tuple[str, list[Any], list[Any] | None]] = [
       str(2**70), '{"k": [1]}']),
 ]  # fmt: skip
 
-# A column's type, a value that it does not hold as it is, and words of its error.
+# A column's type, a value that it cannot hold exactly, and words of its error.
 REFUSED: list[tuple[str, Any, str]] = [
     ("integer", 1.5, "cannot hold 1.5: it is not an integer"),
     ("integer", Decimal("1.5"), "cannot hold 1.5: it is not an integer"),
@@ -321,7 +321,7 @@ class Record:
 
 
 class Iterators(Loads):
-    """Rows that come one after the other, and rows of other kinds."""
+    """Rows that arrive one after the other, and rows of other kinds."""
 
     def setUp(self):
         super().setUp()
@@ -416,7 +416,7 @@ class Iterators(Loads):
         self.assertIn("row 1 is of type int, but the first is a row with names", str(error))
 
     def test_many_rows_take_little_memory(self):
-        """Pieces wait for the load, and not the whole of them."""
+        """Pieces wait for the load, not the whole data."""
         made = 0
 
         def rows():

@@ -1,4 +1,4 @@
-"""Rows that are written a few at a time: what is in is what COPY stores, whichever way they go."""
+"""Rows that are written a few at a time equal the rows of COPY, however they are sent."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ from .place import Loads
 from .test_copying import COLUMNS, as_text, table
 from .test_stopped import run_alone
 
-# Columns of types that arrays can be unnested of: all but arrays and composites.
+# Columns whose types can be unnested from arrays: all but arrays and composites.
 SCALARS = {name: of for name, of in COLUMNS.items() if of not in ("int[]", "pair")}
 
 
@@ -97,7 +97,7 @@ class Written(Loads):
             [[(1, None, "x")], [[2, None, None]]],
         ):
             self.empty("loaded")
-            # The columns of tuples are those that are named.
+            # The columns of tuples are the named ones.
             is_named = not isinstance(batches[0], list) or isinstance(batches[0][0], dict)
             with self.open(**({} if is_named else {"columns": ["id", "n", "t"]})) as writer:
                 for batch in batches:
@@ -165,7 +165,7 @@ class Written(Loads):
         self.assertEqual(self.count(), 101)
 
     def test_a_table_that_is_altered(self):
-        """Bytes of the type before would be taken for those of another."""
+        """Bytes of the old type would be read as values of another."""
         self.connection.execute("DROP TABLE loaded; CREATE TABLE loaded (id bigint, a int4)")
         for size in (1, 30, 2000):
             with self.open(flush_seconds=None) as writer:
@@ -231,7 +231,7 @@ class Written(Loads):
         self.assertEqual(self.count(), 2)
 
     def test_a_copy_that_cannot_begin(self):
-        """Its connection is not used again, and the rows go when the table is there again."""
+        """Its connection is not used again, and the rows are sent once the table exists again."""
         with self.open(flush_rows=None, flush_seconds=None) as writer:
             for number in range(3):
                 writer.write(scalars(20_000, number * 20_000))
@@ -254,7 +254,7 @@ class Written(Loads):
             pgsluice.load(scalars(1), "loaded", server(), load_id="a writer")
 
     def test_a_name_is_opened_again_as_before(self):
-        """Rows behind the position would be changed in another way than those before it."""
+        """Otherwise rows after the position would be changed in another way than rows before it."""
         self.connection.execute("DROP TABLE loaded; CREATE TABLE loaded (id int PRIMARY KEY)")
         before = {"on_conflict": "update", "key": "id"}
         others = (

@@ -1,4 +1,4 @@
-"""Rows that are there already, under a writer: as if the server had taken them one by one."""
+"""Existing rows under a writer: the result equals the server's, one row at a time."""
 
 import itertools
 import random
@@ -18,7 +18,7 @@ COLUMNS = "id int, day date, kind text, v text, n int, gone bool"
 NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
 KINDS = ("a", "b", "c")
 
-# How a table is made, and the key that it keeps.
+# The statements for a table, and its unique key.
 TREES = {
     "plain": ("CREATE TABLE {t} ({c}, PRIMARY KEY (id))", ["id"]),
     "hash": (
@@ -41,7 +41,7 @@ TREES = {
         "CREATE TABLE {t}_b PARTITION OF {t} FOR VALUES IN ('b', 'c')",
         ["kind", "id"],
     ),
-    # Only the leaves keep it unique.
+    # Only the leaves enforce uniqueness.
     "leaves": (
         "CREATE TABLE {t} ({c}) PARTITION BY HASH (id);"
         "CREATE TABLE {t}_0 PARTITION OF {t} FOR VALUES WITH (MODULUS 2, REMAINDER 0);"
@@ -73,7 +73,7 @@ CHANGES = (
 
 @dataclass
 class Server:
-    """What the server does with one row, by the options of a writer."""
+    """The server's treatment of one row, by the options of a writer."""
 
     connection: psycopg.Connection
     key: list[str]
@@ -81,7 +81,7 @@ class Server:
 
     def take_all(self, rows: list[dict]) -> None:
         if "update" in self.options:
-            # What is not set is of the row that counts, the last one, if that is new.
+            # If the row is new, unset columns come from the row that counts, the last one.
             rows = list({tuple(row[name] for name in self.key): row for row in rows}.values())
         for row in rows:
             self.take(row)
@@ -107,7 +107,7 @@ class Server:
 
 
 def batch(kind: str, rows: list[dict], names: list[str]):
-    """Return rows as one of the kinds that a writer takes."""
+    """Return rows as one of the kinds that a writer accepts."""
     if kind == "dicts":
         return [{name: row[name] for name in names} for row in rows]
     if kind == "tuples":
@@ -344,7 +344,7 @@ class Changed(Loads):
                 wanted = (size, 0) if number == 0 else (0, size)
                 self.assertEqual((counts.inserted, counts.updated), wanted)
                 ways.append(receipt.method)
-        # The first rows that exist go again.
+        # The first rows that exist are sent again.
         self.assertEqual(ways, ["copy", "stage", *["stage", "conflict"] * 3])
 
     def test_a_row_that_is_there_needs_no_other_columns(self):
@@ -392,7 +392,7 @@ class Changed(Loads):
         def write(name: str) -> None:
             pick = random.Random(name)
             try:
-                # Rows as text pass the stage, the others go as arrays.
+                # Rows as text go through the stage, and the others are sent as arrays.
                 wire = "text" if name == "r" else None
                 with pgsluice.Writer(
                     "loaded", server(), flush_seconds=None, on_conflict="update", wire=wire

@@ -16,7 +16,7 @@ from .own_server import OwnServer
 from .place import LIMIT
 from .test_writer_kills import VIOLENCE, times
 
-# Keywords of a writer; whether it has positions.
+# Keywords of a writer, and whether it has positions.
 PLAIN = ({}, False)
 NAMED = ({"load_id": "named"}, False)
 WAITING = ({"wait": "20s"}, False)
@@ -26,7 +26,7 @@ ROWS = 10
 
 
 class Producer:
-    """A writer that has written rows that are not durable."""
+    """A writer with rows that are written but not durable."""
 
     def __init__(self, test: OwnServer, options: dict[str, Any], has_positions: bool):
         test.make()
@@ -58,7 +58,7 @@ class Producer:
         self.write() if name == "write" else getattr(self.writer, name)()
 
     def check_end(self) -> None:
-        """Go on from the position, close, and find each row once."""
+        """Resume from the position, close, and find each row once."""
         self.at = self.writer.position or 0
         for _ in range(3):
             self.write()
@@ -73,9 +73,9 @@ class Crashed(OwnServer):
     def lose(
         self, crash: Callable[[], None], of_writer: tuple[dict[str, Any], bool], call: str
     ) -> None:
-        """Crash the server behind rows that are not durable: the next call says how many."""
+        """Crash the server after rows that are not durable: the next call reports their number."""
         with self.subTest(crash.__name__, options=of_writer, call=call):
-            # A slow machine gives the server the time to make all rows durable.
+            # A slow machine gives the server time to make all rows durable.
             for _ in range(5):
                 producer = Producer(self, *of_writer)
                 crash()
@@ -93,7 +93,7 @@ class Crashed(OwnServer):
                 self.assertEqual((writer.position, writer.rows_waiting), (rows, 0))
                 producer.check_end()
                 return
-            # Rows that were not lost wait still; nothing else is in doubt.
+            # Rows that were not lost still wait; nothing else is in doubt.
             self.assertEqual(writer.rows_waiting, ROWS if call == "write" else 0)
             writer.close()
             waiting = ROWS if call == "write" else 0
@@ -105,13 +105,13 @@ class Crashed(OwnServer):
                 self.lose(self.crash, of_writer, call)
 
     def test_a_process_that_is_killed(self):
-        """The postmaster's start time does not change then."""
+        """The postmaster's start time does not change in this case."""
         for of_writer in (PLAIN, PLACED):
             for call in ("write", "flush"):
                 self.lose(self.kill_process, of_writer, call)
 
     def test_a_write_that_is_sent_again(self):
-        """A crash in the middle of a write that waits for the server to come back."""
+        """A crash during a write that waits for the server to come back."""
         producer = Producer(self, *BOTH)
         other = self.connect()
         other.execute("BEGIN; LOCK TABLE loaded")
@@ -139,7 +139,7 @@ class Crashed(OwnServer):
             self.crash()
         self.assertGreater(caught.exception.rows_in_doubt, 0)
         self.assertEqual((writer.position,), self.ask("SELECT count(*) FROM loaded"))
-        # Another error is not replaced, but has it as a note.
+        # Another error is not replaced, but gets a note.
         with self.assertRaises(KeyError) as other, Producer(self, *PLAIN).writer:
             self.crash()
             raise KeyError
@@ -148,7 +148,7 @@ class Crashed(OwnServer):
 
 class Kept(OwnServer):
     def end_session(self) -> None:
-        """End the writer's session, and wait until it is gone: until then it takes statements."""
+        """End the writer's session, and wait until it is gone: until then it accepts statements."""
         others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
         end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
         while self.ask(end) != (0,):
@@ -175,7 +175,7 @@ class Kept(OwnServer):
             producer.write()
             producer.writer.close()
             self.assertEqual(self.ask("SELECT count(*) FROM loaded"), (producer.at,))
-        # Without a ledger nothing tells it from a crash.
+        # Without a ledger, this looks like a crash.
         producer = Producer(self, *PLAIN)
         self.restart()
         with self.assertRaises(pgsluice.ConnectError) as caught:
@@ -204,7 +204,7 @@ class Kept(OwnServer):
         self.make()
         with pgsluice.Writer("loaded", self.url, flush_seconds=None) as writer:
             writer.write([(number,) for number in range(ROWS)])
-            # Its flush is no other one than that of the commit.
+            # Its flush is the one of the commit.
             writer._send_if(lambda: True)
             self.crash()
             self.assertEqual(self.ask("SELECT count(*) FROM loaded"), (ROWS,))
@@ -242,8 +242,8 @@ PRODUCER = """
 class Rounds(OwnServer):
     """Producers with positions that are killed, and their server crashed, again and again.
 
-    Two of them have `durability="flush"`. A round is one life of a producer: with
-    PGSLUICE_VIOLENCE=full there are 416.
+    Two of them have `durability="flush"`. A round is one life of a producer: PGSLUICE_VIOLENCE=full
+    runs 416 rounds.
     """
 
     limit = (100 if VIOLENCE else 2) * LIMIT
@@ -253,7 +253,7 @@ class Rounds(OwnServer):
         return subprocess.Popen([*command, str(most)], stdout=subprocess.PIPE, text=True)
 
     def positions(self) -> list[int]:
-        """Check that the rows of each producer are those before its position, each once."""
+        """Check that each producer's rows are those before its position, each once."""
         with self.connect() as connection:
             found = connection.execute("""
                 SELECT right(l.id, 1)::int, coalesce(position::int, 0), count(t.id),

@@ -1,6 +1,6 @@
 """Writers whose program is killed, and whose server is stopped: each row is in once.
 
-PGSLUICE_VIOLENCE=full, or a number, does it as often as is claimed.
+PGSLUICE_VIOLENCE=full repeats this as often as documented, and a number that often.
 """
 
 import os
@@ -25,11 +25,11 @@ VIOLENCE = os.environ.get("PGSLUICE_VIOLENCE", "")
 
 
 def times(some: int, full: int) -> int:
-    """Return how often: `some` times, unless it is asked for."""
+    """Return the number of repetitions: `some`, unless the environment overrides it."""
     return full if VIOLENCE == "full" else int(VIOLENCE or some)
 
 
-# Seconds for a test of these.
+# Seconds for each of these tests.
 PATIENCE = 20 * LIMIT if VIOLENCE else LIMIT
 
 PRODUCER = """
@@ -57,16 +57,16 @@ class Killed(Loads):
     limit = PATIENCE
 
     def kill(self, keys: int) -> int:
-        """Kill a producer often, and let it come to an end; return how many rows it has written."""
+        """Kill a producer often, and let it end; return the number of rows that it has written."""
         self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
         draw = random.Random(7)
         kills, wanted = 0, times(8, 100)
-        # As many rows as it does not come to before it is killed so often.
+        # More rows than it can write before all its kills.
         most = 10**9
         command = [sys.executable, "-c", textwrap.dedent(PRODUCER), server(), str(keys)]
         query = "SELECT position::int FROM pgsluice.load WHERE id = 'killed'"
         position = None
-        # On a machine that is busy it comes to no row for some time.
+        # On a busy machine it writes no rows for some time.
         while kills < wanted or position is None:
             producer = subprocess.Popen([*command, str(most)], stdout=subprocess.PIPE, text=True)
             producer.stdout.readline()
@@ -79,7 +79,7 @@ class Killed(Loads):
         most = position + 500
         done = subprocess.run([*command, str(most)], capture_output=True, text=True, check=True)
         self.assertIn("done", done.stdout)
-        # Some were killed behind rows of theirs.
+        # Some were killed after they had written rows.
         self.assertGreater(most, 500)
         return most
 
@@ -163,7 +163,7 @@ class Stopped(OwnServer):
             self.assertEqual(connection.execute(counted).fetchone(), (at, at))
 
     def test_one_that_does_not(self):
-        """Behind a connection that was lost, the next rows have another, and so has the end."""
+        """After a lost connection, the next rows have another one, and so has the end."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CREATE TABLE loaded (id bigint)")
         with pgsluice.Writer("loaded", self.url, flush_seconds=None, load_id="one") as writer:

@@ -1,4 +1,4 @@
-"""Names under a writer: each batch leads to columns by its own; a missing one erases nothing."""
+"""Names under a writer: each batch maps its own names to columns; a missing one erases nothing."""
 
 import pandas as pd
 import pgsluice

@@ -14,7 +14,7 @@ class WriterPage(InShop):
         names: dict[str, object] = {}
         with patch("builtins.print"):
             for example in examples:
-                # Tuples are of the columns of the table.
+                # Tuples have the columns of the table.
                 python(example, names)()
         rows = self.connection.execute("SELECT count(*) FROM orders").fetchone()
         self.assertEqual(rows[0], 111)

@@ -1,4 +1,4 @@
-"""Rows that the server refuses: a writer names them, drops them, or hands them to `on_reject`."""
+"""Rows that the server rejects: a writer names them, drops them, or passes them to `on_reject`."""
 
 import asyncio
 import unittest
@@ -24,7 +24,7 @@ def as_arrow(rows):
 
 
 FORMS = (as_tuples, as_dicts, as_arrow)
-# A line end in a value is no end of the row.
+# A line end in a value does not end the row.
 GOOD = [(key, f'good\n"{key}"') for key in range(10)]
 WAYS = ({}, {"on_conflict": "update"}, {"on_conflict": "skip", "load_id": "rejects"})
 
@@ -89,7 +89,7 @@ class Rejects(Loads):
                     self.assertEqual(self.found(), GOOD)
                     counts = receipt.counts
                     self.assertEqual((receipt.rows, counts.inserted, counts.rejected), (13, 10, 3))
-                    # COPY meets the rows in the order of the leaves.
+                    # COPY reads the rows in the order of the leaves.
                     found = {error.row: row for row, error in self.rejected}
                     self.assertEqual(len(self.rejected), 3)
                     for place, row in bad.items():
@@ -128,7 +128,7 @@ class Rejects(Loads):
                 self.assertEqual([error.row for _, error in self.rejected], [4])
 
     def test_a_foreign_key(self):
-        """The server names the key only, and a key of a later row of the flush is there."""
+        """The server names only the key, and the key of a later row of the flush exists."""
         self.connection.execute("ALTER TABLE loaded ADD parent bigint REFERENCES loaded")
         rows = [(1, "child", 2), (2, "parent", None), (3, "orphan", 99), (4, "bad", None)]
         for options in WAYS:
@@ -167,7 +167,7 @@ class Rejects(Loads):
         writer.close()
 
     def test_a_row_that_imitates_the_server(self):
-        """Its text looks like a line of COPY, and so another row would be blamed."""
+        """Its text looks like a line of COPY, which could put the blame on another row."""
         self.connection.execute("""
             CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
@@ -207,7 +207,7 @@ class Rejects(Loads):
                 writer.flush()
             self.assertEqual((self.found(), writer.rows_waiting), ([], 11))
             self.assertEqual(writer.flush().counts.rejected, 2)
-        # The row of which it has raised comes again, and no other one.
+        # Only the row whose callback raised comes again.
         self.assertEqual(len(self.rejected), 3)
         self.assertEqual(self.found(), GOOD)
 

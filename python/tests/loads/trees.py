@@ -1,7 +1,7 @@
-"""The types' trees of the oracle, and their rows as data of Python's libraries.
+"""The oracle's trees for types, and their rows as data of Python's libraries.
 
-COPY puts the rows of a case into its table. What stands there then is read as text, and made into
-columns of Arrow's own types, as far as these have such values.
+COPY puts the rows of a case into its table. The stored rows are read as text, and converted to
+columns of Arrow's own types, as far as these can represent the values.
 """
 
 import tomllib
@@ -22,7 +22,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 TREES = Path(__file__).parents[3] / "tests/trees"
-# Trees by each type, and by several.
+# Trees for single types and for several.
 PATTERNS = ("hash_*", "list_*", "range_*", "boolean_*", "expression_*", "four_levels")
 COLUMNS = """
     SELECT attname, format_type(atttypid, NULL), typtype FROM pg_attribute
@@ -30,7 +30,7 @@ COLUMNS = """
     AND NOT attisdropped ORDER BY attnum
 """
 SECONDS = "extract(hour FROM {0}) * 3600 + extract(minute FROM {0}) * 60"
-# An interval as the three numbers that it is.
+# An interval as its three numbers.
 PARTS = (
     "concat_ws(' ', extract(year FROM {0}) * 12 + extract(month FROM {0}), extract(day FROM {0}),"
     f" trunc(({SECONDS}) * 1000000 + extract(microseconds FROM {{0}})))"
@@ -38,7 +38,7 @@ PARTS = (
 
 
 class Type(NamedTuple):
-    """A type of Arrow, and how its values are read from PostgreSQL's text."""
+    """A type of Arrow, and a function that reads its values from PostgreSQL's text."""
 
     type: pa.DataType | None
     read: Callable[[str], Any]
@@ -57,7 +57,7 @@ def _interval(text: str) -> tuple[int, int, int]:
 
 def _finite(text: str) -> Decimal:
     number = Decimal(text)
-    # Not all libraries have more than 38 digits, and one scale is for all of a column.
+    # Not all libraries support more than 38 digits, and a column has one scale.
     is_finite = number.is_finite()
     if not is_finite or number.adjusted() >= 20 or number.as_tuple().exponent < -18:
         raise ValueError(text)
@@ -87,7 +87,7 @@ TYPES = {
     "integer[]": Type(pa.list_(pa.int32()), lambda text: _items(text, int)),
     "text[]": Type(pa.list_(pa.string()), lambda text: _items(text, str)),
 }
-# What some libraries lack, or have as something else: text in its place.
+# Types that some libraries lack or represent differently: text replaces them.
 LACKING = {
     "polars": {"interval", "uuid"},
     "pandas": {"interval", "uuid"},
@@ -104,7 +104,7 @@ def _items(text: str, read: Callable[[str], Any]) -> list:
 
 
 class Tree:
-    """A case, in a schema or a database of its own, with its rows in its table `t`."""
+    """A case, in its own schema or database, with its rows in the table `t`."""
 
     def __init__(self, folder: Path, url: str) -> None:
         case = tomllib.loads((folder / "case.toml").read_text())
@@ -137,11 +137,11 @@ class Tree:
         self.connection.close()
 
     def unqualified(self, leaf: str) -> str:
-        """Return the name of a leaf as the session has it."""
+        """Return the name of a leaf without the session's schema."""
         return leaf.removeprefix(f"{self.schema}.")
 
     def stored(self) -> list[tuple[str, str]]:
-        """Return the leaf and the text of each row that is in the table."""
+        """Return the leaf and the text of each stored row."""
         query = sql.SQL("SELECT tableoid::regclass::text, {} FROM t ORDER BY 1, 2")
         return self.connection.execute(query.format(self._row())).fetchall()
 
@@ -155,7 +155,7 @@ class Tree:
         return sql.SQL("ROW({})::text").format(sql.SQL(", ").join(columns))
 
     def data(self, library: str) -> tuple[Any, list[tuple[str, str]]]:
-        """Return what a library has of the rows, and the leaf and the text of each of these."""
+        """Return a library's data for the rows that it supports, with their leaves and texts."""
         columns, fits = {}, [True] * len(self.rows)
         for number, (name, kind, what) in enumerate(self.columns):
             texts = [row[2 + number] for row in self.rows]
@@ -168,7 +168,7 @@ class Tree:
                 continue
             values = [_read(known.read, text) for text in texts]
             if library == "pandas":
-                # That is its NULL.
+                # That is pandas' NULL.
                 values = [... if value != value else value for value in values]
             fits = [fit and value is not ... for fit, value in zip(fits, values, strict=True)]
             columns[name] = partial(_array, values, known.type)
@@ -177,7 +177,7 @@ class Tree:
         return LIBRARIES[library](table), expected
 
     def _copy(self, folder: Path) -> None:
-        """Put the rows in."""
+        """Load the rows."""
         query = folder / "rows.sql"
         file = next(folder.glob("rows.[ct][sx][vt]"), None)
         cursor = self.connection.cursor()
@@ -192,7 +192,7 @@ class Tree:
             into.write(text)
 
     def _rows(self) -> list[tuple]:
-        """Return of each row its leaf, its text, and that of its fields in two spellings."""
+        """Return for each row its leaf, its text, and its fields in two spellings."""
         names = [sql.Identifier(name) for name, _, _ in self.columns]
         plain = [sql.SQL("{}::text").format(name) for name in names]
         parts = [
@@ -207,7 +207,7 @@ class Tree:
 
 
 def _read(read: Callable[[str], Any], text: str | None) -> Any:
-    """Return a value; an ellipsis stands for what the type does not have."""
+    """Return a value; an ellipsis stands for one that the type cannot represent."""
     try:
         return None if text is None else read(text)
     except ValueError:
@@ -236,7 +236,7 @@ LIBRARIES: dict[str, Callable[[pa.Table], Any]] = {
 
 
 def cases(version: int) -> list[Path]:
-    """Return the folders of the trees whose rows COPY takes as they are on this server."""
+    """Return the folders of the trees whose rows COPY accepts unchanged on this server."""
     found = sorted(folder for pattern in PATTERNS for folder in TREES.glob(pattern))
     return [folder for folder in found if _is_plain(folder, version)]
 

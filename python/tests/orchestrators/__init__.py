@@ -1,4 +1,4 @@
-"""What the helpers for orchestrators do in the real packages.
+"""The helpers for orchestrators in the real packages.
 
-Without Airflow, dlt and Dagster the tests of these are skipped: `make orchestrators` has them all.
+Without Airflow, dlt and Dagster their tests are skipped: `make orchestrators` installs them all.
 """

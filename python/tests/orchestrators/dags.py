@@ -19,7 +19,7 @@ RETRIED = {"retries": 2, "retry_delay": timedelta(0)}
 
 
 def rows(stop: int, last: int = ROWS) -> Iterator[tuple[int, str]]:
-    """Yield `last` rows; fail behind `stop` of them."""
+    """Yield `last` rows, but fail after `stop` of them."""
     for number in range(last):
         if number == stop:
             raise OSError("the source went away")
@@ -40,7 +40,7 @@ with DAG("fails", start_date=BEGIN, schedule=None, default_args=RETRIED) as fail
 
     @task
     def whole():
-        # Each try has other rows: nothing of the first one is left.
+        # Each try has different rows: nothing of the first try remains.
         stop = ROWS * 9 // 10 if is_first_try() else -1
         last = ROWS if is_first_try() else 10
         PgsluiceHook("shop").insert_rows("whole", rows(stop, last), commit_every=0)
@@ -52,7 +52,7 @@ with DAG("fails", start_date=BEGIN, schedule=None, default_args=RETRIED) as fail
         hook.insert_rows("called", [(1, "a"), (2, "b")])
         if is_first_try():
             raise OSError("between two loads")
-        # What it returns becomes an XCom.
+        # Its return value becomes an XCom.
         return PgsluiceHook("shop").insert_rows("called", [(3, "c")])
 
     @task

@@ -1,4 +1,4 @@
-"""What the DAGs of the tests and their tests share, without Airflow."""
+"""Common parts of the tests' DAGs and the tests, without Airflow."""
 
 from datetime import UTC, datetime
 

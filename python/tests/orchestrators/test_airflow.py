@@ -1,4 +1,4 @@
-"""`PgsluiceHook` in Airflow: what tries, crashes and mapped tasks leave in the table and ledger."""
+"""`PgsluiceHook` in Airflow: the table and ledger after tries, crashes and mapped tasks."""
 
 import contextlib
 import importlib.util
@@ -33,7 +33,7 @@ class OnAirflow(Limited):
 
     @classmethod
     def setUpClass(cls):
-        """Make Airflow's database, in a folder that its variables name."""
+        """Create Airflow's database, in a folder that its variables name."""
         cls.home = Path(tempfile.mkdtemp(prefix="pgsluice-airflow-"))
         cls.addClassCleanup(shutil.rmtree, cls.home)
         place = conninfo_to_dict(server())
@@ -68,7 +68,7 @@ class OnAirflow(Limited):
 
     @classmethod
     def program(cls, *args: str, status: int = 0) -> str:
-        """Run Python with arguments; return all that it prints."""
+        """Run Python with arguments; return its output."""
         done = subprocess.run(
             [sys.executable, *args],
             stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ class OnAirflow(Limited):
         return self.program(str(self.home / "dags/dags.py"), name, status=status)
 
     def rows(self, table: str) -> tuple[int, int]:
-        """Return how many rows a table has, and how many ids."""
+        """Return the number of rows and of distinct ids in a table."""
         return self.connection.execute(
             f"SELECT count(*), count(DISTINCT id) FROM {table}"
         ).fetchone()
@@ -187,7 +187,7 @@ for table, Hook in (("by_postgres", PostgresHook), ("by_pgsluice", PgsluiceHook)
 
 class Hook(OnAirflow):
     def python(self, code: str) -> Path:
-        """Run a script in a folder of its own."""
+        """Run a script in its own folder."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "script.py").write_text(code)
         self.enterContext(contextlib.chdir(folder))

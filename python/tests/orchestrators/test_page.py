@@ -1,4 +1,4 @@
-"""The blocks of the page on orchestrators run as they are printed, with the real packages."""
+"""The blocks of the page on orchestrators run unchanged, with the real packages."""
 
 import json
 import os
@@ -29,7 +29,7 @@ if __name__ == "__main__":
     for _ in range(2):
         dag.test(run_after=day, logical_date=day)
 """
-# The first try is cut off behind its load, the second one in the ledger.
+# The first try is cut off after its load, the second one in the ledger.
 FAILING = """
 from dlt.destinations.exceptions import DestinationTransientException
 

@@ -1,4 +1,4 @@
-"""`to_sql` by `pgsluice.pandas.method` stores the rows that `to_sql` stores without it."""
+"""`to_sql` with `pgsluice.pandas.method` stores the same rows as without it."""
 
 import asyncio
 import importlib.util
@@ -67,7 +67,7 @@ class ToSql(Loads):
             with self.subTest(chunksize=chunksize):
                 self.empty("loaded", "copied")
                 self.assertEqual(self.to_sql(FRAME, chunksize=chunksize), 7)
-                # pandas takes decimals for text.
+                # pandas treats decimals as text.
                 dtype = {"total": sqlalchemy.Numeric}
                 self.to_sql(FRAME, table="copied", method=None, dtype=dtype)
                 self.assert_same()
@@ -111,7 +111,7 @@ class ToSql(Loads):
             with connection.begin():
                 self.to_sql(FRAME[["id"]], connection, chunksize=2)
             self.assertEqual(self.count(), 7)
-            # pandas makes a transaction where there is none.
+            # pandas begins a transaction if none is open.
             self.to_sql(FRAME[["id"]], connection)
             self.assertEqual(self.count(), 14)
 
@@ -170,7 +170,7 @@ class ToSql(Loads):
                 error = self.refuse(FRAME[["id"]], table=table, if_exists=if_exists)
                 self.assertEqual(error.sqlstate, sqlstate)
                 self.assertIn("commit", error.hint)
-        # pandas has dropped and made them, and nothing of that is committed.
+        # pandas has dropped and created them, and none of that is committed.
         self.assertEqual(self.connection.execute(exists).fetchall(), before)
         frame = FRAME[["id"]]
         frame.head(0).to_sql("plain", self.engine, if_exists="replace", index=False)
