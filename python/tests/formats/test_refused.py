@@ -146,7 +146,7 @@ class Columns(OnServer):
             self.refuse(f"1.{suffix}", two, said=said)
 
     def test_files_of_pandas(self):
-        """pandas writes its index as a column, and integers with NULL as doubles."""
+        """The index is a column there, and integers with NULL are doubles."""
         rows = pa.table(
             {"id": [5, 6], "a": pa.array([1.0, None], pa.float64()), "__index_level_0__": [0, 1]}
         )
