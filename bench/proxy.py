@@ -1,6 +1,6 @@
 """A TCP proxy that delays all data, like a distant network: `python -m bench.proxy`.
 
-client -> receive -> queue, each chunk with the time when it is due -> send -> server
+    client -> receive -> queue, each chunk with the time when it is due -> send -> server
 
 Both directions wait for half of the round trip. Bandwidth is not limited: chunks wait in parallel.
 This uses threads rather than an event loop, because Python's event loops round timers up to a
