@@ -9,13 +9,23 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
 
 /// Each crate with the workspace crates on which it is built; tests may use any lower one.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("pgsluice-core", &[]),
     ("pgsluice-arrow", &["pgsluice-core"]),
     ("pgsluice-json", &["pgsluice-core"]),
     ("pgsluice-session", &["pgsluice-core"]),
+    ("pgsluice-objects", &[]),
     ("pgsluice-embedded", &["pgsluice-session"]),
-    ("pgsluice", &["pgsluice-core", "pgsluice-json", "pgsluice-arrow", "pgsluice-session"]),
+    (
+        "pgsluice",
+        &[
+            "pgsluice-core",
+            "pgsluice-json",
+            "pgsluice-arrow",
+            "pgsluice-session",
+            "pgsluice-objects",
+        ],
+    ),
     ("pgsluice-cli", &["pgsluice", "pgsluice-embedded"]),
     ("pgsluice-py", &["pgsluice", "pgsluice-embedded", "pgsluice-cli"]),
 ];
@@ -27,7 +37,7 @@ const PURE: [&str; 3] = ["memchr", "siphasher", "wide"];
 const WITHOUT_EFFECTS: [&str; 3] = ["crates/core/src", "crates/json/src", "crates/arrow/src"];
 
 /// The default features, in addition to the code that is always built.
-const FORMATS: [&str; 2] = ["arrow", "parquet"];
+const FORMATS: [&str; 3] = ["arrow", "objects", "parquet"];
 
 /// Parts of the standard library with effects outside the program.
 const EFFECTS: [&str; 7] = ["env", "fs", "net", "os", "process", "thread", "time"];

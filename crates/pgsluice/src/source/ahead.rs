@@ -1,8 +1,7 @@
 //! Looks ahead in a file before a very long row takes up more memory: can the row end at all? An unclosed
 //! quote turns the rest of the file into one row.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, SeekFrom};
 
 use super::Input;
 use crate::error::Result;
@@ -24,10 +23,10 @@ pub(super) enum Ahead {
 impl Input {
     /// Returns which comes first within `most` bytes from `offset` on: one of `bytes`, or the end.
     pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
-        let path = self.file().filter(|_| self.is_seekable());
-        let Some(path) = path else { return Ok(Ahead::Found) };
+        let stored = self.stored().filter(|_| self.is_seekable());
+        let Some(stored) = stored else { return Ok(Ahead::Found) };
         let look = || {
-            let mut file = File::open(path)?;
+            let mut file = stored.open()?;
             file.seek(SeekFrom::Start(offset))?;
             let mut rest = file.take(most);
             let mut block = vec![0; BLOCK_BYTES];

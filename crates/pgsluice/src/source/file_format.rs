@@ -152,7 +152,7 @@ pub(super) fn check_ndjson(start: &[u8], input: &Input) -> Result<()> {
         }
         _ => {
             let what = "Load its elements";
-            error.with_remedy(Remedy::filter(what, "jq -c '.[]'", input.printed_by(), name))
+            error.with_remedy(Remedy::filter(what, "jq -c '.[]'", &input.printed_by(), name))
         }
     })
 }

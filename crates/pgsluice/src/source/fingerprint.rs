@@ -8,6 +8,7 @@ use pgsluice_core::hash::bytes_extended;
 use serde::{Deserialize, Serialize};
 
 use super::Input;
+use super::inputs::{Object, Stored};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
@@ -40,9 +41,9 @@ pub(crate) struct OfStream {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OfFile {
     size: u64,
-    /// Nanoseconds since 1970, or the hash of a pipe's contents.
+    /// Nanoseconds since 1970, or the hash of a pipe's contents; empty for an object.
     modified: String,
-    /// Hashes of the first and the last block, in base 16.
+    /// Hashes of the first and the last block, in base 16. For an object, `head` is its version.
     head: String,
     tail: String,
 }
@@ -57,7 +58,11 @@ impl Fingerprint {
         let name = input.name.clone();
         let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
-        let file = input.file().map(|path| File::open(path).and_then(OfFile::read)).transpose();
+        let read = |stored| match stored {
+            Stored::File(path) => File::open(path).and_then(OfFile::read),
+            Stored::Object(object) => Ok(OfFile::of_object(&**object)),
+        };
+        let file = input.stored().map(read).transpose();
         let mut file = file.map_err(|error| input.cannot_read(&error))?;
         // A pipe has no time of modification.
         if let (Some(file), Some(content)) = (&mut file, &input.content) {
@@ -146,6 +151,12 @@ impl OfFile {
     fn content(&self) -> String {
         let Self { size, head, tail, modified: _ } = self;
         format!("{size} {head} {tail}")
+    }
+
+    /// Returns the facts about an object. Its version stands for its content, which is not read.
+    fn of_object(object: &dyn Object) -> Self {
+        let (size, head) = (object.size(), object.version());
+        Self { size, modified: String::new(), head, tail: String::new() }
     }
 
     fn read(mut file: File) -> std::io::Result<Self> {

@@ -2,23 +2,30 @@
 
 mod address;
 mod again;
-mod entries;
+pub(super) mod entries;
 mod resolve;
+mod stored;
 mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pgsluice_core::position::Position;
 use tempfile::TempPath;
 
 pub(super) use self::entries::pattern_of;
+#[cfg(feature = "parquet")]
+pub(super) use self::stored::Pieces;
+#[cfg(any(feature = "arrow", feature = "objects"))]
+pub(super) use self::stored::ReadSeek;
+pub(super) use self::stored::{Found, Object, Stored};
 use super::compression::Compression;
 use super::encoding::Encoding;
+use super::objects;
 use super::relation::{OpenRelation, Relation, Snapshots};
 use super::stream::Stream;
 use super::typed::Handed;
@@ -61,6 +68,8 @@ pub struct Input {
 enum Place {
     /// A file, or anything that can be opened like one.
     File(PathBuf),
+    /// An object.
+    Object(Arc<dyn Object>),
     Stdin,
     /// Bytes that can be read only once: raw, or (`Begun`) decoded text of an input that was already begun.
     Once(Arc<Mutex<Option<Bytes>>>),
@@ -125,6 +134,7 @@ impl Input {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => resolve::open(path)?,
             Place::Kept(path) => resolve::open(path)?,
+            Place::Object(object) => object.open(),
             Place::Memory(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Place::Once(bytes) | Place::Begun(bytes) => {
                 let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -194,11 +204,6 @@ impl Input {
         Self { size, reread, known, ..resolve::pipe(name, Place::Batches(handed)) }
     }
 
-    /// Returns the shell command that prints its text; `{}` stands for its name.
-    pub(crate) fn printed_by(&self) -> &'static str {
-        self.compression.map_or("cat {}", Compression::printed_by)
-    }
-
     /// Returns the batches from the calling program, if it is such an input.
     pub(super) fn handed(&self) -> Option<&Handed> {
         match &self.place {
@@ -209,9 +214,11 @@ impl Input {
 
     /// Returns the error for bytes that cannot be read.
     pub(super) fn cannot_read(&self, error: &io::Error) -> Error {
-        let reason = plain_io(error);
-        let message = format!("could not read from file \"{}\": {reason}", self.name);
-        Error::new(Kind::Input, message)
+        objects::cannot_read(&self.name, error).unwrap_or_else(|| {
+            let reason = plain_io(error);
+            let message = format!("could not read from file \"{}\": {reason}", self.name);
+            Error::new(Kind::Input, message)
+        })
     }
 
     /// Returns the location of a row for the user. For a Parquet file, this reads the footer.
@@ -250,30 +257,9 @@ impl Input {
         }
     }
 
-    /// Returns its path in the file system, if it has one.
-    pub(super) fn path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            _ => None,
-        }
-    }
-
-    /// Whether it is a file, which can be examined before it is read.
-    pub(crate) fn is_file(&self) -> bool {
-        self.file().is_some()
-    }
-
     /// Returns the unit in which its positions are counted.
     pub(crate) fn counted_by(&self) -> &'static str {
         if self.format.is_typed() { "row" } else { "byte" }
-    }
-
-    /// Returns the input's file, if the input can be read again.
-    pub(super) fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Kept(path) => Some(path),
-            _ => self.path().filter(|_| self.is_rereadable()),
-        }
     }
 }
 

@@ -232,7 +232,7 @@ fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let delimiter =
         if delimiter == b'\t' { "\\t".to_owned() } else { char::from(delimiter).to_string() };
     let what = "To read the column names after it";
-    let remedy = Remedy::filter(what, "tail -n +2", input.printed_by(), name);
+    let remedy = Remedy::filter(what, "tail -n +2", &input.printed_by(), name);
     Error::new(Kind::Data, message)
         .with_sqlstate("22P04")
         .with_remedy(remedy.with_option(option("delimiter").of(delimiter)))

@@ -1,6 +1,8 @@
 //! Reads a row of an input again, in its original form.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
+
+use bytes::Bytes;
 
 use super::{Input, Shape};
 use crate::error::kind::Kind;
@@ -32,22 +34,18 @@ impl Input {
         Error::new(Kind::Input, format!("file \"{}\" has changed during the load", self.name))
     }
 
-    fn bytes_at(&self, offset: u64, most: u64) -> Result<Vec<u8>> {
-        // Most rows are short, so they take one read instead of one each time the buffer grows.
-        let mut bytes = Vec::with_capacity(FIRST_BYTES as usize);
-        let read = match self.file().filter(|_| self.is_seekable()) {
-            Some(path) => std::fs::File::open(path).and_then(|mut file| {
-                file.seek(SeekFrom::Start(offset))?;
-                file.take(most).read_to_end(&mut bytes)
-            }),
+    fn bytes_at(&self, offset: u64, most: u64) -> Result<Bytes> {
+        let read = match self.stored().filter(|_| self.is_seekable()) {
+            Some(stored) => stored.read_at(offset, most),
             None => {
                 let mut text = self.open()?;
+                let mut bytes = Vec::new();
                 std::io::copy(&mut text.by_ref().take(offset), &mut std::io::sink())
                     .and_then(|_| text.take(most).read_to_end(&mut bytes))
+                    .map(|_| bytes.into())
             }
         };
-        read.map_err(|error| self.cannot_read(&error))?;
-        Ok(bytes)
+        read.map_err(|error| self.cannot_read(&error))
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Sample {
     /// The name of the input.
     pub(super) name: String,
     /// Shell command that prints the input as text, such as `cat {}`.
-    pub(super) reader: &'static str,
+    pub(super) reader: String,
     /// The text from the beginning to a point after the row, without a byte order mark.
     pub(super) text: Vec<u8>,
     /// Whether that is the whole input.
@@ -167,7 +167,7 @@ impl Sample {
 
     /// Returns a remedy that pipes the input's text through a program before the load.
     pub(super) fn filter(&self, what: impl Into<Words>, filter: &str) -> Remedy {
-        Remedy::filter(what, filter, self.reader, &self.name)
+        Remedy::filter(what, filter, &self.reader, &self.name)
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) enum Way {
 enum Reads {
     /// From the file itself.
     File,
-    /// From this program, which decompresses the file.
-    Behind(&'static str),
+    /// From this command, which prints its contents.
+    Behind(String),
     /// From standard input.
     Stdin,
 }
@@ -90,11 +90,13 @@ impl Way {
 
 impl Input {
     fn reads(&self) -> Reads {
+        let behind = |reader: &str| Reads::Behind(reader.replace("{}", &quoted(&self.name)));
         match (self.path(), self.compressed_by()) {
+            (None, _) if self.object().is_some() => behind(&self.printed_by()),
             (None, _) => Reads::Stdin,
             (Some(_), None) => Reads::File,
-            (Some(_), Some("gzip")) => Reads::Behind("zcat"),
-            (Some(_), Some(_)) => Reads::Behind("zstdcat"),
+            (Some(_), Some("gzip")) => behind("zcat {}"),
+            (Some(_), Some(_)) => behind("zstdcat {}"),
         }
     }
 
@@ -103,7 +105,7 @@ impl Input {
         let file = quoted(&self.name);
         match self.reads() {
             Reads::File => format!("{program} < {file}"),
-            Reads::Behind(reader) => format!("{reader} {file} | {program}"),
+            Reads::Behind(reader) => format!("{reader} | {program}"),
             Reads::Stdin => program.to_owned(),
         }
     }
@@ -131,9 +133,7 @@ fn restore(input: &Input) -> Remedy {
 fn run(input: &Input) -> Remedy {
     match input.reads() {
         Reads::File => Remedy::psql("Run it", String::new(), &["-f", &input.name]),
-        Reads::Behind(reader) => {
-            Remedy::psql("Run it", format!("{reader} {} | ", quoted(&input.name)), &[])
-        }
+        Reads::Behind(reader) => Remedy::psql("Run it", format!("{reader} | "), &[]),
         Reads::Stdin => Remedy::psql("Run it", String::new(), &[]),
     }
 }
@@ -142,9 +142,7 @@ fn copy(input: &Input) -> Remedy {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let from = match input.reads() {
         Reads::File => literal(&input.name),
-        Reads::Behind(reader) => {
-            format!("PROGRAM {}", literal(&format!("{reader} {}", quoted(&input.name))))
-        }
+        Reads::Behind(reader) => format!("PROGRAM {}", literal(&reader)),
         Reads::Stdin => "pstdin".to_owned(),
     };
     let copy = format!("\\copy {{table}} FROM {from} (FORMAT binary)");

@@ -34,12 +34,21 @@ pub(super) fn refusal(name: &str) -> Option<Error> {
         return Some(error.with_hint(format!("Give only the path: {path}")));
     }
     let error = refuse("is a URL, not a file");
-    let known = READERS.iter().find(|(known, _)| *known == scheme);
-    let reader = known.map(|(_, reader)| (*reader).to_owned()).or_else(|| of_azure(&scheme, rest));
-    Some(match reader {
+    Some(match reader(&scheme, rest) {
         Some(reader) => error.with_remedy(Remedy::piped("Pipe its contents", &reader, name)),
         None => error.with_hint("Pipe its contents: ... | pgsluice load - ..."),
     })
+}
+
+/// Returns the shell command that prints an object; `{}` stands for its address.
+pub(super) fn printed_by(name: &str) -> String {
+    let (scheme, rest) = name.split_once("://").unwrap_or_default();
+    reader(&scheme.to_ascii_lowercase(), rest).unwrap_or_else(|| "cat {}".to_owned())
+}
+
+fn reader(scheme: &str, rest: &str) -> Option<String> {
+    let known = READERS.iter().find(|(known, _)| *known == scheme);
+    known.map(|(_, reader)| (*reader).to_owned()).or_else(|| of_azure(scheme, rest))
 }
 
 /// Returns the program that prints a blob, given as `az://container/path` or

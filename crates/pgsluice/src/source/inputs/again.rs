@@ -3,7 +3,7 @@
 //! two copies that some program has merged, or one file that was given twice. This cannot be told apart, so
 //! they are an error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,9 @@ use crate::error::{Error, Result};
 pub(super) struct Files {
     /// The path that each file was found by, by device and inode.
     known: HashMap<(u64, u64), PathBuf>,
-    /// Paths of files that were already known.
+    /// The objects that were found.
+    objects: HashSet<String>,
+    /// Names of files and objects that were already known.
     repeated: Vec<String>,
 }
 
@@ -45,6 +47,15 @@ impl Files {
             false => format!("{} ({})", path.display(), first.display()),
         });
         Ok(false)
+    }
+
+    /// Whether this object is not yet known. `name` is shown to the user.
+    pub(super) fn is_new_object(&mut self, identity: String, name: &str) -> bool {
+        let is_new = self.objects.insert(identity);
+        if !is_new {
+            self.repeated.push(name.to_owned());
+        }
+        is_new
     }
 
     /// Returns a sentence about files that were given more than once, if there are any.

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
+/// The characters that make a name a pattern.
+pub(in crate::source) const GLOB: [char; 3] = ['*', '?', '['];
+
 /// The number of names that one sentence lists.
 const LISTED: usize = 5;
 
@@ -20,7 +23,7 @@ pub(super) fn directory(path: &Path) -> Result<Entries> {
     let (mut files, mut left_out, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for entry in sorted(path)? {
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with(['_', '.']) {
+        if is_left_out(&name) {
             left_out.push(name);
             continue;
         }
@@ -33,16 +36,30 @@ pub(super) fn directory(path: &Path) -> Result<Entries> {
             return Err(special(path, &name, &files));
         }
     }
+    let shown = path.display().to_string();
     if files.is_empty() {
-        return Err(no_files(path));
+        return Err(no_files(&shown));
     }
-    let shown = path.display();
+    Ok((files, notes(&shown, &left_out, &folders)))
+}
+
+/// Whether a file in a directory is not data, by its name.
+pub(in crate::source) fn is_left_out(name: &str) -> bool {
+    name.starts_with(['_', '.'])
+}
+
+/// Returns sentences about the entries of a directory that are not read.
+pub(in crate::source) fn notes(
+    shown: &str,
+    left_out: &[String],
+    folders: &[String],
+) -> Vec<String> {
     let notes = [
         (left_out, format!("not read in {shown}, because their names begin with _ or .")),
         (folders, format!("subdirectories of {shown} that are not read")),
     ];
     let notes = notes.into_iter().filter(|(names, _)| !names.is_empty());
-    Ok((files, notes.map(|(names, what)| format!("{what}: {}", listed(&names))).collect()))
+    notes.map(|(names, what)| format!("{what}: {}", listed(names))).collect()
 }
 
 fn sorted(path: &Path) -> Result<Vec<PathBuf>> {
@@ -56,11 +73,8 @@ fn sorted(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// Finds the files that a pattern matches, sorted by name. Skips directories.
 pub(super) fn pattern(pattern: &str) -> Result<Entries> {
-    let invalid = |error: glob::PatternError| {
-        Error::new(Kind::Usage, format!("invalid pattern \"{pattern}\": {error}"))
-    };
     let (mut files, mut folders) = (Vec::new(), Vec::new());
-    for path in glob::glob(pattern).map_err(invalid)? {
+    for path in glob::glob(pattern).map_err(|error| invalid(pattern, &error))? {
         let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;
         let metadata = path.metadata().map_err(|error| cannot_open(&path, &error))?;
         if metadata.is_dir() {
@@ -81,6 +95,11 @@ pub(super) fn pattern(pattern: &str) -> Result<Entries> {
     Ok((files, (!names.is_empty()).then_some(note).into_iter().collect()))
 }
 
+/// Returns the error for an invalid pattern.
+pub(in crate::source) fn invalid(pattern: &str, error: &glob::PatternError) -> Error {
+    Error::new(Kind::Usage, format!("invalid pattern \"{pattern}\": {error}"))
+}
+
 /// Lists the first names and the number of the others.
 pub(super) fn listed(names: &[String]) -> String {
     let shown = names[..names.len().min(LISTED)].join(", ");
@@ -90,8 +109,9 @@ pub(super) fn listed(names: &[String]) -> String {
     }
 }
 
-fn no_files(path: &Path) -> Error {
-    Error::new(Kind::Input, format!("directory \"{}\" has no files", path.display()))
+/// Returns the error for a directory without files.
+pub(in crate::source) fn no_files(shown: &str) -> Error {
+    Error::new(Kind::Input, format!("directory \"{shown}\" has no files"))
         .with_detail("Subdirectories are not read, nor files whose names begin with _ or a dot.")
         .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'.")
 }

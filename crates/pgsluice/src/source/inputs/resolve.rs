@@ -9,8 +9,10 @@ use std::sync::Arc;
 use super::super::FileFormat;
 use super::super::compression::Compression;
 use super::super::encoding::Encoding;
+use super::super::objects::Lookup;
 use super::again::Files;
-use super::entries::cannot_open;
+use super::entries::{GLOB, cannot_open};
+use super::stored::{Found, Object};
 use super::{Input, Inputs, Place, Remarks, Reread, address, entries};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result};
@@ -20,43 +22,79 @@ const MAGIC: usize = 8;
 
 /// The inputs that were found so far.
 #[derive(Default)]
-struct Found {
+struct Resolved {
     inputs: Vec<Input>,
     notes: Vec<String>,
     files: Files,
+    lookup: Lookup,
 }
 
 impl Inputs {
-    /// Finds the inputs that names stand for: files, directories, glob patterns, `-` for standard input. Each
-    /// input exists and can be read. A file that several names stand for is one input.
+    /// Finds the inputs that names stand for: files, directories, glob patterns, addresses of objects, `-` for
+    /// standard input. Each input exists and can be read. A file that several names stand for is one input.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
-        let mut found = Found::default();
+        let mut found = Resolved::default();
         names.into_iter().try_for_each(|name| found.add(name.as_ref()))?;
-        let Found { inputs, notes, files } = found;
+        let Resolved { inputs, notes, files, lookup: _ } = found;
         let remarks = Remarks { notes, warnings: files.warnings() };
         Ok(Self { list: inputs.into(), remarks: remarks.into() })
     }
 }
 
-impl Found {
+impl Resolved {
     /// Adds the inputs that a name stands for.
     fn add(&mut self, name: &str) -> Result<()> {
         let path = Path::new(name);
         if name == "-" {
             return self.add_stdin();
         }
-        if let Some(error) = address::refusal(name).filter(|_| path.symlink_metadata().is_err()) {
+        let exists = path.symlink_metadata().is_ok();
+        if !exists && let Some(found) = self.lookup.find(name) {
+            return self.add_objects(found?);
+        }
+        if let Some(error) = address::refusal(name).filter(|_| !exists) {
             return Err(error);
         }
         let (paths, notes) = if path.is_dir() {
             entries::directory(path)?
-        } else if path.symlink_metadata().is_ok() || !name.contains(['*', '?', '[']) {
+        } else if exists || !name.contains(GLOB) {
             (vec![path.to_owned()], Vec::new())
         } else {
             entries::pattern(name)?
         };
         self.notes.extend(notes);
         paths.iter().try_for_each(|path| self.add_file(path))
+    }
+
+    fn add_objects(&mut self, found: Found) -> Result<()> {
+        match found {
+            Found::Objects(objects, notes) => {
+                self.notes.extend(notes);
+                objects.into_iter().try_for_each(|object| self.add_object(object))
+            }
+            Found::Once(name, bytes) => {
+                self.notes.push(format!(
+                    "{name} is read once, because its server sends only the whole of it"
+                ));
+                self.inputs.push(Input::of_reader(name, bytes));
+                Ok(())
+            }
+        }
+    }
+
+    fn add_object(&mut self, object: Arc<dyn Object>) -> Result<()> {
+        if !self.files.is_new_object(object.identity(), object.name()) {
+            return Ok(());
+        }
+        let input = pipe(object.name().to_owned(), Place::Object(Arc::clone(&object)));
+        let mut input = stored(input, object.size(), object.start())?;
+        // Addresses that differ only in their query, which is not shown.
+        let same = self.inputs.iter().filter(|other| other.name == input.name).count();
+        if same > 0 {
+            input.name = format!("{} ({})", input.name, same + 1);
+        }
+        self.inputs.push(input);
+        Ok(())
     }
 
     fn add_stdin(&mut self) -> Result<()> {
@@ -109,10 +147,15 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     }
     let mut start = Vec::with_capacity(MAGIC);
     open(path)?.take(MAGIC as u64).read_to_end(&mut start).map_err(cannot_open)?;
-    let compression = compression(&input.name, &start)?;
+    stored(input, metadata.len(), &start)
+}
+
+/// Completes an input that can be read from any place; `start` are its first bytes.
+fn stored(input: Input, size: u64, start: &[u8]) -> Result<Input> {
+    let compression = compression(&input.name, start)?;
     let reread = if compression.is_some() { Reread::FromStart } else { Reread::Seek };
-    let known = FileFormat::of_bytes(&start);
-    Ok(Input { size: Some(metadata.len()), compression, reread, known, ..input })
+    let known = FileFormat::of_bytes(start);
+    Ok(Input { size: Some(size), compression, reread, known, ..input })
 }
 
 /// Detects the compression of a file by its first bytes. Fails if its name says otherwise.

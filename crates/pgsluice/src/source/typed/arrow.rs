@@ -1,7 +1,6 @@
 //! Arrow IPC: files, and streams that were saved to a file.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,6 +8,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
+use super::super::inputs::ReadSeek;
 use super::super::lanes::Lanes;
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input};
@@ -75,7 +75,7 @@ impl TypedPart for Whole {
 
 /// The batches of an input, and the number of bytes that were read for them.
 struct Reader {
-    batches: Frames<BufReader<Counted<File>>>,
+    batches: Frames<BufReader<Counted<Box<dyn ReadSeek>>>>,
     taken: Arc<AtomicU64>,
 }
 
@@ -84,8 +84,8 @@ impl Reader {
         let unreadable = |reason: &str| unreadable(input, FileFormat::Arrow, reason);
         let damaged = |error: ArrowError| unreadable(&plain(&error));
         let cannot_read = |error| input.cannot_read(&error);
-        let path = input.file().ok_or_else(|| unreadable("it is not a file"))?;
-        let mut file = File::open(path).map_err(cannot_read)?;
+        let stored = input.stored().ok_or_else(|| unreadable("it is not a file"))?;
+        let mut file = stored.open().map_err(cannot_read)?;
         let mut start = Vec::new();
         file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
         file.rewind().map_err(cannot_read)?;

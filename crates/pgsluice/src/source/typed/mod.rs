@@ -4,6 +4,8 @@
 mod arrow;
 mod batches;
 #[cfg(feature = "parquet")]
+mod chunks;
+#[cfg(feature = "parquet")]
 mod footer;
 mod frames;
 mod memory;

@@ -1,21 +1,24 @@
 //! Parquet: row groups, each of which is read independently.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::ConvertedType;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::Length;
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
+use super::super::inputs::Stored;
 use super::super::lanes::Lanes;
 use super::super::{FileFormat, Input};
 use super::batches::{self, Batch, GiveRows, TypedPart, rows_of};
+use super::chunks::Chunks;
 use super::pages::read_group;
 use super::{footer, unreadable};
 use crate::error::kind::Kind;
@@ -101,42 +104,31 @@ pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
 
 /// Reads the metadata of a file from its footer.
 pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
-    let mut file = file(input)?;
-    let footer = footer_of(&mut file).map_err(|error| input.cannot_read(&error))?;
+    let stored = stored(input)?;
+    let cannot_read = |error| input.cannot_read(&error);
+    let file = Chunks::open(stored).map_err(cannot_read)?;
+    let footer = footer_of(stored, file.len()).map_err(cannot_read)?;
     let damaged = |error: &dyn Display| unreadable(input, FileFormat::Parquet, error);
     footer.map_or(Ok(()), |footer| footer::check(&footer)).map_err(|why| damaged(&why))?;
     let load = || ArrowReaderMetadata::load(&file, Default::default());
     guarded(|| load().map_err(|error| damaged(&error)), || lost(input))
 }
 
-/// Reads the footer of a file, if it has one.
-fn footer_of(file: &mut File) -> io::Result<Option<Vec<u8>>> {
-    let length = file.seek(SeekFrom::End(0))?;
+/// Reads the footer of a file of `length` bytes, if it has one.
+fn footer_of(stored: Stored<'_>, length: u64) -> io::Result<Option<Bytes>> {
     let Some(end) = length.checked_sub(END) else { return Ok(None) };
-    file.seek(SeekFrom::Start(end))?;
-    let mut count = [0; 4];
-    file.read_exact(&mut count)?;
-    let mut magic = [0; 4];
-    file.read_exact(&mut magic)?;
-    let start = end.checked_sub(u32::from_le_bytes(count).into());
-    let Some(start) = start.filter(|_| magic == *b"PAR1") else { return Ok(None) };
-    file.seek(SeekFrom::Start(start))?;
-    let mut footer = Vec::new();
-    file.take(end - start).read_to_end(&mut footer)?;
-    Ok(Some(footer))
+    let last = stored.read_at(end, END)?;
+    let Some((count, b"PAR1")) = last.split_first_chunk() else { return Ok(None) };
+    let Some(start) = end.checked_sub(u32::from_le_bytes(*count).into()) else { return Ok(None) };
+    stored.read_at(start, end - start).map(Some)
 }
 
 fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Parquet, "the file is damaged")
 }
 
-fn file(input: &Input) -> Result<File> {
-    let path = input.file().ok_or_else(|| only_files(input))?;
-    File::open(path).map_err(|error| input.cannot_read(&error))
-}
-
-fn only_files(input: &Input) -> Error {
-    unreadable(input, FileFormat::Parquet, "it is not a file")
+fn stored(input: &Input) -> Result<Stored<'_>> {
+    input.stored().ok_or_else(|| unreadable(input, FileFormat::Parquet, "it is not a file"))
 }
 
 struct RowGroup {
@@ -156,7 +148,9 @@ impl TypedPart for RowGroup {
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
-        let file = Arc::new(file(input)?);
+        let columns = metadata.metadata().row_group(*group);
+        let file = Chunks::of_group(stored(input)?, columns, |leaf| mask.leaf_included(leaf));
+        let file = Arc::new(file.map_err(|error| input.cannot_read(&error))?);
         let batches = read_group(file, metadata, mask.clone(), *group, *most);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;

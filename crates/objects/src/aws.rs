@@ -1,0 +1,236 @@
+//! Settings and credentials for Amazon S3, as the AWS command line finds them: in the environment, in the files
+//! of `aws configure`, or from a program. The library finds those of containers and machines.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use ini::{Ini, Properties};
+use object_store::aws::{
+    AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider, resolve_bucket_region,
+};
+use object_store::client::ClientConfigKey;
+use object_store::{ClientOptions, CredentialProvider, StaticCredentialProvider};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use crate::Result;
+use crate::failure::{Cause, Failure};
+use crate::runtime::wait;
+
+/// The time before the end of a temporary credential at which a new one is asked for.
+const EARLY: TimeDelta = TimeDelta::minutes(5);
+
+/// The region of servers that have none.
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// Settings for a bucket, found once.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    bucket: String,
+    credentials: Option<AwsCredentialProvider>,
+    region: String,
+    endpoint: Option<String>,
+}
+
+impl Settings {
+    /// Finds the settings for a bucket.
+    pub(crate) fn find(bucket: &str) -> Result<Self> {
+        let profile = Profile::find()?;
+        let of_profile = |key: &str| profile.as_ref().and_then(|profile| profile.get(key));
+        let has_own = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"]
+            .iter()
+            .any(|name| variable(name).is_some());
+        let credentials = match &profile {
+            Some(profile) if !has_own => profile.credentials()?,
+            _ => None,
+        };
+        let endpoint = variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL"));
+        let endpoint = endpoint.or_else(|| of_profile("endpoint_url"));
+        let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
+        let region = match region.or_else(|| of_profile("region")) {
+            Some(region) => region,
+            None if endpoint.is_some() => DEFAULT_REGION.to_owned(),
+            None => region_of(bucket)?,
+        };
+        Ok(Self { bucket: bucket.to_owned(), credentials, region, endpoint })
+    }
+
+    /// Returns the settings for the library.
+    pub(crate) fn builder(&self, client: &[(ClientConfigKey, &str)]) -> AmazonS3Builder {
+        let Self { bucket, credentials, region, endpoint } = self;
+        let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_region(region);
+        for (key, value) in client {
+            builder = builder.with_config(AmazonS3ConfigKey::Client(*key), *value);
+        }
+        if let Some(credentials) = credentials {
+            builder = builder.with_credentials(Arc::clone(credentials));
+        }
+        if let Some(endpoint) = endpoint {
+            // Whoever sets such an endpoint means it.
+            builder = builder.with_endpoint(endpoint);
+            if endpoint.starts_with("http://") {
+                builder = builder.with_allow_http(true);
+            }
+        }
+        builder
+    }
+}
+
+/// Asks Amazon for the region of a bucket.
+fn region_of(bucket: &str) -> Result<String> {
+    let bucket = bucket.to_owned();
+    let found =
+        wait(async move { Ok(resolve_bucket_region(&bucket, &ClientOptions::new()).await?) });
+    // Then the request itself will fail, with a clearer reason.
+    Ok(found.unwrap_or_else(|_| DEFAULT_REGION.to_owned()))
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A profile of `aws configure`.
+#[derive(Debug)]
+struct Profile {
+    name: String,
+    /// Its sections in the files with settings and with credentials.
+    sections: Vec<Properties>,
+}
+
+impl Profile {
+    /// Reads the profile that `AWS_PROFILE` names, or the default one if there is any.
+    fn find() -> Result<Option<Self>> {
+        let wanted = variable("AWS_PROFILE").or_else(|| variable("AWS_DEFAULT_PROFILE"));
+        let name = wanted.clone().unwrap_or_else(|| "default".to_owned());
+        let section = if name == "default" { name.clone() } else { format!("profile {name}") };
+        let config = section_of(file("AWS_CONFIG_FILE", "config"), &section)?;
+        let keys = section_of(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &name)?;
+        let sections: Vec<Properties> = keys.into_iter().chain(config).collect();
+        match (sections.is_empty(), wanted) {
+            (false, _) => Ok(Some(Self { name, sections })),
+            (true, None) => Ok(None),
+            (true, Some(name)) => {
+                let reason = format!("the AWS profile \"{name}\" does not exist");
+                let error = Failure::new(Cause::Credentials, reason);
+                Err(error.with_hint("List the profiles: aws configure list-profiles"))
+            }
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<String> {
+        self.sections.iter().find_map(|section| section.get(key)).map(str::to_owned)
+    }
+
+    /// Returns the credentials of the profile; `None` if it has only other settings.
+    fn credentials(&self) -> Result<Option<AwsCredentialProvider>> {
+        if let (Some(key_id), Some(secret_key)) =
+            (self.get("aws_access_key_id"), self.get("aws_secret_access_key"))
+        {
+            let token = self.get("aws_session_token");
+            let credential = AwsCredential { key_id, secret_key, token };
+            return Ok(Some(Arc::new(StaticCredentialProvider::new(credential))));
+        }
+        if let Some(command) = self.get("credential_process") {
+            return Ok(Some(Arc::new(Program { command, last: Mutex::default() })));
+        }
+        let other =
+            ["sso_session", "sso_start_url", "role_arn"].iter().find(|key| self.get(key).is_some());
+        let Some(other) = other else { return Ok(None) };
+        let name = &self.name;
+        let what = if *other == "role_arn" { "a role" } else { "single sign-on" };
+        let reason = format!(
+            "the AWS profile \"{name}\" uses {what}, which only the AWS command line supports"
+        );
+        let export =
+            format!("eval \"$(aws configure export-credentials --profile {name} --format env)\"");
+        Err(Failure::new(Cause::Credentials, reason)
+            .with_hint(format!("Export its credentials: {export}")))
+    }
+}
+
+/// Returns the path of a file of `aws configure`.
+fn file(name: &str, default: &str) -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(variable("HOME")?).join(".aws").join(default));
+    variable(name).map(PathBuf::from).or_else(home)
+}
+
+/// Reads a section of a file, if there are both.
+fn section_of(path: Option<PathBuf>, name: &str) -> Result<Option<Properties>> {
+    let Some(path) = path else { return Ok(None) };
+    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
+    // Nested settings, such as those of `s3 =`, are indented.
+    let lines = text.lines().filter(|line| !line.starts_with([' ', '\t']));
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let invalid = |error: ini::ParseError| {
+        Failure::new(Cause::Credentials, format!("could not read {}: {error}", path.display()))
+    };
+    let file = Ini::load_from_str_noescape(&text).map_err(invalid)?;
+    Ok(file.section(Some(name)).cloned())
+}
+
+/// A program that prints credentials:
+/// <https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html>.
+struct Program {
+    command: String,
+    last: Mutex<Option<(Arc<AwsCredential>, Option<DateTime<Utc>>)>>,
+}
+
+/// Hides the command, which may contain a secret.
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("credential_process")
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Printed {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
+    expiration: Option<DateTime<Utc>>,
+}
+
+#[async_trait]
+impl CredentialProvider for Program {
+    type Credential = AwsCredential;
+
+    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+        let mut last = self.last.lock().await;
+        if let Some((credential, end)) = &*last
+            && end.is_none_or(|end| Utc::now() + EARLY < end)
+        {
+            return Ok(Arc::clone(credential));
+        }
+        let command = self.command.clone();
+        let printed = tokio::task::spawn_blocking(move || run(&command)).await;
+        let printed = printed.map_err(|source| object_store::Error::JoinError { source })?;
+        let printed = printed.map_err(|reason| object_store::Error::Generic {
+            store: "S3",
+            source: Box::new(Failure::new(Cause::Credentials, reason)),
+        })?;
+        let Printed {
+            access_key_id: key_id,
+            secret_access_key: secret_key,
+            session_token,
+            expiration,
+        } = printed;
+        let credential = Arc::new(AwsCredential { key_id, secret_key, token: session_token });
+        *last = Some((Arc::clone(&credential), expiration));
+        Ok(credential)
+    }
+}
+
+/// Runs the program. An error does not quote what it printed.
+fn run(command: &str) -> std::result::Result<Printed, String> {
+    let output = std::process::Command::new("sh").args(["-c", command]).output();
+    let output =
+        output.map_err(|error| format!("could not run the credential_process: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the credential_process failed: {}", output.status));
+    }
+    let invalid = |_| "the credential_process did not print credentials".to_owned();
+    serde_json::from_slice(&output.stdout).map_err(invalid)
+}

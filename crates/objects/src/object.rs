@@ -1,0 +1,197 @@
+//! An object that was found, and ranges of it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta};
+
+use crate::Result;
+use crate::failure::{Cause, Failure};
+use crate::runtime::{Pending, wait};
+use crate::store::Store;
+use crate::stream::ObjectStream;
+
+/// The number of bytes of the beginning that are read when an object is found. They show its format.
+pub(crate) const START: u64 = 8;
+
+/// The size of a block that [`Object::read_at`] keeps for the next reads near it.
+const BLOCK: u64 = 256 << 10;
+
+/// The number of blocks that are kept.
+const BLOCKS: usize = 8;
+
+/// An object that was found. Cloning is cheap.
+#[derive(Clone)]
+pub struct Object(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    path: Path,
+    name: String,
+    size: u64,
+    version: Version,
+    start: Bytes,
+    /// Blocks that were read last, by their place.
+    recent: Mutex<VecDeque<(u64, Bytes)>>,
+}
+
+/// A version of an object: any write changes it.
+#[derive(Clone, Debug, PartialEq)]
+struct Version {
+    e_tag: Option<String>,
+    /// Seconds and nanoseconds since 1970; used where there is no tag.
+    modified: (i64, u32),
+}
+
+impl Version {
+    fn of(meta: &ObjectMeta) -> Self {
+        let modified = meta.last_modified;
+        let modified = (modified.timestamp(), modified.timestamp_subsec_nanos());
+        Self { e_tag: meta.e_tag.clone(), modified }
+    }
+
+    /// Whether it is the same version as `other`.
+    fn is(&self, other: &Self) -> bool {
+        match (&self.e_tag, &other.e_tag) {
+            (Some(tag), Some(other)) => tag == other,
+            (None, None) => self.modified == other.modified,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+impl Object {
+    /// Creates an object from the answer to a request; `start` is its beginning.
+    pub(crate) fn new(store: Store, path: Path, meta: &ObjectMeta, start: Bytes) -> Self {
+        let name = store.shown(path.as_ref());
+        let version = Version::of(meta);
+        Self(Arc::new(Inner {
+            store,
+            path,
+            name,
+            size: meta.size,
+            version,
+            start,
+            recent: Mutex::default(),
+        }))
+    }
+
+    /// Returns its address for people, without secrets.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns a text that no other object has. It may contain a secret.
+    pub fn identity(&self) -> String {
+        self.0.store.identity(self.0.path.as_ref())
+    }
+
+    /// Returns its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.0.size
+    }
+
+    /// Returns its first 8 bytes, or fewer if it is smaller.
+    pub fn start(&self) -> &[u8] {
+        &self.0.start
+    }
+
+    /// Returns a text that identifies its version: the tag that the server gave it, otherwise the time of its
+    /// last change.
+    pub fn version(&self) -> String {
+        let Version { e_tag, modified } = &self.0.version;
+        match e_tag {
+            Some(tag) => format!("etag {tag}"),
+            None => format!("modified {}.{:09}", modified.0, modified.1),
+        }
+    }
+
+    /// Returns a reader of all its bytes.
+    pub fn open(&self) -> ObjectStream {
+        ObjectStream::new(self.clone())
+    }
+
+    /// Returns `most` bytes from `offset` on, or fewer at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Cause::Changed`] if the object is no longer the same.
+    pub fn read_at(&self, offset: u64, most: u64) -> Result<Bytes> {
+        let end = offset.saturating_add(most).min(self.0.size);
+        if offset >= end {
+            return Ok(Bytes::new());
+        }
+        if end <= self.0.start.len() as u64 {
+            return Ok(self.0.start.slice(offset as usize..end as usize));
+        }
+        let first = offset - offset % BLOCK;
+        if end - first > BLOCK {
+            return wait(self.clone().fetch(offset..end));
+        }
+        let block = match self.recent(first) {
+            Some(block) => block,
+            None => {
+                let block = wait(self.clone().fetch(first..(first + BLOCK).min(self.0.size)))?;
+                self.keep(first, block.clone());
+                block
+            }
+        };
+        Ok(block.slice((offset - first) as usize..(end - first) as usize))
+    }
+
+    fn recent(&self, first: u64) -> Option<Bytes> {
+        let recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().find(|(at, _)| *at == first).map(|(_, block)| block.clone())
+    }
+
+    fn keep(&self, first: u64, block: Bytes) {
+        let mut recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.truncate(BLOCKS - 1);
+        recent.push_front((first, block));
+    }
+
+    /// Begins to read a range.
+    pub(crate) fn begin(&self, range: Range<u64>) -> Pending<Bytes> {
+        Pending::begin(self.clone().fetch(range))
+    }
+
+    /// Reads a range. The object must still be the same.
+    async fn fetch(self, range: Range<u64>) -> Result<Bytes> {
+        let Inner { store, path, size, version, .. } = &*self.0;
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            if_match: version.e_tag.clone().filter(|tag| !tag.starts_with("W/")),
+            ..GetOptions::default()
+        };
+        let gone = |failure: Failure| match failure.cause {
+            Cause::NotFound | Cause::OnlyWhole => Failure::changed(),
+            _ => failure,
+        };
+        let read = async {
+            let answer = store.reader().get_opts(path, options).await?;
+            // Some servers ignore the condition.
+            if answer.meta.size != *size || !version.is(&Version::of(&answer.meta)) {
+                return Err(Failure::changed());
+            }
+            let length = (range.end - range.start) as usize;
+            let mut bytes = BytesMut::with_capacity(length);
+            let mut stream = answer.into_stream();
+            while let Some(part) = stream.try_next().await? {
+                bytes.extend_from_slice(&part);
+            }
+            if bytes.len() == length { Ok(bytes.freeze()) } else { Err(Failure::changed()) }
+        };
+        read.await.map_err(gone).map_err(|failure| failure.at(store.address()))
+    }
+}

@@ -1,0 +1,121 @@
+//! A window that moves over a range of an object: the next blocks are requested before they are needed.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::Result;
+use crate::failure::{Cause, Failure};
+use crate::object::Object;
+use crate::runtime::Pending;
+
+/// Requests the blocks of a range in order.
+#[derive(Debug)]
+pub(crate) struct Window {
+    object: Object,
+    range: Range<u64>,
+    /// The size of the next block, which grows up to `most`: a reader that needs only the beginning should
+    /// not request much.
+    block: u64,
+    most: u64,
+    /// The number of blocks that are requested ahead.
+    depth: usize,
+    /// The place of the next block.
+    next: u64,
+    blocks: VecDeque<Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    range: Range<u64>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Requested(Option<Pending<Bytes>>),
+    Here(Bytes),
+}
+
+impl Window {
+    /// Creates a window over `range` with blocks of `first` bytes to begin with and of `most` bytes later.
+    /// `depth` blocks are requested ahead.
+    pub(crate) fn new(
+        object: &Object,
+        range: Range<u64>,
+        [first, most]: [u64; 2],
+        depth: usize,
+    ) -> Self {
+        let next = range.start;
+        Self {
+            object: object.clone(),
+            range,
+            block: first,
+            most,
+            depth,
+            next,
+            blocks: VecDeque::new(),
+        }
+    }
+
+    /// Requests the first blocks.
+    pub(crate) fn begin(&mut self) {
+        self.request(self.next);
+    }
+
+    /// Returns the bytes of a block from `at` on: at least one, or none at the end of the range.
+    pub(crate) fn some_at(&mut self, at: u64) -> Result<Bytes> {
+        if at >= self.range.end {
+            return Ok(Bytes::new());
+        }
+        while self.blocks.front().is_some_and(|block| block.range.end <= at) {
+            self.blocks.pop_front();
+        }
+        let first = self.blocks.front().map_or(self.next, |block| block.range.start);
+        if at < first || self.blocks.is_empty() && at > self.next {
+            self.blocks.clear();
+            self.next = at;
+        }
+        self.request(at);
+        let lost = || Failure::new(Cause::Other, "the request ended unexpectedly");
+        let Block { range, state } = self.blocks.front_mut().ok_or_else(lost)?;
+        if let State::Requested(pending) = state {
+            let bytes = pending.take().ok_or_else(lost)?.wait()?;
+            *state = State::Here(bytes);
+        }
+        match state {
+            State::Here(bytes) => Ok(bytes.slice((at - range.start) as usize..)),
+            State::Requested(_) => Err(lost()),
+        }
+    }
+
+    /// Returns `length` bytes from `at` on.
+    pub(crate) fn all_at(&mut self, at: u64, length: usize) -> Result<Bytes> {
+        let first = self.some_at(at)?;
+        if first.len() >= length {
+            return Ok(first.slice(..length));
+        }
+        let mut bytes = BytesMut::with_capacity(length);
+        bytes.extend_from_slice(&first);
+        while bytes.len() < length {
+            let part = self.some_at(at + bytes.len() as u64)?;
+            if part.is_empty() {
+                return Err(Failure::new(Cause::Other, "a part of it lies beyond its end"));
+            }
+            bytes.extend_from_slice(&part[..part.len().min(length - bytes.len())]);
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// Requests blocks until the block with the byte at `at` and those ahead of it are on their way.
+    fn request(&mut self, at: u64) {
+        while self.next < self.range.end && (self.blocks.len() < self.depth || self.next <= at) {
+            let range = self.next..(self.next + self.block).min(self.range.end);
+            self.next = range.end;
+            self.block = (self.block * 2).min(self.most);
+            let state = State::Requested(Some(self.object.begin(range.clone())));
+            self.blocks.push_back(Block { range, state });
+        }
+    }
+}
