@@ -43,6 +43,7 @@ mod mistakes;
 mod moving;
 mod names;
 mod ndjson;
+mod objects;
 mod oracle;
 mod partitions;
 mod passwords;

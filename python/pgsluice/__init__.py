@@ -45,6 +45,7 @@ from pgsluice.options import (
     VerifyOptions,
     WriterOptions,
 )
+from pgsluice.objects import Objects, objects
 from pgsluice.progress import Progress
 from pgsluice.relations import Relation, relation
 from pgsluice.reports import (
@@ -98,6 +99,7 @@ __all__ = [
     "LoadError",
     "LoadResult",
     "MissingPartition",
+    "Objects",
     "OfLeaf",
     "OfTable",
     "Options",
@@ -129,6 +131,7 @@ __all__ = [
     "ledger_finish",
     "ledger_show",
     "load",
+    "objects",
     "plan",
     "relation",
     "run",

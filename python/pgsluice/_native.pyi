@@ -1,6 +1,6 @@
 """The extension module, built from crates/py."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -41,6 +41,9 @@ class Input:
         name: str, text: bytes, lines: Literal["dicts", "rows", "ndjson"] | None = None
     ) -> Input:
         """Take text that is in memory: of any format, or lines of values."""
+    @staticmethod
+    def objects(names: Sequence[str], provider: Callable[[], Mapping[str, Any]]) -> Input:
+        """Take objects; the provider gives a credential for them."""
 
 @final
 class Command:

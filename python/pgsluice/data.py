@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pgsluice._native import Input, leave
 from pgsluice.feeding import Feed
 from pgsluice.handed import readable
+from pgsluice.objects import Objects, provided
 from pgsluice.relations import Relation, options_of
 from pgsluice.rows import Lines, lines_of, written
 
@@ -57,6 +58,8 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
         return _of_names([data])
     if isinstance(data, Relation):
         return Source(relation=data)
+    if isinstance(data, Objects):
+        return _of_input(Input.objects(list(data.addresses), partial(provided, data)))
     if isinstance(data, TextIOBase):
         raise TypeError("data is a file opened in text mode: open it in mode 'rb'")
     if hasattr(data, "read"):

@@ -4,23 +4,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use ini::{Ini, Properties};
 use object_store::aws::{
     AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider, resolve_bucket_region,
 };
 use object_store::client::ClientConfigKey;
-use object_store::{ClientOptions, CredentialProvider, StaticCredentialProvider};
+use object_store::{ClientOptions, StaticCredentialProvider};
 use serde::Deserialize;
-use tokio::sync::Mutex;
 
 use crate::Result;
+use crate::credential::{Credential, Provide, Provider};
 use crate::failure::{Cause, Failure};
 use crate::runtime::wait;
-
-/// The time before the end of a temporary credential at which a new one is asked for.
-const EARLY: TimeDelta = TimeDelta::minutes(5);
 
 /// The region of servers that have none.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -35,15 +31,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Finds the settings for a bucket.
-    pub(crate) fn find(bucket: &str) -> Result<Self> {
+    /// Finds the settings for a bucket. `provide` gives the credentials, if it is there.
+    pub(crate) fn find(bucket: &str, provide: Option<&Arc<Provide>>) -> Result<Self> {
         let profile = Profile::find()?;
         let of_profile = |key: &str| profile.as_ref().and_then(|profile| profile.get(key));
         let has_own = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"]
             .iter()
             .any(|name| variable(name).is_some());
-        let credentials = match &profile {
-            Some(profile) if !has_own => profile.credentials()?,
+        let credentials: Option<AwsCredentialProvider> = match (provide, &profile) {
+            (Some(provide), _) => Some(Arc::new(Provider::new(Arc::clone(provide)))),
+            (None, Some(profile)) if !has_own => profile.credentials()?,
             _ => None,
         };
         let endpoint = variable("AWS_ENDPOINT_URL_S3").or_else(|| variable("AWS_ENDPOINT_URL"));
@@ -62,7 +59,10 @@ impl Settings {
         let Self { bucket, credentials, region, endpoint } = self;
         let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_region(region);
         for (key, value) in client {
-            builder = builder.with_config(AmazonS3ConfigKey::Client(*key), *value);
+            let key = AmazonS3ConfigKey::Client(*key);
+            if builder.get_config_value(&key).is_none() {
+                builder = builder.with_config(key, *value);
+            }
         }
         if let Some(credentials) = credentials {
             builder = builder.with_credentials(Arc::clone(credentials));
@@ -133,7 +133,8 @@ impl Profile {
             return Ok(Some(Arc::new(StaticCredentialProvider::new(credential))));
         }
         if let Some(command) = self.get("credential_process") {
-            return Ok(Some(Arc::new(Program { command, last: Mutex::default() })));
+            let provide: Arc<Provide> = Arc::new(move || run(&command));
+            return Ok(Some(Arc::new(Provider::new(provide))));
         }
         let other =
             ["sso_session", "sso_start_url", "role_arn"].iter().find(|key| self.get(key).is_some());
@@ -170,20 +171,6 @@ fn section_of(path: Option<PathBuf>, name: &str) -> Result<Option<Properties>> {
     Ok(file.section(Some(name)).cloned())
 }
 
-/// A program that prints credentials:
-/// <https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html>.
-struct Program {
-    command: String,
-    last: Mutex<Option<(Arc<AwsCredential>, Option<DateTime<Utc>>)>>,
-}
-
-/// Hides the command, which may contain a secret.
-impl std::fmt::Debug for Program {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("credential_process")
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Printed {
@@ -193,38 +180,10 @@ struct Printed {
     expiration: Option<DateTime<Utc>>,
 }
 
-#[async_trait]
-impl CredentialProvider for Program {
-    type Credential = AwsCredential;
-
-    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let mut last = self.last.lock().await;
-        if let Some((credential, end)) = &*last
-            && end.is_none_or(|end| Utc::now() + EARLY < end)
-        {
-            return Ok(Arc::clone(credential));
-        }
-        let command = self.command.clone();
-        let printed = tokio::task::spawn_blocking(move || run(&command)).await;
-        let printed = printed.map_err(|source| object_store::Error::JoinError { source })?;
-        let printed = printed.map_err(|reason| object_store::Error::Generic {
-            store: "S3",
-            source: Box::new(Failure::new(Cause::Credentials, reason)),
-        })?;
-        let Printed {
-            access_key_id: key_id,
-            secret_access_key: secret_key,
-            session_token,
-            expiration,
-        } = printed;
-        let credential = Arc::new(AwsCredential { key_id, secret_key, token: session_token });
-        *last = Some((Arc::clone(&credential), expiration));
-        Ok(credential)
-    }
-}
-
-/// Runs the program. An error does not quote what it printed.
-fn run(command: &str) -> std::result::Result<Printed, String> {
+/// Runs a program that prints credentials:
+/// <https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html>. An error does not quote
+/// what it printed.
+fn run(command: &str) -> std::result::Result<Credential, String> {
     let output = std::process::Command::new("sh").args(["-c", command]).output();
     let output =
         output.map_err(|error| format!("could not run the credential_process: {error}"))?;
@@ -232,5 +191,13 @@ fn run(command: &str) -> std::result::Result<Printed, String> {
         return Err(format!("the credential_process failed: {}", output.status));
     }
     let invalid = |_| "the credential_process did not print credentials".to_owned();
-    serde_json::from_slice(&output.stdout).map_err(invalid)
+    let printed: Printed = serde_json::from_slice(&output.stdout).map_err(invalid)?;
+    let parts = [
+        ("access_key_id", Some(printed.access_key_id)),
+        ("secret_access_key", Some(printed.secret_access_key)),
+        ("token", printed.session_token),
+    ];
+    let parts = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?)));
+    let expires_at = printed.expiration.map(|end| end.timestamp());
+    Ok(Credential { parts: parts.collect(), expires_at })
 }

@@ -1,17 +1,22 @@
 //! Settings for Azure Blob Storage, as Azure's tools read them from the environment.
 
+use std::sync::Arc;
+
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
 
 use crate::Result;
 use crate::address::Address;
+use crate::credential::{Provide, Provider};
 use crate::failure::{Cause, Failure};
 
 /// Returns the settings for a container: those of the environment, including
-/// `AZURE_STORAGE_CONNECTION_STRING`, which the library does not read.
+/// `AZURE_STORAGE_CONNECTION_STRING`, which the library does not read. `provide` gives the credentials, if it is
+/// there.
 pub(crate) fn builder(
     address: &Address,
     client: &[(ClientConfigKey, &str)],
+    provide: Option<&Arc<Provide>>,
 ) -> Result<MicrosoftAzureBuilder> {
     let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(&address.bucket);
     for (variable, key) in [
@@ -31,13 +36,19 @@ pub(crate) fn builder(
         builder = builder.with_account(account);
     }
     for (key, value) in client {
-        builder = builder.with_config(AzureConfigKey::Client(*key), *value);
+        let key = AzureConfigKey::Client(*key);
+        if builder.get_config_value(&key).is_none() {
+            builder = builder.with_config(key, *value);
+        }
     }
     if builder.get_config_value(&AzureConfigKey::AccountName).is_none()
         && builder.get_config_value(&AzureConfigKey::UseEmulator).is_none_or(|it| it == "false")
     {
         return Err(Failure::new(Cause::Credentials, "the storage account is not known")
             .with_hint("Set AZURE_STORAGE_ACCOUNT_NAME."));
+    }
+    if let Some(provide) = provide {
+        builder = builder.with_credentials(Arc::new(Provider::new(Arc::clone(provide))));
     }
     let is_plain = |value: String| value.starts_with("http://");
     if builder.get_config_value(&AzureConfigKey::Endpoint).is_some_and(is_plain) {

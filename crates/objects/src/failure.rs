@@ -17,6 +17,8 @@ pub enum Cause {
     NotFound,
     /// There are no valid credentials.
     Credentials,
+    /// The program that gives credentials has failed.
+    Provider,
     /// The credentials do not allow the request.
     Refused,
     /// The object is no longer the one that was found.

@@ -8,6 +8,8 @@
 mod address;
 mod aws;
 mod azure;
+mod cache;
+mod credential;
 mod download;
 mod failure;
 mod object;
@@ -18,6 +20,7 @@ mod stream;
 mod window;
 
 pub use address::{Address, Service};
+pub use credential::{Credential, Provide};
 pub use download::Download;
 pub use failure::{Cause, Failure};
 pub use object::Object;

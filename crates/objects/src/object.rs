@@ -1,9 +1,8 @@
 //! An object that was found, and ranges of it.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt;
@@ -11,6 +10,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta};
 
 use crate::Result;
+use crate::cache::BLOCK;
 use crate::failure::{Cause, Failure};
 use crate::runtime::{Pending, wait};
 use crate::store::Store;
@@ -18,12 +18,6 @@ use crate::stream::ObjectStream;
 
 /// The number of bytes of the beginning that are read when an object is found. They show its format.
 pub(crate) const START: u64 = 8;
-
-/// The size of a block that [`Object::read_at`] keeps for the next reads near it.
-const BLOCK: u64 = 256 << 10;
-
-/// The number of blocks that are kept.
-const BLOCKS: usize = 8;
 
 /// An object that was found. Cloning is cheap.
 #[derive(Clone)]
@@ -36,8 +30,6 @@ struct Inner {
     size: u64,
     version: Version,
     start: Bytes,
-    /// Blocks that were read last, by their place.
-    recent: Mutex<VecDeque<(u64, Bytes)>>,
 }
 
 /// A version of an object: any write changes it.
@@ -76,15 +68,7 @@ impl Object {
     pub(crate) fn new(store: Store, path: Path, meta: &ObjectMeta, start: Bytes) -> Self {
         let name = store.shown(path.as_ref());
         let version = Version::of(meta);
-        Self(Arc::new(Inner {
-            store,
-            path,
-            name,
-            size: meta.size,
-            version,
-            start,
-            recent: Mutex::default(),
-        }))
+        Self(Arc::new(Inner { store, path, name, size: meta.size, version, start }))
     }
 
     /// Returns its address for people, without secrets.
@@ -139,30 +123,43 @@ impl Object {
         if end - first > BLOCK {
             return wait(self.clone().fetch(offset..end));
         }
-        let block = match self.recent(first) {
+        let cache = self.0.store.cache();
+        let block = match cache.recent(&self.0.path, first) {
             Some(block) => block,
             None => {
                 let block = wait(self.clone().fetch(first..(first + BLOCK).min(self.0.size)))?;
-                self.keep(first, block.clone());
+                cache.keep(&self.0.path, first, block.clone());
                 block
             }
         };
         Ok(block.slice((offset - first) as usize..(end - first) as usize))
     }
 
-    fn recent(&self, first: u64) -> Option<Bytes> {
-        let recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.iter().find(|(at, _)| *at == first).map(|(_, block)| block.clone())
+    /// Requests the beginning of the object, which will be read soon.
+    pub fn prepare(&self) {
+        let Inner { store, path, size, .. } = &*self.0;
+        if *size > 0 && store.cache().recent(path, 0).is_none() {
+            let request = || Pending::begin(self.clone().fetch(0..BLOCK.min(*size)));
+            store.cache().request(path, request);
+        }
     }
 
-    fn keep(&self, first: u64, block: Bytes) {
-        let mut recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.truncate(BLOCKS - 1);
-        recent.push_front((first, block));
+    /// Keeps a first block that was read.
+    pub(crate) fn keep(&self, block: &Bytes) {
+        self.0.store.cache().keep(&self.0.path, 0, block.clone());
     }
 
     /// Begins to read a range.
     pub(crate) fn begin(&self, range: Range<u64>) -> Pending<Bytes> {
+        let Inner { store, path, size, .. } = &*self.0;
+        if range == (0..BLOCK.min(*size)) {
+            if let Some(block) = store.cache().recent(path, 0) {
+                return Pending::ready(block);
+            }
+            if let Some(request) = store.cache().take(path) {
+                return request;
+            }
+        }
         Pending::begin(self.clone().fetch(range))
     }
 

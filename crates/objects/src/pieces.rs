@@ -30,7 +30,7 @@ impl Pieces {
     /// Requests the pieces at these ranges.
     pub fn new(object: &Object, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         let window = |range: Range<u64>| {
-            let mut window = Window::new(object, range.clone(), [BLOCK; 2], AHEAD);
+            let mut window = Window::new(object, range.clone(), [BLOCK; 2], [AHEAD; 2]);
             window.begin();
             (range, Mutex::new(window))
         };

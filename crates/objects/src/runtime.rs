@@ -52,6 +52,14 @@ impl<T: Send + 'static> Pending<T> {
         Self(receiver)
     }
 
+    /// Returns a result that is there already.
+    pub(crate) fn ready(value: T) -> Self {
+        let (sender, receiver) = sync_channel(1);
+        // The receiver is there.
+        let _ = sender.send(Ok(value));
+        Self(receiver)
+    }
+
     /// Waits for the result.
     pub(crate) fn wait(self) -> Result<T> {
         let lost = |_| Failure::new(Cause::Other, "the request ended unexpectedly");

@@ -15,6 +15,8 @@ use object_store::{
 };
 
 use crate::address::{Address, Service};
+use crate::cache::Cache;
+use crate::credential::{Provide, Provider};
 use crate::download::Download;
 use crate::failure::{Cause, Failure};
 use crate::object::{Object, START};
@@ -24,7 +26,7 @@ use crate::{Result, aws, azure};
 /// The number of objects that are looked up at the same time.
 const LOOKUPS: usize = 32;
 
-/// The settings of all clients. A connection that brings nothing for so long is given up, and the request is
+/// The settings of all clients, unless the environment has others, such as `AWS_READ_TIMEOUT`. A connection that brings nothing for so long is given up, and the request is
 /// repeated; there is no limit to the length of a request.
 const CLIENT: [(ClientConfigKey, &str); 4] = [
     (ClientConfigKey::ConnectTimeout, "10 seconds"),
@@ -45,6 +47,7 @@ struct Inner {
     address: Address,
     /// For looking up objects, and for reading them.
     clients: [Arc<dyn ObjectStore>; 2],
+    cache: Cache,
 }
 
 /// The objects directly below a prefix, by the last parts of their names.
@@ -72,21 +75,22 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Returns the store with an address. The credentials are those of the environment, as the tools of each
-    /// service find them.
+    /// Returns the store with an address. `provide` gives the credentials; without it, they are those of the
+    /// environment, as the tools of each service find them.
     ///
     /// # Errors
     ///
     /// Fails if the settings in the environment are invalid, or there are no credentials.
-    pub fn of(address: &Address) -> Result<Self> {
+    pub fn of(address: &Address, provide: Option<&Arc<Provide>>) -> Result<Self> {
         choose_cryptography();
         let settings = match address.service {
-            Service::S3 => Some(aws::Settings::find(&address.bucket)?),
+            Service::S3 => Some(aws::Settings::find(&address.bucket, provide)?),
             _ => None,
         };
-        let client = |retries| client(address, settings.as_ref(), retry(retries));
+        let client = |retries| client(address, settings.as_ref(), provide, retry(retries));
         let [first, all] = RETRIES.map(client);
-        Ok(Self(Arc::new(Inner { address: address.clone(), clients: [first?, all?] })))
+        let clients = [first?, all?];
+        Ok(Self(Arc::new(Inner { address: address.clone(), clients, cache: Cache::default() })))
     }
 
     /// Returns the address of a key for people, without secrets.
@@ -106,6 +110,10 @@ impl Store {
 
     pub(crate) fn address(&self) -> &Address {
         &self.0.address
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.0.cache
     }
 
     /// Returns the client that reads objects.
@@ -226,15 +234,18 @@ fn retry(max_retries: usize) -> RetryConfig {
 fn client(
     address: &Address,
     settings: Option<&aws::Settings>,
+    provide: Option<&Arc<Provide>>,
     retry: RetryConfig,
 ) -> Result<Arc<dyn ObjectStore>> {
     Ok(match (address.service, settings) {
         (Service::S3, Some(settings)) => {
             Arc::new(settings.builder(&CLIENT).with_retry(retry).build()?)
         }
-        (Service::Google | Service::S3, _) => Arc::new(google(address).with_retry(retry).build()?),
+        (Service::Google | Service::S3, _) => {
+            Arc::new(google(address, provide).with_retry(retry).build()?)
+        }
         (Service::Azure, _) => {
-            Arc::new(azure::builder(address, &CLIENT)?.with_retry(retry).build()?)
+            Arc::new(azure::builder(address, &CLIENT, provide)?.with_retry(retry).build()?)
         }
         (Service::Http, _) => {
             let options = CLIENT.iter().fold(ClientOptions::new(), |options, (key, value)| {
@@ -249,11 +260,19 @@ fn client(
 }
 
 /// Returns the settings for Google Cloud Storage. Like Google's libraries, it reads `STORAGE_EMULATOR_HOST`.
-fn google(address: &Address) -> GoogleCloudStorageBuilder {
+fn google(address: &Address, provide: Option<&Arc<Provide>>) -> GoogleCloudStorageBuilder {
     let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&address.bucket);
     let builder = CLIENT.iter().fold(builder, |builder, (key, value)| {
-        builder.with_config(GoogleConfigKey::Client(*key), *value)
+        let key = GoogleConfigKey::Client(*key);
+        match builder.get_config_value(&key) {
+            None => builder.with_config(key, *value),
+            Some(_) => builder,
+        }
     });
+    let builder = match provide {
+        Some(provide) => builder.with_credentials(Arc::new(Provider::new(Arc::clone(provide)))),
+        None => builder,
+    };
     match std::env::var("STORAGE_EMULATOR_HOST") {
         Ok(host) if !host.is_empty() => {
             let url = if host.contains("://") { host } else { format!("http://{host}") };

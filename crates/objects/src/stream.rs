@@ -4,14 +4,15 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use bytes::{Buf, Bytes};
 
+use crate::cache::BLOCK;
 use crate::object::Object;
 use crate::window::Window;
 
 /// The sizes of the first block and of later ones. Four blocks of 4 MiB hide 50 ms of delay at 300 MB/s.
-const BLOCKS: [u64; 2] = [256 << 10, 4 << 20];
+const BLOCKS: [u64; 2] = [BLOCK, 4 << 20];
 
-/// The number of blocks that are on their way.
-const AHEAD: usize = 4;
+/// The number of blocks that are on their way at first and later. Most readers of a header need no more than one.
+const AHEAD: [usize; 2] = [1, 4];
 
 /// A reader of an object.
 #[derive(Debug)]

@@ -19,8 +19,9 @@ pub(crate) struct Window {
     /// not request much.
     block: u64,
     most: u64,
-    /// The number of blocks that are requested ahead.
+    /// The number of blocks that are on their way, which grows up to `deepest` with each block that is read.
     depth: usize,
+    deepest: usize,
     /// The place of the next block.
     next: u64,
     blocks: VecDeque<Block>,
@@ -40,12 +41,12 @@ enum State {
 
 impl Window {
     /// Creates a window over `range` with blocks of `first` bytes to begin with and of `most` bytes later.
-    /// `depth` blocks are requested ahead.
+    /// `depth` blocks are on their way at the same time, later up to `deepest`.
     pub(crate) fn new(
         object: &Object,
         range: Range<u64>,
         [first, most]: [u64; 2],
-        depth: usize,
+        [depth, deepest]: [usize; 2],
     ) -> Self {
         let next = range.start;
         Self {
@@ -54,6 +55,7 @@ impl Window {
             block: first,
             most,
             depth,
+            deepest,
             next,
             blocks: VecDeque::new(),
         }
@@ -71,6 +73,7 @@ impl Window {
         }
         while self.blocks.front().is_some_and(|block| block.range.end <= at) {
             self.blocks.pop_front();
+            self.depth = (self.depth * 2).min(self.deepest);
         }
         let first = self.blocks.front().map_or(self.next, |block| block.range.start);
         if at < first || self.blocks.is_empty() && at > self.next {
@@ -82,6 +85,9 @@ impl Window {
         let Block { range, state } = self.blocks.front_mut().ok_or_else(lost)?;
         if let State::Requested(pending) = state {
             let bytes = pending.take().ok_or_else(lost)?.wait()?;
+            if range.start == 0 {
+                self.object.keep(&bytes);
+            }
             *state = State::Here(bytes);
         }
         match state {

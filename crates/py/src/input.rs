@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use pgsluice::source::{FileFormat, Input as Source};
+use pgsluice::source::{Credential, FileFormat, Input as Source};
 use pgsluice::{Inputs, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -35,6 +35,8 @@ enum GivenKind {
     Reader(Py<PyIterator>, Lines),
     /// All bytes.
     Text(Arc<[u8]>, Lines),
+    /// Addresses of objects, and the function that gives the credentials for them.
+    Objects(Vec<String>, Py<PyAny>),
 }
 
 /// The format of lines that the program generates, or `None` for bytes of any format.
@@ -67,6 +69,12 @@ impl PyInput {
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
         let kind = GivenKind::Reader(pieces.unbind(), of_lines(lines)?);
         Ok(Self(GivenInput::new(name, kind)))
+    }
+
+    /// Return an input of objects. `provider` gives the credentials: see `pgsluice.objects`.
+    #[staticmethod]
+    fn objects(names: Vec<String>, provider: Bound<'_, PyAny>) -> Self {
+        Self(GivenInput::new(String::new(), GivenKind::Objects(names, provider.unbind())))
     }
 
     /// Return an input of bytes in memory: of any format, or lines of `dicts`, `rows` or `ndjson`.
@@ -106,9 +114,30 @@ impl PyInput {
             GivenKind::Stream(items) => GivenKind::Stream(items.clone_ref(py)),
             GivenKind::Reader(pieces, lines) => GivenKind::Reader(pieces.clone_ref(py), *lines),
             GivenKind::Text(text, lines) => GivenKind::Text(Arc::clone(text), *lines),
+            GivenKind::Objects(names, provider) => {
+                GivenKind::Objects(names.clone(), provider.clone_ref(py))
+            }
         };
         GivenInput { name: name.clone(), kind, raised: raised.clone() }
     }
+}
+
+/// Calls the function that gives a credential: a mapping with the names of its parts, and `expires_at`, a datetime
+/// or None.
+fn credential(provider: &Bound<'_, PyAny>) -> PyResult<Credential> {
+    let mut credential = Credential::default();
+    for item in provider.call0()?.call_method0("items")?.try_iter()? {
+        let (name, value): (String, Bound<'_, PyAny>) = item?.extract()?;
+        match &*name {
+            _ if value.is_none() => {}
+            "expires_at" => {
+                let seconds: f64 = value.call_method0("timestamp")?.extract()?;
+                credential.expires_at = Some(seconds as i64);
+            }
+            _ => drop(credential.parts.insert(name, value.extract()?)),
+        }
+    }
+    Ok(credential)
 }
 
 impl GivenInput {
@@ -143,6 +172,10 @@ impl GivenInput {
                 holding(Source::of_reader(&name, Bytes::new(pieces, raised)), lines)
             }
             GivenKind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
+            GivenKind::Objects(names, provider) => {
+                let provide = Arc::new(move || raised.attached(|py| credential(provider.bind(py))));
+                return Ok((Inputs::resolve_with(names, provide)?, Vec::new()));
+            }
         };
         Ok((input.into(), Vec::new()))
     }

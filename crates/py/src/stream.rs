@@ -41,7 +41,7 @@ impl Raised {
     }
 
     /// Runs `work` while holding the interpreter. Returns its result, or a description of the failure.
-    fn attached<T>(
+    pub(crate) fn attached<T>(
         &self,
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
     ) -> std::result::Result<T, String> {

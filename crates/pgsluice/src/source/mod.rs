@@ -63,6 +63,8 @@ pub use header::Header;
 pub(crate) use inputs::OPENING;
 pub use inputs::{Input, Inputs};
 pub(crate) use names::InputNames;
+#[cfg(feature = "objects")]
+pub use pgsluice_objects::{Credential, Provide};
 pub use reader::Reader;
 pub use relation::Relation;
 pub(crate) use relation::{Copied, OpenRelation, Snapshots, SourceColumn};

@@ -11,12 +11,15 @@ use super::rewrite::Rewrite;
 use super::split::Buffers;
 use super::stamp::Stamp;
 use super::starts::check_start;
-use super::{Inputs, Shape, Split};
+use super::{Input, Inputs, Shape, Split};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
 /// The number of bytes in a split, unless one row is longer.
 const SPLIT_BYTES: usize = 1 << 20;
+
+/// The number of inputs after the current one whose beginnings are requested ahead.
+const PREPARED: usize = 8;
 
 /// Reads inputs one after another and returns their splits.
 pub struct Reader {
@@ -184,7 +187,11 @@ impl Reader {
             self.stamp = Stamp::of(input);
             match self.shape.open_batches(input) {
                 Some(batches) => self.batches = Some((batches?, 0)),
-                None => self.open = Some(Open::new(input, &self.shape, self.next - 1)?),
+                None => {
+                    self.open = Some(Open::new(input, &self.shape, self.next - 1)?);
+                    let next = self.inputs.iter().skip(self.next).take(PREPARED);
+                    next.for_each(Input::prepare);
+                }
             }
             return Ok(true);
         }

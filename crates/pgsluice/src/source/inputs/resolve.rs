@@ -33,15 +33,29 @@ impl Inputs {
     /// Finds the inputs that names stand for: files, directories, glob patterns, addresses of objects, `-` for
     /// standard input. Each input exists and can be read. A file that several names stand for is one input.
     pub fn resolve(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
-        let mut found = Resolved::default();
-        names.into_iter().try_for_each(|name| found.add(name.as_ref()))?;
-        let Resolved { inputs, notes, files, lookup: _ } = found;
-        let remarks = Remarks { notes, warnings: files.warnings() };
-        Ok(Self { list: inputs.into(), remarks: remarks.into() })
+        Resolved::default().all(names)
+    }
+
+    /// Finds inputs as [`Self::resolve`] does. `provide` gives the credentials for objects, in place of the
+    /// environment.
+    #[cfg(feature = "objects")]
+    pub fn resolve_with(
+        names: impl IntoIterator<Item = impl AsRef<str>>,
+        provide: Arc<pgsluice_objects::Provide>,
+    ) -> Result<Self> {
+        Resolved { lookup: Lookup::with(provide), ..Resolved::default() }.all(names)
     }
 }
 
 impl Resolved {
+    /// Returns the inputs that names stand for.
+    fn all(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Inputs> {
+        names.into_iter().try_for_each(|name| self.add(name.as_ref()))?;
+        let Self { inputs, notes, files, lookup: _ } = self;
+        let remarks = Remarks { notes, warnings: files.warnings() };
+        Ok(Inputs { list: inputs.into(), remarks: remarks.into() })
+    }
+
     /// Adds the inputs that a name stands for.
     fn add(&mut self, name: &str) -> Result<()> {
         let path = Path::new(name);

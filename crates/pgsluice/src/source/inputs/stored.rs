@@ -40,6 +40,9 @@ pub(in crate::source) trait Object: std::fmt::Debug + Send + Sync {
     /// Returns `most` bytes from `offset` on, or fewer at the end.
     fn read_at(&self, offset: u64, most: u64) -> io::Result<Bytes>;
 
+    /// Requests its beginning, which will be read soon.
+    fn prepare(&self);
+
     /// Requests several ranges, each of which is read from its beginning to its end.
     #[cfg(feature = "parquet")]
     fn pieces(&self, ranges: Vec<std::ops::Range<u64>>) -> Arc<dyn Pieces>;
@@ -132,6 +135,13 @@ impl Input {
         match self.object() {
             Some(object) => Some(Stored::Object(object)),
             None => self.file().map(Stored::File),
+        }
+    }
+
+    /// Lets the store send its beginning, if it is an object.
+    pub(in crate::source) fn prepare(&self) {
+        if let Some(object) = self.object() {
+            object.prepare();
         }
     }
 

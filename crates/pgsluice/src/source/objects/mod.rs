@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pgsluice_objects::{Address, Cause, Failure, Opened, Service, Store};
+use pgsluice_objects::{Address, Cause, Failure, Opened, Provide, Service, Store};
 
 #[cfg(feature = "parquet")]
 use super::inputs::Pieces;
@@ -44,6 +44,10 @@ impl Object for pgsluice_objects::Object {
         Ok(self.read_at(offset, most)?)
     }
 
+    fn prepare(&self) {
+        self.prepare();
+    }
+
     #[cfg(feature = "parquet")]
     fn pieces(&self, ranges: Vec<std::ops::Range<u64>>) -> Arc<dyn Pieces> {
         Arc::new(pgsluice_objects::Pieces::new(self, ranges))
@@ -64,10 +68,17 @@ impl Pieces for pgsluice_objects::Pieces {
 /// Finds objects. It asks for the credentials of a bucket once.
 #[derive(Default)]
 pub(super) struct Lookup {
+    /// Gives the credentials in place of the environment.
+    provide: Option<Arc<Provide>>,
     stores: HashMap<(Service, String, Option<String>), Store>,
 }
 
 impl Lookup {
+    /// Returns a lookup with credentials from `provide`.
+    pub(super) fn with(provide: Arc<Provide>) -> Self {
+        Self { provide: Some(provide), ..Self::default() }
+    }
+
     /// Finds the objects that a name stands for; `None` if it is not the address of objects.
     pub(super) fn find(&mut self, name: &str) -> Option<Result<Found>> {
         let address = Address::parse(name)?;
@@ -86,7 +97,7 @@ impl Lookup {
         if let Some(store) = self.stores.get(&place) {
             return Ok(store.clone());
         }
-        let store = Store::of(address)?;
+        let store = Store::of(address, self.provide.as_ref())?;
         self.stores.insert(place, store.clone());
         Ok(store)
     }
