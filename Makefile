@@ -1,5 +1,5 @@
 # Every target sets up what it needs: Rust, Python 3.11, a C linker and make are all it asks for; the tests of Spark and
-# Kafka ask for Java 17 and Maven as well.
+# Kafka ask for Java 17 and Maven as well, those of object stores for Node.js.
 
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv
@@ -10,6 +10,12 @@ TESTED := --workspace
 TOOLS := .venv/requirements-dev.txt
 DEMO := .venv/requirements-demo.txt
 ORCHESTRATORS := .cache/orchestrators/requirements-orchestrators.txt
+# Servers of objects, in an environment of their own; the one for Azure is a package for Node.js.
+OBJECTS := .cache/objects/requirements-objects.txt
+AZURITE := azurite@3.37.0
+AZURITE_PLACE := .cache/$(subst @,-,$(AZURITE))
+# Loads from an object store that are killed in `make objects`; `make test` has 5.
+KILLS_OBJECTS ?= 50
 KAFKA := .cache/cluster/kafka/fetched
 # Builds the program, and puts it where maturin takes it from into the wheel.
 BUILD_PROGRAM := python crates/py/program.py --locked
@@ -79,7 +85,7 @@ export PATH := $(VENV)/bin:$(PATH)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel static demo test test-matrix wheel-test orchestrators orchestrators-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean cluster
+.PHONY: help build wheel static demo test test-matrix wheel-test orchestrators orchestrators-test objects objects-test violence check audit fuzz docs lanes command-line bench bench-report lab lab-page lab-report format clean cluster
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -112,6 +118,7 @@ test: $(TOOLS) ## Run every test on PostgreSQL 18, and those of the server's beh
 	$(PYTHON_TESTS)
 	$(UNITTEST) discover --start-directory bench/tests --top-level-directory .
 	$(MAKE) --no-print-directory orchestrators-test
+	$(MAKE) --no-print-directory objects-test KILLS_OBJECTS=5
 	$(MAKE) --no-print-directory $(CLUSTER)
 	$(MAKE) --no-print-directory $(JARS) $(KAFKA)
 	$(CLUSTER_TESTS)
@@ -153,6 +160,15 @@ orchestrators: wheel-test ## Test the helpers for orchestrators against the real
 orchestrators-test: $(ORCHESTRATORS)
 	export PATH="$(CURDIR)/.cache/orchestrators/bin:$$PATH" && \
 	    $(PYTHON_TESTS)/orchestrators --top-level-directory python/tests
+
+objects: wheel-test ## Test reading from object stores against real servers (KILLS_OBJECTS=50)
+	$(MAKE) --no-print-directory objects-test
+
+# By the wheel that is there.
+objects-test: $(OBJECTS) $(AZURITE_PLACE)/installed
+	export PATH="$(CURDIR)/.cache/objects/bin:$(CURDIR)/$(AZURITE_PLACE)/node_modules/.bin:$$PATH" \
+	    KILLS_OBJECTS=$(KILLS_OBJECTS) && \
+	    $(PYTHON_TESTS)/objects --top-level-directory python/tests
 
 check: $(TOOLS) docs ## Check format, lints, types, documentation and its links, workflows, and the licences and origins of libraries
 	cargo fmt --all --check
@@ -244,6 +260,13 @@ $(DEMO): requirements-demo.txt
 
 $(ORCHESTRATORS): requirements-orchestrators.txt
 	$(call install,requirements-orchestrators.txt,.cache/orchestrators,--clear)
+
+$(OBJECTS): requirements-objects.txt
+	$(call install,requirements-objects.txt,.cache/objects,--clear)
+
+$(AZURITE_PLACE)/installed:
+	npm install --no-save --no-audit --no-fund --loglevel=error --prefix $(dir $@) $(AZURITE)
+	touch $@
 
 $(CLUSTER): requirements-cluster.txt
 	$(call install,requirements-cluster.txt,.cache/cluster,--clear)
