@@ -262,6 +262,8 @@ class Google(Store):
         self.environment = {"STORAGE_EMULATOR_HOST": self.url}
         place = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
         kept = ["-backend", "memory", "-external-url", self.url, "-log-level", "error"]
+        # Only requests for this host are taken for those of objects.
+        kept += ["-public-host", f"127.0.0.1:{port}"]
         self.start(_server._get_binary_path(), *place, *kept)
 
     def make_bucket(self) -> bool:

@@ -31,7 +31,9 @@ def table(rows: int = FEW, first: int = 0) -> pa.Table:
     source = random.Random(rows + first)
     ids = list(range(first, first + rows))
     names = ["".join(source.choices(string.ascii_letters, k=200)) for _ in ids]
-    for place, name in enumerate(('two\nlines "quoted"', "", "größer, 日本", None, "\\N", "a\r\nb")):
+    for place, name in enumerate(
+        ('two\nlines "quoted"', "", "größer, 日本", None, "\\N", "a\r\nb")
+    ):
         names[place] = name
     totals = [None if n % 11 == 0 else n * 17 % 100_000 / 100 for n in ids]
     return pa.table(
