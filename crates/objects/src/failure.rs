@@ -252,7 +252,9 @@ impl<'t> Answer<'t> {
         if self.status == Some(404) {
             return self.not_found();
         }
-        if let Some("ExpiredToken" | "InvalidToken") = self.code {
+        // The library has errors of their own only for these answers to requests for one object.
+        let is_refusal = matches!(self.status, Some(401 | 403));
+        if is_refusal || matches!(self.code, Some("ExpiredToken" | "InvalidToken")) {
             return self.refused();
         }
         if let Some(status) = self.status {
