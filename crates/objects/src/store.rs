@@ -134,7 +134,8 @@ impl Store {
         wait(self.clone().open(path(key)?)).map_err(|failure| failure.at(&self.0.address))
     }
 
-    /// Finds several objects by their names, in the same order.
+    /// Finds several objects by their listed names, in the same order. Leaves out empty objects that stand for
+    /// directories: their names end in a slash, which lists do not show.
     ///
     /// # Errors
     ///
@@ -147,11 +148,17 @@ impl Store {
                 let store = store.clone();
                 async move {
                     let name = store.shown(path.as_ref());
-                    let gone = || Failure::new(Cause::NotFound, format!("\"{name}\" was removed"));
-                    store.open(path).await?.ok_or_else(gone)
+                    match store.clone().open(path.clone()).await? {
+                        None if !store.is_directory(&path).await? => {
+                            Err(Failure::new(Cause::NotFound, format!("\"{name}\" was removed")))
+                        }
+                        opened => Ok(opened),
+                    }
                 }
             };
-            stream::iter(paths).map(open).buffered(LOOKUPS).try_collect().await
+            let opened: Vec<Option<Opened>> =
+                stream::iter(paths).map(open).buffered(LOOKUPS).try_collect().await?;
+            Ok(opened.into_iter().flatten().collect())
         })
         .map_err(|failure: Failure| failure.at(&self.0.address))
     }
@@ -163,9 +170,12 @@ impl Store {
     /// Fails if the bucket does not exist, or the credentials do not allow to list it.
     pub fn folder(&self, prefix: &str) -> Result<Folder> {
         let (prefix, store) = (path(prefix)?, self.clone());
-        let listed =
+        let own = prefix.clone();
+        let mut listed =
             wait(async move { Ok(store.finder().list_with_delimiter(Some(&prefix)).await?) })
                 .map_err(|failure| failure.at(&self.0.address))?;
+        // The name of an empty object for the prefix itself, without its slash.
+        listed.objects.retain(|object| object.location != own);
         let last = |path: &Path| path.filename().unwrap_or_default().to_owned();
         let mut folders: Vec<String> = listed.common_prefixes.iter().map(last).collect();
         let files = listed.objects.iter().map(|object| (last(&object.location), object.size));
@@ -204,6 +214,12 @@ impl Store {
         Ok(keys.map(|(_, (name, _))| name.clone()).collect())
     }
 
+    /// Whether there is an empty object that stands for a directory.
+    async fn is_directory(&self, path: &Path) -> Result<bool> {
+        let first = self.finder().list(Some(path)).try_next().await?;
+        Ok(first.is_some_and(|object| object.location == *path))
+    }
+
     async fn open(self, path: Path) -> Result<Option<Opened>> {
         let range = Some(GetRange::Bounded(0..START));
         let answer =
@@ -213,8 +229,14 @@ impl Store {
             Err(failure) => match failure.cause {
                 Cause::NotFound => return Ok(None),
                 Cause::OnlyWhole => return Ok(Some(Opened::Download(Download::new(self, path)))),
-                // No range of an empty object can be read.
-                Cause::Changed => (self.finder().head(&path).await?, Bytes::new()),
+                // No range of an empty object can be read. A signed URL does not allow HEAD.
+                Cause::Changed => {
+                    let whole = self.finder().get(&path).await?;
+                    if whole.meta.size > 0 {
+                        return Err(Failure::changed());
+                    }
+                    (whole.meta, Bytes::new())
+                }
                 _ => return Err(failure),
             },
         };

@@ -175,10 +175,12 @@ fn pattern(store: &Store, address: &Address) -> Result<Found> {
     let folder = literal.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut keys = store.below(folder).map_err(|failure| cannot_open(&name, failure))?;
     keys.retain(|key| pattern.matches_with(key, options));
-    if keys.is_empty() {
-        return Err(Error::new(Kind::Input, format!("no object matches \"{name}\"")));
+    match objects(store, &keys, &name, Vec::new())? {
+        Found::Objects(objects, _) if objects.is_empty() => {
+            Err(Error::new(Kind::Input, format!("no object matches \"{name}\"")))
+        }
+        found => Ok(found),
     }
-    objects(store, &keys, &name, Vec::new())
 }
 
 fn objects(store: &Store, keys: &[String], name: &str, notes: Vec<String>) -> Result<Found> {
