@@ -58,7 +58,8 @@ class OnStores(Limited, OnServer):
             return pgsluice.load(data, "loaded", server(), no_ledger=True, **options)
 
     def ids(self) -> list[int]:
-        return [id for (id,) in self.connection.execute("SELECT id FROM loaded ORDER BY id")]
+        found = self.connection.execute("SELECT id FROM loaded ORDER BY id")
+        return [number for (number,) in found]
 
     def snapshot(self) -> Snapshot:
         """Return the rows of the table with their leaves, and empty it."""

@@ -1,4 +1,4 @@
-"""Servers of objects on this machine. Each starts when it is first used, and ends with the process."""
+"""Servers of objects on this machine. They start together, and end with the process."""
 
 import atexit
 import ctypes
@@ -321,7 +321,7 @@ class Azure(Store):
         return True
 
     def put(self, key: str, data: bytes) -> None:
-        with self.files.open_output_stream(f"{BUCKET}/{key}") as stream:
+        with self.files.open_output_stream(f"{BUCKET}/{key}", None) as stream:
             stream.write(data)
 
     def address(self, key: str) -> str:

@@ -1,4 +1,4 @@
-"""A load from an object store gives the table and the counts of a load of the same bytes from the disk."""
+"""Loads from object stores give the same table and the same counts as loads of local files."""
 
 import csv
 import gzip
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-import pgsluice
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,6 +21,8 @@ from .servers import Azure, Google, Http, Moto, Seaweed, Store, WholeHttp, start
 FEW = 2000
 # As text some 2 MB: more than the first blocks that are requested of an object.
 MANY = 8_000
+# Keys of the summary that do not depend on whether an input can be read again.
+COUNTS = ("rows_read", "rows_inserted", "rows_rejected", "counts", "bytes_read", "warnings")
 COLUMNS = {"name": "text", "total": "numeric(10,2)", "day": "date"}
 
 
@@ -31,10 +32,8 @@ def table(rows: int = FEW, first: int = 0) -> pa.Table:
     source = random.Random(rows + first)
     ids = list(range(first, first + rows))
     names = ["".join(source.choices(string.ascii_letters, k=200)) for _ in ids]
-    for place, name in enumerate(
-        ('two\nlines "quoted"', "", "größer, 日本", None, "\\N", "a\r\nb")
-    ):
-        names[place] = name
+    hard = ['two\nlines "quoted"', "", "größer, 日本", None, "\\N", "a\r\nb"]
+    names[: len(hard)] = hard
     totals = [None if n % 11 == 0 else n * 17 % 100_000 / 100 for n in ids]
     return pa.table(
         {
@@ -101,7 +100,7 @@ class Case:
 
     files: dict[str, bytes]
     options: Sequence[str] = ()
-    # What is appended to the name of the folder, if not the names of the files are given.
+    # A prefix or a pattern to load in place of the names of all files.
     pattern: str | None = None
     python: dict[str, Any] = field(default_factory=dict)
 
@@ -161,7 +160,7 @@ class Equal(OnStores):
     """Tests of a server. Its subclasses name the server."""
 
     kind: ClassVar[type[Store]]
-    # What loads from the disk give, which is the same for all servers.
+    # The results of loads from the disk, which all servers share.
     expected: ClassVar[dict[str, Expected]] = {}
     maxDiff = 2000
 
@@ -179,7 +178,9 @@ class Equal(OnStores):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assert_equal(self.snapshot(), expected.rows)
                 found = summary(done, [self.store.address(f"{name}/")])
-                self.assertEqual(found, self.here(expected.summary))
+                keys = COUNTS if self.is_streamed(case) else list(expected.summary)
+                for key in keys:
+                    self.assertEqual(found[key], expected.summary[key], key)
 
     def test_python_loads_the_same_rows(self):
         for name, case in self.cases():
@@ -216,6 +217,8 @@ class Equal(OnStores):
         for reason in reasons:
             self.assertEqual(reason.pop("source"), place)
             reason.pop("load")
+            # Few rows that can be read again go through the root.
+            reason.pop("table")
         rows = file.read_text()
         file.unlink()
         log.unlink()
@@ -232,7 +235,7 @@ class Equal(OnStores):
         return [self.store.address(f"{name}/{file}") for file in case.names()]
 
     def expect(self, name: str, case: Case) -> Expected:
-        """Load the files of a case from the disk, unless another server has had it done."""
+        """Return the result of loading the files of a case from the disk, once for all servers."""
         if name not in self.expected:
             folder = self.folder / name
             for file, data in case.files.items():
@@ -245,9 +248,9 @@ class Equal(OnStores):
             self.expected[name] = Expected(rows, summary(done, [f"{name}/"]))
         return self.expected[name]
 
-    def here(self, summary: dict[str, Any]) -> dict[str, Any]:
-        """Return the summary of a load from the disk as this server should have it."""
-        return summary
+    def is_streamed(self, case: Case) -> bool:
+        """Whether the server sends only the whole of some files, so that each is read once."""
+        return self.kind is WholeHttp or (self.kind is Http and b"" in case.files.values())
 
     def assert_equal(self, found: Snapshot, expected: Snapshot) -> None:
         self.assertEqual(len(found), len(expected))

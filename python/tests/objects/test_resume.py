@@ -87,7 +87,8 @@ class Killed(OnStores):
         query = "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM loaded"
         found = self.connection.execute(query).fetchone()
         self.assertEqual(found, (ROWS, ROWS, 0, ROWS - 1))
-        query = "SELECT count(*) FROM loaded WHERE name <> repeat(format('some text for row %s ', id), 8)"
+        text = "repeat(format('some text for row %s ', id), 8)"
+        query = f"SELECT count(*) FROM loaded WHERE name <> {text}"
         self.assertEqual(self.connection.execute(query).fetchone(), (0,))
         self.run_program("ledger", "forget", load)
         self.empty("loaded")

@@ -1,6 +1,7 @@
 """No secret is printed or stored: neither a signature, nor a password, nor a secret key.
 
-S3 answers 403 to HEAD for a URL that is signed for GET, so these loads also show that only GET is used.
+S3 answers 403 to HEAD for a URL that is signed for GET, so these loads also show that only GET is
+used.
 """
 
 import base64
