@@ -111,10 +111,10 @@ class Prefixes(Names):
             with self.subTest(kind.__name__):
                 store = started(kind)
                 names = ("a.csv", "b c.csv", "_SUCCESS", ".hidden.csv", "sub/d.csv", "[1].csv")
-                self.put(store, "prefix", *names)
+                self.put(store, "below", *names)
                 # Its name only begins like the prefix.
-                store.put("prefix.csv", b"99\n")
-                for address in ("prefix", "prefix/"):
+                store.put("below.csv", b"99\n")
+                for address in ("below", "below/"):
                     found, printed = self.load_ids(store, store.address(address))
                     self.assertEqual(found, [0, 1, 5])
                     self.assertIn("names begin with _ or .: .hidden.csv, _SUCCESS", printed)
