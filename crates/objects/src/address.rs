@@ -1,5 +1,6 @@
 //! Addresses of objects, as users of each service write them.
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::Result;
@@ -25,6 +26,8 @@ pub struct Address {
     pub service: Service,
     /// The bucket or container; the URL of an HTTP server, with the query of the address.
     pub bucket: String,
+    /// The name and the password for an HTTP server, with a colon in between, if the address has them.
+    pub(crate) login: Option<String>,
     /// The storage account of Azure, if the address names it.
     pub account: Option<String>,
     /// The name of the object. For an HTTP server, the path, decoded.
@@ -56,7 +59,7 @@ impl Address {
             }
             let root = format!("{scheme}://{place}/");
             let (bucket, account) = (bucket.to_owned(), account.map(str::to_owned));
-            Ok(Self { service, bucket, account, key: key.to_owned(), root })
+            Ok(Self { service, bucket, login: None, account, key: key.to_owned(), root })
         };
         Some(match &*scheme {
             "s3" | "s3a" => named(Service::S3, place, None),
@@ -68,6 +71,12 @@ impl Address {
             "http" | "https" => http(text),
             _ => return None,
         })
+    }
+
+    /// Returns the address of the bucket itself, which is the same for all its objects.
+    #[must_use]
+    pub fn of_bucket(&self) -> Self {
+        Self { key: String::new(), ..self.clone() }
     }
 
     /// Returns the address of a key in the same bucket, for people.
@@ -93,14 +102,16 @@ fn http(text: &str) -> Result<Address> {
     }
     let key = object_store::path::Path::from_url_path(&path)
         .map_err(|error| invalid(format!("it is not a URL: {error}")))?;
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let login = url.password().map(|word| format!("{}:{}", decoded(url.username()), decoded(word)));
+    // Neither fails for a URL with a host.
+    let _ = (url.set_password(None), url.set_username(""));
     url.set_path("");
     let bucket = url.to_string();
     url.set_query(None);
-    // Neither fails for a URL with a host.
-    let _ = (url.set_password(None), url.set_username(""));
     let root = format!("{}/", url.as_str().trim_end_matches('/'));
     let service = Service::Http;
-    Ok(Address { service, bucket, account: None, key: key.to_string(), root })
+    Ok(Address { service, bucket, login, account: None, key: key.to_string(), root })
 }
 
 #[cfg(test)]
@@ -135,8 +146,9 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let address = parsed("https://u:secret@h/day.csv?X-Amz-Signature=secret#x");
+        let address = parsed("https://u%40x:secret@h/day.csv?X-Amz-Signature=secret#x");
         assert_eq!(format!("{address:?}"), "https://h/day.csv");
-        assert_eq!(address.bucket, "https://u:secret@h/?X-Amz-Signature=secret");
+        assert_eq!(address.bucket, "https://h/?X-Amz-Signature=secret");
+        assert_eq!(address.login.as_deref(), Some("u@x:secret"));
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::client::ClientConfigKey;
@@ -13,6 +14,8 @@ use object_store::path::Path;
 use object_store::{
     BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig,
 };
+use object_store::{HeaderMap, HeaderValue};
+use reqwest::header::AUTHORIZATION;
 
 use crate::address::{Address, Service};
 use crate::cache::Cache;
@@ -100,12 +103,9 @@ impl Store {
 
     /// Returns a text that no other object has. It may contain a secret.
     pub(crate) fn identity(&self, key: &str) -> String {
-        let Address { bucket, account, .. } = &self.0.address;
-        format!(
-            "{} {} {bucket} {key}",
-            self.0.address.shown(""),
-            account.as_deref().unwrap_or_default()
-        )
+        let Address { bucket, login, account, .. } = &self.0.address;
+        let [login, account] = [login, account].map(|part| part.as_deref().unwrap_or_default());
+        format!("{} {login} {account} {bucket} {key}", self.0.address.shown(""))
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -273,12 +273,26 @@ fn client(
             let options = CLIENT.iter().fold(ClientOptions::new(), |options, (key, value)| {
                 options.with_config(*key, *value)
             });
+            let options = match &address.login {
+                Some(login) => options.with_default_headers(authorization(login)?),
+                None => options,
+            };
             // Whoever writes http:// means it.
             let options = options.with_allow_http(address.bucket.starts_with("http:"));
             let builder = HttpBuilder::new().with_url(&address.bucket);
             Arc::new(builder.with_client_options(options).with_retry(retry).build()?)
         }
     })
+}
+
+/// Returns the header that logs in to an HTTP server: RFC 7617. It is not sent on to a server that the request is
+/// redirected to.
+fn authorization(login: &str) -> Result<HeaderMap> {
+    let value = HeaderValue::from_str(&format!("Basic {}", BASE64_STANDARD.encode(login)));
+    let invalid = |_| Failure::new(Cause::Name, "its name or password cannot be sent");
+    let mut value = value.map_err(invalid)?;
+    value.set_sensitive(true);
+    Ok(HeaderMap::from_iter([(AUTHORIZATION, value)]))
 }
 
 /// Returns the settings for Google Cloud Storage. Like Google's libraries, it reads `STORAGE_EMULATOR_HOST`.

@@ -197,8 +197,6 @@ class Passwords(Secrets):
             with self.subTest(url):
                 self.run_all(store, url, {"other-secret"})
 
-    # The library does not send the password of a URL.
-    @unittest.expectedFailure
     def test_of_a_url_is_sent(self):
         store = self.started_with_password()
         done = self.load_from(store, store.address("good.csv"))

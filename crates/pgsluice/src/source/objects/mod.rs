@@ -70,7 +70,7 @@ impl Pieces for pgsluice_objects::Pieces {
 pub(super) struct Lookup {
     /// Gives the credentials in place of the environment.
     provide: Option<Arc<Provide>>,
-    stores: HashMap<(Service, String, Option<String>), Store>,
+    stores: HashMap<Address, Store>,
 }
 
 impl Lookup {
@@ -92,13 +92,12 @@ impl Lookup {
     }
 
     fn store(&mut self, address: &Address) -> std::result::Result<Store, Failure> {
-        let Address { service, bucket, account, .. } = address.clone();
-        let place = (service, bucket, account);
-        if let Some(store) = self.stores.get(&place) {
+        let bucket = address.of_bucket();
+        if let Some(store) = self.stores.get(&bucket) {
             return Ok(store.clone());
         }
-        let store = Store::of(address, self.provide.as_ref())?;
-        self.stores.insert(place, store.clone());
+        let store = Store::of(&bucket, self.provide.as_ref())?;
+        self.stores.insert(bucket, store.clone());
         Ok(store)
     }
 }
