@@ -60,7 +60,7 @@ pub mod testing;
 #[doc(hidden)]
 pub mod writer;
 
-pub use control::Control;
+pub use control::{Control, Event, Events, Level, WaitReason};
 pub use counts::summary::Summary;
 pub use error::kind::Kind;
 pub use error::{Error, Result};

@@ -7,6 +7,7 @@ use super::first::First;
 use super::queue::Queue;
 use super::waiting::Waiting;
 use super::write::RowBuffer;
+use crate::control::waits::Starving;
 
 /// Number of rows that are written before the shard is lent to a waiting thread.
 const ROWS_AT_ONCE: usize = 128;
@@ -40,9 +41,10 @@ impl<'q, 'c> Filling<'q, 'c> {
         }
     }
 
-    /// Counts the thread as waiting for input until the returned value is dropped.
-    pub(crate) fn starving(&self) -> Waiting<'q> {
-        Waiting::new(&self.queue.starving)
+    /// Counts the thread as waiting for input until the returned values are dropped.
+    pub(crate) fn starving(&self) -> (Waiting<'q>, Starving<'q>) {
+        let fillers = self.queue.state.lock().fillers;
+        (Waiting::new(&self.queue.starving), self.queue.control.waits.starve(fillers))
     }
 }
 

@@ -49,7 +49,7 @@ const STOP_POLL: Duration = Duration::from_millis(100);
 /// The buckets, shared between threads.
 pub(crate) struct Queue<'c> {
     plan: &'c Plan,
-    control: &'c Control,
+    pub(super) control: &'c Control,
     pub(super) state: Mutex<State>,
     pub(super) shards: Vec<Mutex<Shard>>,
     pub(super) pool: Mutex<Pool>,

@@ -31,6 +31,8 @@ pub(crate) struct MadePartition {
 pub(crate) struct Attempts {
     /// The number of rows that earlier attempts have committed.
     rows_before: AtomicU64,
+    /// The number of attempts.
+    count: AtomicU64,
     names: Mutex<AttemptNames>,
 }
 
@@ -58,6 +60,11 @@ impl Attempts {
 
     pub(super) fn set_rows_before(&self, rows: u64) {
         self.rows_before.store(rows, Relaxed);
+    }
+
+    /// Counts another attempt. Returns its number, from 1.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.fetch_add(1, Relaxed) + 1
     }
 
     /// Returns the id that resumes the load, if there is one.
@@ -130,6 +137,7 @@ impl Attempts {
     /// Resets the state for another load.
     pub(super) fn reset(&self) {
         self.set_rows_before(0);
+        self.count.store(0, Relaxed);
         *self.names() = AttemptNames::default();
     }
 

@@ -1,7 +1,11 @@
-//! The progress of a load.
+//! The progress of a load: the first listener to its events, and counts that change with each block of the
+//! input.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::events::{Event, Events, Level};
+use super::waits::WaitReason;
 
 /// The progress of a load, which can be read from any thread.
 #[derive(Debug, Default)]
@@ -25,6 +29,12 @@ pub struct Progress {
     pub indexes_total: AtomicU64,
     /// Indexes of these tables that are built.
     pub indexes_built: AtomicU64,
+    /// Bytes of these rows.
+    pub(crate) bytes_unseen: AtomicU64,
+    /// Bytes that all attempts have read from the inputs. It never decreases.
+    pub(crate) bytes_read_ever: AtomicU64,
+    /// Rows that all attempts have found in the inputs. It never decreases.
+    pub(crate) rows_read_ever: AtomicU64,
     /// Rows whose COMMIT was sent and not answered.
     pub rows_in_doubt: AtomicU64,
     /// Payloads that are committed.
@@ -52,8 +62,18 @@ impl Progress {
         self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn wait_for(&self, what: Option<String>) {
-        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    fn wait_for(&self, what: Option<&str>) {
+        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = what.map(str::to_owned);
+    }
+
+    /// Counts rows of the input, and the bytes that they were read from.
+    pub(crate) fn read(&self, rows: u64, bytes: u64) {
+        for (counts, number) in [
+            ([&self.rows_read, &self.rows_read_ever], rows),
+            ([&self.bytes_read, &self.bytes_read_ever], bytes),
+        ] {
+            counts.into_iter().for_each(|count| _ = count.fetch_add(number, Relaxed));
+        }
     }
 
     /// Returns the notices that were not shown yet, and forgets them.
@@ -61,25 +81,14 @@ impl Progress {
         std::mem::take(&mut *self.notices())
     }
 
-    pub(crate) fn notice(&self, text: String) {
-        self.notices().push(text);
+    /// Whether the load has given this warning.
+    pub(super) fn has_warning(&self, text: &str) -> bool {
+        self.warnings().iter().any(|known| known == text)
     }
 
-    /// Shows a warning, and keeps it for the summary.
-    pub(crate) fn warn(&self, text: String) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if !warnings.contains(&text) {
-            self.notice(format!("warning: {text}"));
-            warnings.push(text);
-        }
-    }
-
-    /// Keeps a fact about the input for the summary.
-    pub(crate) fn note(&self, text: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&text) {
-            notes.push(text);
-        }
+    /// Whether this fact about the input is known.
+    pub(super) fn has_note(&self, text: &str) -> bool {
+        self.notes().iter().any(|known| known == text)
     }
 
     /// Returns the facts about the input.
@@ -96,9 +105,11 @@ impl Progress {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the rows of an all-or-nothing load as committed.
-    pub(crate) fn show_held(&self) {
-        self.rows_loaded.fetch_add(self.rows_unseen.swap(0, Relaxed), Relaxed);
+    /// Counts the rows of an all-or-nothing load as committed. Returns their number and their bytes.
+    pub(crate) fn show_held(&self) -> [u64; 2] {
+        let rows = self.rows_unseen.swap(0, Relaxed);
+        self.rows_loaded.fetch_add(rows, Relaxed);
+        [rows, self.bytes_unseen.swap(0, Relaxed)]
     }
 
     /// Resets the counts for another attempt.
@@ -110,6 +121,7 @@ impl Progress {
             &self.rows_loaded,
             &self.rows_already,
             &self.rows_unseen,
+            &self.bytes_unseen,
             &self.indexes_total,
             &self.indexes_built,
         ];
@@ -125,6 +137,31 @@ impl Progress {
         self.notices().clear();
         for texts in [&self.warnings, &self.notes] {
             texts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+}
+
+/// Keeps the texts until they are shown.
+impl Events for Progress {
+    fn event(&self, event: &Event<'_>) {
+        match *event {
+            // Notices describe locks, and the display goes on beside them.
+            Event::Waiting { reason: WaitReason::Lock, .. }
+            | Event::Resumed { reason: WaitReason::Lock, .. } => {}
+            Event::Waiting { text, .. } => self.wait_for(Some(text)),
+            Event::Resumed { .. } => self.wait_for(None),
+            Event::Message { level, text } => {
+                let texts = match level {
+                    Level::Notice => return self.notices().push(text.to_owned()),
+                    Level::Warning => {
+                        self.notices().push(format!("warning: {text}"));
+                        &self.warnings
+                    }
+                    Level::Note => &self.notes,
+                };
+                texts.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+            }
+            _ => {}
         }
     }
 }

@@ -24,7 +24,7 @@ use roaring::RoaringTreemap;
 use self::alone::KeysAlone;
 use self::entries::{Entries, GatheredEntries};
 pub(crate) use self::few::find_few;
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::counts::words::count;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
@@ -84,13 +84,13 @@ pub(crate) fn find(
     control: &Arc<Control>,
 ) -> Result<Superseded> {
     if let Some(why) = &changes.in_order {
-        control.progress.warn(format!(
+        control.warn(&format!(
             "all rows are sent in input order, one payload of a leaf at a time, because {why}"
         ));
         return Ok(Superseded::default());
     }
     let what = "looking for duplicate keys in the input";
-    control.progress.wait_for(Some(what.to_owned()));
+    control.wait_for(WaitReason::Work, what);
     let secret = secret();
     let unkeyed = AtomicU64::new(0);
     let finding = DuplicateFinding { job, plan, changes, inputs, target, control, secret, unkeyed };
@@ -98,14 +98,12 @@ pub(crate) fn find(
         Some(_) => finding.find::<RankedValue>(),
         None => finding.find::<NoRank>(),
     };
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Work);
     let unkeyed = finding.unkeyed.into_inner();
     if unkeyed > 0 && found.is_ok() {
         let rows = count(unkeyed, "row has", "rows have");
         let key = changes.key.columns.join(", ");
-        control
-            .progress
-            .warn(format!("{rows} NULL in the key ({key}), which matches no other key"));
+        control.warn(&format!("{rows} NULL in the key ({key}), which matches no other key"));
     }
     found
 }

@@ -14,7 +14,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use super::Exchange;
 use super::difference::{Difference, difference};
 use super::shadow::Shadow;
-use crate::control::{Control, Progress};
+use crate::control::{Control, Event, Progress};
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -274,8 +274,10 @@ impl Swap<'_> {
     }
 
     async fn commit(&self) -> Result<()> {
-        let Progress { rows_unseen, rows_in_doubt, rows_loaded, .. } = &self.control.progress;
-        let rows = rows_unseen.swap(0, Relaxed);
+        let Progress { rows_unseen, bytes_unseen, rows_in_doubt, rows_loaded, .. } =
+            &self.control.progress;
+        let (rows, bytes) = (rows_unseen.swap(0, Relaxed), bytes_unseen.swap(0, Relaxed));
+        let began = Instant::now();
         rows_in_doubt.fetch_add(rows, Relaxed);
         failpoint("exchange::committing");
         let outcome = self.client.batch_execute(sql::COMMIT).await;
@@ -286,6 +288,13 @@ impl Swap<'_> {
         }
         outcome?;
         rows_loaded.fetch_add(rows, Relaxed);
+        self.control.emit(&Event::Committed {
+            table: &self.plan.tree.nodes[ROOT].relation.label(),
+            rows,
+            bytes,
+            seconds: began.elapsed().as_secs_f64(),
+            is_visible: true,
+        });
         Ok(())
     }
 }

@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -244,8 +243,7 @@ impl RelayGathering<'_> {
             if let Some(stopped) = control.stop.failure() {
                 return Err(stopped);
             }
-            control.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
-            control.progress.bytes_read.fetch_add(split.taken, Relaxed);
+            control.progress.read(split.rows.len() as u64, split.taken);
             let mut from = 0;
             while let Some(next) = gatherer.add(self.plan, inputs, &split, from)? {
                 from = next;
@@ -262,7 +260,7 @@ impl RelayGathering<'_> {
             used = Some(split);
         }
         for (name, what) in &reader.ignored {
-            control.progress.note(format!("{name}: {what}"));
+            control.note(&format!("{name}: {what}"));
         }
         self.hand_over(&mut gatherer);
         Ok(())

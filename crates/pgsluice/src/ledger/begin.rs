@@ -67,7 +67,7 @@ pub(crate) async fn begin(
         None => {
             earlier::check(job, named, plan, &sources, client, control).await?;
             let published = named.schema.published(client).await?;
-            published.into_iter().for_each(|warning| control.progress.warn(warning));
+            published.into_iter().for_each(|warning| control.warn(&warning));
             start(of, plan, &now, sources, client).await?
         }
         Some(found) => {

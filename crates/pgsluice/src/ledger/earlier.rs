@@ -38,7 +38,7 @@ pub(super) async fn check(
     if let Some(earlier) = earlier
         && may_hold_rows(client, &table.to_string(), version).await?
     {
-        control.progress.warn(words(&earlier, table));
+        control.warn(&words(&earlier, table));
     }
     Ok(())
 }

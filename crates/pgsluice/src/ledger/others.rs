@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use super::PAUSE;
 use super::run::{LoadRun, Run};
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::sql::json::parse;
@@ -54,10 +54,10 @@ pub(super) async fn keep_out(
         if began.elapsed() > OTHER_RUN_TIMEOUT {
             return Err(in_use(named, other.as_ref(), &holders));
         }
-        control.progress.wait_for(Some(waiting(named, &holders)));
+        control.wait_for(WaitReason::Session, &waiting(named, &holders));
         tokio::time::sleep(PAUSE).await;
     }
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Session);
     Ok(true)
 }
 
@@ -76,7 +76,7 @@ pub(super) async fn wait_for(
     let mut other = None;
     loop {
         if let Ok(outcome) = tokio::time::timeout(QUIET_WAIT, &mut beginning).await {
-            control.progress.wait_for(None);
+            control.resume(WaitReason::Session);
             return Ok(outcome?);
         }
         let other = match &other {
@@ -92,7 +92,7 @@ pub(super) async fn wait_for(
         }
         let mut holders = named.holders(other).await?;
         holders.retain(|holder| holder.pid != own);
-        control.progress.wait_for(Some(waiting(named, &holders)));
+        control.wait_for(WaitReason::Session, &waiting(named, &holders));
         if end_other {
             end(named, other, &holders).await?;
         }

@@ -27,7 +27,7 @@ use super::others;
 use super::run::LoadRun;
 use super::sql::json::{json, parse};
 use super::sql::{FoundLoad, Holder, Participant};
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::ShareOptions;
@@ -161,7 +161,7 @@ impl Share {
             };
             self.end_silent(other, own, &mut watch, control).await?;
         };
-        control.progress.wait_for(None);
+        control.resume(WaitReason::Session);
         failpoint("share::claimed");
         if is_claimed { Ok(()) } else { Err(self.lost()) }
     }
@@ -183,7 +183,7 @@ impl Share {
         // Only sessions that work at this load may be ended.
         let mut holders = self.load.holders(other).await?;
         holders.retain(|holder| watch.seen(holder.pid));
-        control.progress.wait_for(Some(self.waiting(&holders)));
+        control.wait_for(WaitReason::Session, &self.waiting(&holders));
         holders.retain(|holder| self.ends_other || silent.contains(&holder.pid));
         others::end(&self.load, other, &holders).await
     }

@@ -7,7 +7,7 @@ use super::watched::watched;
 use super::{lock_watch, retry};
 use crate::control::Control;
 use crate::counts::summary::{Summary, fresh_id};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::ledger::{self, LoadRun, Run, withdraw};
 use crate::partitions;
@@ -52,11 +52,27 @@ impl Load {
     /// If an error is temporary, such as an unreachable server, the load waits as long as the target's
     /// patience lasts. It then resumes where it stopped, if its inputs can be read again.
     pub fn run(&self, control: &Arc<Control>) -> Result<Summary> {
+        self.run_and(control, |error| control.finish(control.rows_in(), error))
+    }
+
+    /// Runs the load as a part of something else, which reports its own end to listeners.
+    pub(crate) fn run_as_part(&self, control: &Arc<Control>) -> Result<Summary> {
+        self.run_and(control, |_| ())
+    }
+
+    fn run_and(
+        &self,
+        control: &Arc<Control>,
+        finish: impl FnOnce(Option<&Error>),
+    ) -> Result<Summary> {
         control.begin();
-        let outcome = self.attempts(control).map(|summary| {
-            if summary.rows_read == 0 {
-                control.progress.warn("the input has no rows".to_owned());
-            }
+        let outcome = self.attempts(control);
+        if outcome.as_ref().is_ok_and(|summary| summary.rows_read == 0) {
+            control.warn("the input has no rows");
+        }
+        // A listener may warn as well.
+        finish(outcome.as_ref().err());
+        let outcome = outcome.map(|summary| {
             let (notes, warnings) = (control.progress.notes(), control.progress.warnings());
             Summary { notes, warnings, ..summary }
         });
@@ -74,9 +90,9 @@ impl Load {
             job.input.files = job.input.files.kept(control)?;
         }
         let job = &job;
-        job.input.notes().into_iter().for_each(|note| control.progress.note(note));
+        job.input.notes().into_iter().for_each(|note| control.note(&note));
         let warnings = job.input.files.warnings().iter().cloned();
-        warnings.for_each(|warning| control.progress.warn(warning));
+        warnings.for_each(|warning| control.warn(&warning));
         job.safety.rejects.as_ref().map_or(Ok(()), rejects::check_files)?;
         let id = job.safety.load_id.clone().unwrap_or_else(fresh_id);
         let run = Run::new();
@@ -85,10 +101,10 @@ impl Load {
         let attempts = || loop {
             let closed = control.attempts.closed_ways();
             match attempts() {
-                Err(_)
+                Err(error)
                     if control.attempts.closed_ways() > closed
                         && job.input.files.are_rereadable()
-                        && control.begin_again() => {}
+                        && control.begin_again(&error) => {}
                 outcome => return outcome,
             }
         };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::job::MaxLag;
 use crate::load::sql::lag::{Follower, followers};
@@ -59,7 +59,7 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
         Result::Ok(())
     });
     control.is_paused.store(false, Relaxed);
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Lag);
     if let Err(error) = watched
         && !over.load(Relaxed)
     {
@@ -80,17 +80,15 @@ fn pause(
     let behind = followers.iter().find_map(|follower| ends.behind(follower, most));
     control.is_paused.store(behind.is_some(), Relaxed);
     match &behind {
-        Some(behind) if !was_behind => control.progress.notice(format!("paused: {behind}")),
-        None if was_behind => {
-            control.progress.notice("the load continues: all followers have caught up".to_owned())
-        }
+        Some(behind) if !was_behind => control.notice(&format!("paused: {behind}")),
+        None if was_behind => control.notice("the load continues: all followers have caught up"),
         _ => {}
     }
-    let is_behind = behind.is_some();
-    if is_behind || was_behind {
-        control.progress.wait_for(behind.map(|behind| format!("paused: {behind}")));
+    match &behind {
+        Some(behind) => control.wait_for(WaitReason::Lag, &format!("paused: {behind}")),
+        None => control.resume(WaitReason::Lag),
     }
-    is_behind
+    behind.is_some()
 }
 
 fn half(most: MaxLag) -> MaxLag {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::load::sql::lock_wait::{LockWait, lock_waits};
@@ -106,12 +106,16 @@ fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
         // Several connections usually wait for the same lock.
         let is_new = said.values().all(|other| *other != text);
         if is_new {
-            control.progress.notice(text.clone());
+            control.notice(&text);
         }
+        control.has_waited(wait.waited, WaitReason::Lock, &text);
         said.insert(wait.pid, text);
     }
-    if had && said.is_empty() && !control.stop.is_stopped() {
-        control.progress.notice("the load continues: it has acquired the lock".to_owned());
+    if had && said.is_empty() {
+        control.resume(WaitReason::Lock);
+        if !control.stop.is_stopped() {
+            control.notice("the load continues: it has acquired the lock");
+        }
     }
 }
 

@@ -79,7 +79,9 @@ fn run(
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
     let reading = read(flow, routers);
+    let starving = control.waits.starve(1);
     let (mut first, read) = (reading.next(control), &reading);
+    drop(starving);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
     let samples = samples.map(|split| Samples::of(plan, split));
     let test = |session: &Link| {
@@ -131,8 +133,7 @@ fn read(flow: &Flow<'_>, routers: usize) -> Reading {
     reader.header_row = Arc::clone(&flow.header_row);
     let control = Arc::clone(flow.control);
     Reading::begin(reader, flow.control, routers, move |split| {
-        control.progress.bytes_read.fetch_add(split.taken, Relaxed);
-        control.progress.rows_read.fetch_add(split.rows.len() as u64, Relaxed);
+        control.progress.read(split.rows.len() as u64, split.taken);
         true
     })
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::error::backoff::Backoff;
 use crate::error::policy::{self, Policy};
@@ -53,14 +53,14 @@ pub(crate) fn until_settled<T>(
             backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         }
         let left = patience.saturating_sub(idle_since.elapsed());
-        if left.is_zero() || !control.begin_again() {
+        if left.is_zero() || !control.begin_again(&error) {
             return Err(error);
         }
         let why = error.to_string();
         let why = why.lines().next().unwrap_or_default();
-        control.progress.wait_for(Some(format!("{why}: trying again")));
+        control.wait_for(WaitReason::Server, &format!("{why}: trying again"));
         control.stop.pause(backoff.pause().min(left));
-        control.progress.wait_for(None);
+        control.resume(WaitReason::Server);
         if let Some(stopped) = control.stop.failure() {
             return Err(with_committed(stopped, control));
         }

@@ -4,6 +4,7 @@
 //! The regular load then follows, and reports the error in full.
 
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use bytes::{BufMut, BytesMut};
 use futures_util::SinkExt;
@@ -66,12 +67,12 @@ struct Small<'a> {
     named: Option<Participant>,
 }
 
-/// The numbers of rows that were stored.
+/// The rows that were stored, and the duration of their transaction.
 struct SmallStored {
     relation: Relation,
-    read: u64,
-    bytes_read: u64,
-    stored: u64,
+    /// The numbers of rows that were read and stored, and of bytes.
+    numbers: [u64; 3],
+    seconds: f64,
 }
 
 /// Loads the inputs if they are small and the server accepts all rows.
@@ -131,27 +132,28 @@ impl Small<'_> {
             let asking = try_join3(self.link.last(target), holding, published);
             asking.await.map(|((), holds, published)| (holds, published))
         };
+        let began = Instant::now();
         let copied = copy(&self.link, job, &table, before, &mut rows, receipt, control).await?;
         let Some((stored, (holds, published))) = copied else { return Ok(None) };
-        published.into_iter().for_each(|warning| control.progress.warn(warning));
+        published.into_iter().for_each(|warning| control.warn(&warning));
         let words = earlier.filter(|_| holds);
         let words = words.map(|earlier| earlier::words(&earlier, &table.relation));
-        words.into_iter().for_each(|words| control.progress.warn(words));
-        let (read, bytes_read) = (rows.count, rows.bytes_read);
-        Ok(Some(SmallStored { relation: table.relation, read, bytes_read, stored }))
+        words.into_iter().for_each(|words| control.warn(&words));
+        let numbers = [rows.count, stored, rows.bytes_read];
+        let seconds = began.elapsed().as_secs_f64();
+        Ok(Some(SmallStored { relation: table.relation, numbers, seconds }))
     }
 
     /// Counts the stored rows.
     async fn finish(&self, rows: SmallStored) -> Result<Summary> {
         let Attempt { id, control, .. } = *self.attempt;
-        let SmallStored { relation, read, bytes_read, stored } = rows;
-        control.progress.rows_loaded.store(stored, Relaxed);
-        control.progress.payloads.store(1, Relaxed);
+        let SmallStored { relation, numbers, seconds } = rows;
+        let ([read, stored, _], label) = (numbers, relation.label());
+        control.loaded_at_once(&label, numbers, seconds);
         if stored != read {
             note_dropped(&self.link, self.named.as_ref(), &relation, [read, stored]).await?;
         }
-        let rows = [read, stored, bytes_read];
-        Ok(Summary::of_handful(id, relation.label(), rows, &self.attempt.opening))
+        Ok(Summary::of_handful(id, label, numbers, &self.attempt.opening))
     }
 
     /// Leaves the inputs to the regular load. The session can be used again if it `is_intact`.

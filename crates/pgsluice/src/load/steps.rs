@@ -8,7 +8,7 @@ use super::failed::with_committed;
 use super::small::Tried;
 use super::watched::watched;
 use super::{finish, finished, lag, run, small, walk};
-use crate::control::{Control, Rejecting};
+use crate::control::{Control, Event, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::counts::summary::Summary;
@@ -44,6 +44,7 @@ pub(super) fn attempt(
 ) -> Result<Summary> {
     let (opening, runtime) = (Opening::new(), runtime()?);
     let attempt = Attempt { job, id, run, target, control, opening, runtime };
+    control.emit(&Event::Attempt { number: control.attempts.count() });
     attempt.announce();
     let link = match attempt.load_small()? {
         Tried::Loaded(summary) => return Ok(summary),
@@ -129,7 +130,7 @@ impl Attempt<'_> {
         let beginning = self.runtime.block_on(self.plan_and_begin(link));
         let beginning = beginning.map_err(|error| self.explain_early(error))?;
         let notes = beginning.plan.notes(self.job);
-        notes.into_iter().for_each(|note| self.control.progress.note(note));
+        notes.into_iter().for_each(|note| self.control.note(&note));
         failpoint("load::begun");
         if let Some(Begun::Running(ledger)) = &beginning.begun
             && self.job.safety.atomic
@@ -242,7 +243,7 @@ impl Attempt<'_> {
         finished.and(kept).map_err(|error| self.explain(error, flow.plan))?;
         outcome.exchanged = flow.exchange.map(Exchange::done).unwrap_or_default();
         let note = flow.plan.extra_note();
-        note.into_iter().for_each(|note| self.control.progress.note(note));
+        note.into_iter().for_each(|note| self.control.note(&note));
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use pgsluice_core::route::Scratch;
 
 use super::attempt::Attempt;
+use crate::control::WaitReason;
 use crate::duplicates::Superseded;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -53,11 +54,10 @@ pub(super) fn check(
     if !ledger.is_resumed() || !inputs.iter().any(|it| it.is_rereadable() && !it.may_change()) {
         return Ok(());
     }
-    control.progress.wait_for(Some(
-        "searching the input for the rows that are already in the table".to_owned(),
-    ));
+    let what = "searching the input for the rows that are already in the table";
+    control.wait_for(WaitReason::Work, what);
     let found = walk(attempt, plan, ledger, superseded);
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Work);
     let compared = found?.compare(ledger, plan, inputs);
     compared.map_err(|error| refuse(error, ledger.id()))
 }

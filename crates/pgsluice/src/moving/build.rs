@@ -16,7 +16,7 @@ use super::sql::definitions::INDEXES_IN;
 use super::sql::locks::lock_parents;
 use super::survey::{NewIndex, Survey};
 use super::table::ForeignKey;
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
@@ -124,9 +124,9 @@ async fn complete(
     control: &Control,
 ) -> Result<()> {
     let label = survey.table.relation.label();
-    control.progress.wait_for(Some(format!("completing the new table of {label}")));
+    control.wait_for(WaitReason::Work, &format!("completing the new table of {label}"));
     let completed = statements::run(&[task], 1, target, control).await;
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Work);
     completed
 }
 

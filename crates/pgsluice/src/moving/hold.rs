@@ -58,7 +58,7 @@ impl Hold {
         let link = open(&it.target, control).await?;
         claim(&link.client, survey.table.oid, &survey.table.relation).await?;
         let label = survey.table.relation.label();
-        control.progress.notice(format!("going on with an earlier move of {label}"));
+        control.notice(&format!("going on with an earlier move of {label}"));
         link.client.batch_execute(DEPARSE_SETTINGS).await?;
         Ok(Self { link, survey, branches })
     }

@@ -56,7 +56,7 @@ use self::record::{Left, Record};
 pub use self::record::{abort, list};
 pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::survey::Survey;
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::counts::summary::Fallback;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
@@ -237,8 +237,21 @@ impl Move {
     ///
     /// Fails if there is an obstacle, and like a [`Load`].
     pub fn run(&self, control: &Arc<Control>) -> Result<Moved> {
-        self.check()?;
         let began = Instant::now();
+        let mut moved = self.carry_out(control, began);
+        control.finish(control.rows_in(), moved.as_ref().err());
+        if let Ok(moved) = &mut moved {
+            // The load that copied the rows does not know of later warnings.
+            let mut later = control.progress.warnings();
+            later.retain(|warning| !moved.warnings.contains(warning));
+            moved.warnings.extend(later);
+        }
+        moved
+    }
+
+    fn carry_out(&self, control: &Arc<Control>, began: Instant) -> Result<Moved> {
+        self.check()?;
+        control.emit(&Event::Phase { name: "survey" });
         // It must live as long as its sessions.
         let runtime = runtime()?;
         let Some(left) = runtime.block_on(record::clean(self, control))? else {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::sql::locks::lock_alone;
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::error::policy::{self, Policy};
 use crate::pg::connect::Link;
@@ -36,12 +36,11 @@ pub(super) async fn patiently(
             return Err(error);
         }
         link.client.batch_execute(ROLLBACK).await?;
-        control
-            .progress
-            .wait_for(Some(format!("waiting for sessions that write to {}", tables[0])));
+        let what = format!("waiting for sessions that write to {}", tables[0]);
+        control.wait_for(WaitReason::Session, &what);
         rest(max_lock, control).await?;
     }
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Session);
     Ok(())
 }
 

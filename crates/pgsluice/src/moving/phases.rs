@@ -14,7 +14,7 @@ use super::record::Record;
 use super::survey::Survey;
 use super::swap::{Swap, Swapped};
 use super::{Move, Moved, Until, build, referring, verify};
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::error::Result;
 use crate::job::{InputOptions, Job};
 use crate::load::{Load, lock_watch};
@@ -81,7 +81,7 @@ impl Move {
             runtime.block_on(async {
                 if !is_built {
                     self.keep(hold, record, follower, &filled).await?;
-                    record.advance("index").await?;
+                    record.advance("index", control).await?;
                     build::build(hold, &record.client, self.speed.jobs, &self.target, control)
                         .await?;
                     filled.is_built = true;
@@ -110,7 +110,9 @@ impl Move {
         if let Some(follower) = follower {
             runtime.block_on(follower.keep_pages())?;
         }
-        let loaded = hold.watched(runtime, control, || load.run(control).map_err(explain))?;
+        control.emit(&Event::Phase { name: "copy" });
+        let loading = || load.run_as_part(control).map_err(explain);
+        let loaded = hold.watched(runtime, control, loading)?;
         if follower.is_some() {
             runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
         }
@@ -176,15 +178,15 @@ impl Move {
         let mut followed = self.follow(record, follower, control).await?;
         failpoint("moving::followed");
         if self.verifies {
-            record.advance("verify").await?;
+            record.advance("verify", control).await?;
             verify::verify(survey, link, follower, target, control).await?;
             followed += self.follow(record, follower, control).await?;
         }
         if self.until.is_some() {
-            record.advance("follow").await?;
+            record.advance("follow", control).await?;
             return Ok(Swapped { followed, ..Swapped::default() });
         }
-        record.advance("swap").await?;
+        record.advance("swap", control).await?;
         let swap = Swap::prepare((survey, branches), link, self.max_lock, follower).await?;
         let mut swapped = swap.run(control, &record.forget()).await?;
         record.done();
@@ -237,7 +239,7 @@ impl Move {
         control: &Control,
     ) -> Result<u64> {
         let Some(follower) = follower else { return Ok(0) };
-        record.advance("follow").await?;
+        record.advance("follow", control).await?;
         follower.catch_up(control).await
     }
 

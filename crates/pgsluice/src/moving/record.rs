@@ -13,7 +13,7 @@ use super::sql::ddl::OWN_TABLESPACE;
 use super::sql::locks::{DROPPING, HOLDER, TRY_LOCK, UNLOCK};
 use super::sql::log::Log;
 use super::table::Table;
-use crate::control::Control;
+use crate::control::{Control, Event};
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result, Words, command};
@@ -137,7 +137,8 @@ impl<'a> Record<'a> {
     }
 
     /// Records the phase that the move has reached.
-    pub(super) async fn advance(&self, phase: &str) -> Result<()> {
+    pub(super) async fn advance(&self, phase: &str, control: &Control) -> Result<()> {
+        control.emit(&Event::Phase { name: phase });
         Ok(self.client.batch_execute(&self.schema.advance_move(self.relation, phase)).await?)
     }
 
@@ -234,7 +235,7 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
             remove(&schema, &client, left).await?;
             client.query_one(UNLOCK, &[&LOCK, &oid.cast_signed()]).await?;
             let table = &left.table;
-            control.progress.notice(format!("dropped what an earlier move of {table} has left"));
+            control.notice(&format!("dropped what an earlier move of {table} has left"));
         }
         Ok(None)
     };

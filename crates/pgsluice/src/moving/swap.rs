@@ -177,7 +177,7 @@ impl<'a> Swap<'a> {
         let who = row
             .get::<_, Option<String>>(0)
             .unwrap_or_else(|| "a session that has ended".to_owned());
-        control.progress.notice(format!("waiting to swap in {label}: locked by {who}"));
+        control.notice(&format!("waiting to swap in {label}: locked by {who}"));
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use super::sql::follow::{EXPORT, begin_at, begin_with};
 use super::sql::locks::ALL_ROWS;
 use super::sql::values::{COMPARED, fingerprint};
 use super::survey::Survey;
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::connect::{self, Link};
@@ -28,7 +28,7 @@ pub(super) async fn verify(
 ) -> Result<()> {
     let Survey { table, root, .. } = survey;
     let label = table.relation.label();
-    control.progress.wait_for(Some(format!("comparing the new table with {label}")));
+    control.wait_for(WaitReason::Work, &format!("comparing the new table with {label}"));
     let link = control.stop.unless_stopped(connect::open(target)).await?;
     link.client.batch_execute(&[DEPARSE_SETTINGS, ALL_ROWS].join("; ")).await?;
     let mut rows = String::new();
@@ -50,7 +50,7 @@ pub(super) async fn verify(
     if follower.is_some() {
         hold.client.batch_execute(COMMIT).await?;
     }
-    control.progress.wait_for(None);
+    control.resume(WaitReason::Work);
     if (table_rows, &table_sum) == (tree_rows, &tree_sum) {
         return Ok(());
     }

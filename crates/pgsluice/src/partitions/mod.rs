@@ -124,7 +124,7 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
         if created.is_empty() && !missing.partitions.is_empty() {
             check_first_rows(job, &plan, target, control)?;
         }
-        missing.far().into_iter().for_each(|warning| control.progress.warn(warning));
+        missing.far().into_iter().for_each(|warning| control.warn(&warning));
         let statements: Vec<&str> =
             missing.partitions.iter().flat_map(|p| &p.ddl).map(String::as_str).collect();
         in_session(target, control, async |client| {

@@ -4,12 +4,13 @@
 //! If a statement trigger must fire once, all payloads go into a single COPY instead
 //! ([`Connection::copy_as_one`]).
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::ready;
 use std::iter::once;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::try_join;
 use pgsluice_core::bucket::{Payload, Wire};
@@ -27,7 +28,7 @@ use super::settled::{Loaded, Settled};
 use super::transaction::{Commit, Transaction, begin};
 use super::writer::ReceiptWriter;
 use crate::bucket::queue::{Next, Queue};
-use crate::control::Progress;
+use crate::control::{Event, Progress};
 use crate::counts::outcome::Committed;
 use crate::error::Result;
 use crate::exchange::{Destination, Maker};
@@ -95,11 +96,13 @@ impl<'a> Connection<'a> {
             failpoint("payload::closed");
             // Otherwise the time includes waiting for the first transaction.
             let is_timed = self.queue.is_first_in();
+            let bytes = payloads.iter().map(|payload| payload.bytes() as u64).sum();
             let began = Instant::now();
             let storing = self.store(commit, &payloads, is_warm);
             let outcome = self.link.canceller.settle(self.flow.control, storing).await;
             let sent = payloads.iter().map(Sent::first).collect::<Vec<_>>();
             let Some(loaded) = self.judge(outcome, &sent)? else { break };
+            let time = began.elapsed();
             drop(sent);
             failpoint("payload::committed");
             payloads.iter().for_each(|payload| committed.send(payload));
@@ -112,9 +115,9 @@ impl<'a> Connection<'a> {
                 && is_timed
                 && loaded.merge.is_none()
             {
-                self.queue.record_time(payload, began.elapsed());
+                self.queue.record_time(payload, time);
             }
-            self.count(committed, loaded);
+            self.count(committed, loaded, bytes, time);
             payloads.into_iter().for_each(|payload| self.give_back(payload));
             if commit == Commit::First {
                 self.queue.first_is_in();
@@ -172,6 +175,7 @@ impl<'a> Connection<'a> {
     pub(crate) async fn copy_as_one(&self, committed: &mut Committed) -> Result<()> {
         let mut remembered: VecDeque<Sent> = VecDeque::new();
         let mut all = Committed::default();
+        let (began, sent) = (Instant::now(), Cell::new(0));
         let copying = async {
             let mut transaction = self.transaction(Commit::Each, once((ROOT, Wire::Text)), None);
             transaction.store(Part::empty(ROOT)).await?;
@@ -183,6 +187,7 @@ impl<'a> Connection<'a> {
                 transaction.send_more(&payload).await?;
                 all.send(&payload);
                 bytes += payload.bytes();
+                sent.set(sent.get() + payload.bytes() as u64);
                 let lines_before = line;
                 line += lines::count(&payload, &self.flow.plan.shape.format, line == 0);
                 remembered.push_back(Sent { lines_before, payload });
@@ -205,7 +210,8 @@ impl<'a> Connection<'a> {
             };
             *committed = all;
             let (settled, evidence) = (vec![settled], Evidence::default());
-            self.count(committed, Loaded { settled, destination: None, evidence, merge: None });
+            let loaded = Loaded { settled, destination: None, evidence, merge: None };
+            self.count(committed, loaded, sent.get(), began.elapsed());
         }
         Ok(())
     }
@@ -269,22 +275,35 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Counts rows that are committed.
-    fn count(&self, committed: &mut Committed, loaded: Loaded) {
+    /// Counts rows that are committed, and their `bytes`. `time` is the duration of their transaction.
+    fn count(&self, committed: &mut Committed, loaded: Loaded, bytes: u64, time: Duration) {
         let Loaded { settled, destination, .. } = loaded;
-        let Progress { rows_loaded, rows_rejected, rows_unseen, payloads, .. } =
+        let Progress { rows_loaded, rows_rejected, rows_unseen, bytes_unseen, payloads, .. } =
             &self.flow.control.progress;
         payloads.fetch_add(1, Relaxed);
+        let is_visible = destination.is_none() && !self.flow.is_atomic;
+        let mut stored = 0;
         for Settled { node, rows, counts } in &settled {
             committed.settle(*node, *rows, *counts);
             rows_rejected.fetch_add(counts.rejected, Relaxed);
             let done = counts.rows() - counts.rejected;
-            if destination.is_some() || self.flow.is_atomic {
-                rows_unseen.fetch_add(done, Relaxed);
-            } else {
-                rows_loaded.fetch_add(done, Relaxed);
-            }
+            let count = if is_visible { rows_loaded } else { rows_unseen };
+            count.fetch_add(done, Relaxed);
+            stored += done;
         }
+        bytes_unseen.fetch_add(if is_visible { 0 } else { bytes }, Relaxed);
+        let nodes = &self.flow.plan.tree.nodes;
+        let table = match &settled[..] {
+            [first, rest @ ..] if rest.iter().all(|it| it.node == first.node) => first.node,
+            _ => ROOT,
+        };
+        self.flow.control.emit(&Event::Committed {
+            table: &nodes[table].relation.label(),
+            rows: stored,
+            bytes,
+            seconds: time.as_secs_f64(),
+            is_visible,
+        });
         if let (Some(shadow), Some(maker), [only]) = (destination, &self.maker, &settled[..]) {
             maker.committed(only.node, shadow, only.counts.inserted);
         }

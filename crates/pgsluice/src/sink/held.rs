@@ -4,11 +4,14 @@
 //! because its COMMIT also marks the load as finished.
 
 use std::cell::Cell;
+use std::time::Instant;
 
+use pgsluice_core::catalog::ROOT;
 use tokio::runtime::Runtime;
 
 use super::connection::Connection;
 use super::failure::{Failure, InDoubt};
+use crate::control::Event;
 use crate::counts::outcome::{Committed, Decision};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
@@ -106,6 +109,7 @@ impl Connection<'_> {
         decision.set(Decision::Asked);
         let asked = if client.is_closed() { 0 } else { counts.inserted };
         let in_doubt = InDoubt::new(&self.flow.control.progress.rows_in_doubt, asked);
+        let began = Instant::now();
         let outcome = client.batch_execute(sql::COMMIT_DURABLY).await.map_err(Failure::from);
         in_doubt.settle(&outcome);
         match &outcome {
@@ -115,7 +119,14 @@ impl Connection<'_> {
         }
         outcome?;
         failpoint("atomic::committed");
-        self.flow.control.progress.show_held();
+        let [rows, bytes] = self.flow.control.progress.show_held();
+        self.flow.control.emit(&Event::Committed {
+            table: &self.flow.plan.tree.nodes[ROOT].relation.label(),
+            rows,
+            bytes,
+            seconds: began.elapsed().as_secs_f64(),
+            is_visible: true,
+        });
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Salvage of a transaction of the load: commits the good rows and keeps the rejected ones.
 
+use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
 
@@ -12,8 +13,10 @@ use super::pieces::tables;
 use super::salvage::Salvaged;
 use super::settled::Loaded;
 use super::transaction::{Commit, Transaction, begin, locks};
+use crate::control::Event;
 use crate::pg::sql;
 use crate::plan::landing::Evidence;
+use crate::rejects::Reject;
 use crate::testing::failpoint::failpoint;
 
 impl Connection<'_> {
@@ -81,6 +84,13 @@ impl Connection<'_> {
         }
         outcome?;
         failpoint("rejects::committed");
+        let mut states: BTreeMap<&str, u64> = BTreeMap::new();
+        for Reject { reason, .. } in rejected {
+            *states.entry(&reason.sqlstate).or_default() += 1;
+        }
+        for (sqlstate, rows) in states {
+            self.flow.control.emit(&Event::Rejected { sqlstate, rows });
+        }
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::inputs::{Input, Inputs};
 use super::interruptible::unless_stopped;
-use crate::control::Control;
+use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
@@ -34,13 +34,13 @@ impl Inputs {
         if !self.iter().any(&those) {
             return Ok(self.clone());
         }
-        control.progress.wait_for(Some("reading the input to its end".to_owned()));
+        control.wait_for(WaitReason::Input, "reading the input to its end");
         let kept = self.iter().map(|input| match those(input) {
             false => Ok(input.clone()),
             true => keep(input, control),
         });
         let kept = kept.collect::<Result<Vec<_>>>();
-        control.progress.wait_for(None);
+        control.resume(WaitReason::Input);
         Ok(self.replaced(kept?))
     }
 }

@@ -35,6 +35,7 @@ mod trouble;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pgsluice_core::catalog::ROOT;
 use tokio::runtime::Runtime;
 
 pub use self::along::{Along, Positions, RejectRows, Step};
@@ -42,8 +43,8 @@ use self::kept::KeptPosition;
 pub use self::receipt::{Durability, Receipt};
 use self::session::Session;
 use self::steps::{gather, store};
-use self::trouble::{Trouble, doubtful, is_about_names, is_ended, sent_again};
-use crate::control::Control;
+use self::trouble::{Trouble, doubtful, is_about_names, is_ended, pause, sent_again};
+use crate::control::{Control, Event};
 use crate::counts::summary::fresh_id;
 use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
@@ -99,6 +100,8 @@ pub struct Writer {
     found: RowCounts,
     /// The number of rows that a crash of the server may still undo.
     unflushed: u64,
+    /// The SQLSTATEs of rows that the server has refused since the last write.
+    refused: Vec<String>,
     /// The incarnation of the server that has committed them, if no ledger counts them.
     incarnation: Option<Incarnation>,
 }
@@ -137,6 +140,7 @@ impl Writer {
             gave_up: false,
             found: RowCounts::default(),
             unflushed: 0,
+            refused: Vec::new(),
             incarnation: None,
         };
         writer.reach(control).map_err(Trouble::into_error)?;
@@ -205,6 +209,7 @@ impl Writer {
         control.end();
         control.begin();
         let receipt = self.write_patiently(input, along, control)?;
+        self.report_rejected(along.rejected, control);
         if self.is_lazy() {
             self.unflushed += receipt.counts.read;
         }
@@ -243,6 +248,20 @@ impl Writer {
         tried
     }
 
+    /// Reports rows that the program has removed because earlier calls refused them. The last refusals are
+    /// about these rows.
+    fn report_rejected(&mut self, rows: u64, control: &Control) {
+        let refused = std::mem::take(&mut self.refused);
+        let known = refused.len().saturating_sub(rows as usize);
+        for sqlstate in &refused[known..] {
+            control.emit(&Event::Rejected { sqlstate, rows: 1 });
+        }
+        let unknown = rows - (refused.len() - known) as u64;
+        if unknown > 0 {
+            control.emit(&Event::Rejected { sqlstate: "", rows: unknown });
+        }
+    }
+
     fn write_patiently(
         &mut self,
         input: &InputOptions,
@@ -253,6 +272,7 @@ impl Writer {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         let mut changes = 0;
         loop {
+            control.emit(&Event::Attempt { number: control.attempts.count() });
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
             let error = match self.try_write(input, along, control) {
                 Ok(receipt) => return Ok(receipt),
@@ -283,12 +303,15 @@ impl Writer {
             let error = control.stop.failure().unwrap_or(error);
             let left = self.patience(&error, control).saturating_sub(began.elapsed());
             if left.is_zero() {
+                if policy::of_error(&error) == Policy::Reject {
+                    self.refused.extend(error.sqlstate().map(str::to_owned));
+                }
                 return Err(match self.unsure {
                     Some(rows) => doubtful(error, rows),
                     None => sent_again(error),
                 });
             }
-            control.stop.pause(backoff.pause().min(left));
+            pause(&error, backoff.pause().min(left), control);
         }
     }
 
@@ -328,11 +351,19 @@ impl Writer {
         let method = planned.choose(&gathered);
         let keeping = kept.as_ref().map(|kept| (kept, along.positions));
         let channel = planned.channel(link, control);
+        let began = Instant::now();
         let storing = store(planned, channel, &gathered, method, keeping, along.rejects);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((counts, gone))) => {
                 failpoint("payload::committed");
+                control.emit(&Event::Committed {
+                    table: &planned.plan.tree.nodes[ROOT].relation.label(),
+                    rows: counts.rows() - counts.rejected,
+                    bytes: gathered.bytes() as u64,
+                    seconds: began.elapsed().as_secs_f64(),
+                    is_visible: true,
+                });
                 planned.gathering.give_back(gathered);
                 kept.iter_mut().for_each(|kept| kept.advanced(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })

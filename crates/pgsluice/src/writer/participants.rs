@@ -58,7 +58,7 @@ impl Writer {
             if left.is_zero() {
                 return Err(error);
             }
-            control.stop.pause(backoff.pause().min(left));
+            super::trouble::pause(&error, backoff.pause().min(left), control);
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::kept::{Found, KeptPosition};
 use super::session::Session;
-use super::trouble::{Trouble, came_through, lost, perhaps_lost};
+use super::trouble::{Trouble, came_through, lost, pause, perhaps_lost};
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
 use crate::control::Control;
 use crate::error::backoff::Backoff;
@@ -149,7 +149,7 @@ impl Writer {
             match left.is_zero() {
                 true if is_first && !control.stop.is_stopped() => {}
                 true => return Err(self.unflushed(error)),
-                false => control.stop.pause(backoff.pause().min(left)),
+                false => pause(&error, backoff.pause().min(left), control),
             }
             is_first = false;
         }

@@ -1,6 +1,9 @@
 //! Reasons why rows were not stored, and the errors for them.
 
+use std::time::Duration;
+
 use super::refused::refusal;
+use crate::control::{Control, Event, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Left, option};
 use crate::pg::is_answer;
@@ -35,6 +38,14 @@ impl From<Error> for Trouble {
 
 pub(super) fn refused(error: tokio_postgres::Error) -> Trouble {
     Trouble::Refused(refusal(error))
+}
+
+/// Waits before the next attempt at a call that has failed with `error`.
+pub(super) fn pause(error: &Error, time: Duration, control: &Control) {
+    control.emit(&Event::Retry { error });
+    control.wait_for(WaitReason::Server, error.message());
+    control.stop.pause(time);
+    control.resume(WaitReason::Server);
 }
 
 /// Converts the error of a statement that commits.
