@@ -24,11 +24,12 @@ const HOUSES: [House; 2] = [
 const SESSION: [&str; 8] =
     ["error", "failure", "tls", "conninfo", "lost", "runtime", "template", "connect"];
 
-const LOADER: [&str; 22] = [
+const LOADER: [&str; 23] = [
     "row_counts",
     "error",
     "testing",
     "control",
+    "metrics",
     "source",
     "job",
     "pg",

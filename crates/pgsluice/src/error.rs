@@ -2,6 +2,6 @@
 
 pub use pgsluice_session::error::{
     Error, How, Left, Location, Named, Remedy, Result, Setting, TABLE, Unit, Words, backoff,
-    command, is_stream, on_one_line, option, policy, printable, quoted,
+    command, is_stream, on_one_line, option, plain_io, policy, printable, quoted,
 };
-pub(crate) use pgsluice_session::error::{kind, plain_io, sqlstate};
+pub(crate) use pgsluice_session::error::{kind, sqlstate};

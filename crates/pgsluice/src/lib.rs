@@ -41,6 +41,8 @@ pub mod ledger;
 #[doc(hidden)]
 pub mod load;
 #[doc(hidden)]
+pub mod metrics;
+#[doc(hidden)]
 pub mod moving;
 #[doc(hidden)]
 pub mod partitions;
@@ -66,6 +68,7 @@ pub use error::kind::Kind;
 pub use error::{Error, Result};
 pub use job::{InputOptions, Job};
 pub use load::Load;
+pub use metrics::MetricsFile;
 pub use pg::conninfo::Target;
 pub use pgsluice_core as core;
 #[doc(hidden)]

@@ -43,7 +43,7 @@ impl RowCounts {
     }
 
     /// Returns the number of rows with a known outcome.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         self.by_name().into_iter().map(|(_, rows)| rows).sum()
     }
 
