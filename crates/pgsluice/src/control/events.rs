@@ -30,7 +30,7 @@ pub enum Event<'a> {
         table: &'a str,
         /// The rows, without rejected ones.
         rows: u64,
-        /// Their bytes, as they were sent.
+        /// Their bytes in the form in which they were sent.
         bytes: u64,
         /// The duration of the transaction.
         seconds: f64,
@@ -82,7 +82,7 @@ pub enum Event<'a> {
     },
     /// The run has ended.
     Finished {
-        /// The rows that it has committed, with those of earlier runs of the load.
+        /// The rows that this run and earlier runs of the load have committed.
         rows: u64,
         /// The error, if the run has failed or was stopped.
         error: Option<&'a Error>,

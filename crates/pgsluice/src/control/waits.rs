@@ -16,7 +16,7 @@ pub enum WaitReason {
     Server,
     /// The input has not arrived yet.
     Input,
-    /// A step that takes long, such as a comparison. It is no wait in the metrics.
+    /// A step that takes long, such as a comparison. The metrics do not count it as a wait.
     Work,
 }
 
@@ -42,7 +42,7 @@ impl WaitReason {
     }
 }
 
-/// The waits of a run. Their durations are those of all attempts.
+/// The waits of a run, with their durations in all attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<State>);
 

@@ -4,7 +4,7 @@
 //!     Event -> Metrics -> text of the table -> FILE, renamed into place
 //! ```
 //!
-//! A leaf is no label: a table may have thousands, and each would be a time series of its own.
+//! There is no label for the leaf: a table may have thousands, and each would be a separate time series.
 
 mod file;
 mod table;

@@ -112,7 +112,7 @@ pub(super) const METRICS: [Metric; 22] = [
     ),
     counter(
         "pgsluice_committed_bytes_total",
-        "Bytes of these rows, as they were sent.",
+        "Bytes of these rows in the form in which they were sent.",
         |totals, _| one(totals.bytes_committed as f64),
     ),
     counter(
