@@ -55,6 +55,7 @@ mod random;
 mod reconcile;
 mod rejects;
 mod relation;
+mod reports;
 mod resume;
 mod retry;
 mod rooms;

@@ -34,7 +34,7 @@ const ONLY_IDS: &[&str] = &["--columns=id"];
 const UPDATE: &[&str] = &["--on-conflict=update"];
 
 /// Each option of `load` by its long name.
-const OPTIONS: [(&str, Part); 66] = [
+const OPTIONS: [(&str, Part); 69] = [
     ("files", Apart("inputs have fingerprints")),
     ("from-table", Apart("the blocks of its rows have hashes")),
     ("from", Apart("it says where the rows are read")),
@@ -97,6 +97,9 @@ const OPTIONS: [(&str, Part); 66] = [
     ("no-self-test", Free(&[], &["--no-self-test"])),
     ("json", Free(&[], &["--json"])),
     ("quiet", Free(&[], &["--quiet"])),
+    ("metrics", Free(&[], &["--metrics=load.prom"])),
+    ("log", Free(&[], &["--log=load.log"])),
+    ("log-format", Free(&["--log=load.log"], &["--log-format=json"])),
     ("dbname", Apart("it says which server")),
     ("host", Apart("it says which server")),
     ("port", Apart("it says which server")),

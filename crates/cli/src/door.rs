@@ -9,7 +9,7 @@ use pgsluice::gather::relay::Relay;
 use pgsluice::inspect::leaves::Leaves;
 use pgsluice::job::InputOptions;
 use pgsluice::writer::{Durability, Writer};
-use pgsluice::{Control, Error, Inputs, Job, Kind, Load, Result};
+use pgsluice::{Control, Error, Inputs, Job, Kind, Load, MetricsFile, Result};
 use serde::Serialize;
 
 use crate::failure;
@@ -37,6 +37,7 @@ pub fn run(
     match command {
         "load" => {
             let RowOptions { args, job } = RowOptions::new(options, given)?;
+            let _metrics = args.reports.begin(control)?;
             let load = |target| Load::new(job.clone(), target).run(control);
             args.target.with(true, load).map(|summary| json(&summary))
         }
@@ -116,6 +117,15 @@ impl RowOptions {
         job.safety.load_id = job.safety.load_id.filter(|_| self.args.is_named());
         let open = |target| Writer::open(job.clone(), target, durability, control);
         self.args.target.with(true, open)
+    }
+
+    /// Begins to write the metrics of a writer, if a file for them is given.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn metrics(&self, control: &Arc<Control>) -> Result<Option<MetricsFile>> {
+        self.args.reports.begin(control)
     }
 
     /// Begins to gather rows for a connection of the caller. Only the options of the input, the table, the

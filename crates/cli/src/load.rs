@@ -23,6 +23,7 @@ use crate::exchange::{ExchangeName, exchange};
 use crate::names::{name, parse_name};
 use crate::options::{InputArgs, ReadingArgs, parse_size};
 use crate::output::{print_json, say};
+use crate::reports::ReportArgs;
 use crate::spec::{Given, parsed, text};
 use crate::speed::SpeedArgs;
 use crate::target::{TargetArgs, parse_time};
@@ -58,6 +59,9 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     #[serde(skip)]
     output: OutputArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) reports: ReportArgs,
 }
 
 #[derive(Args, Debug, Default, Deserialize)]
@@ -157,12 +161,13 @@ struct OutputArgs {
 /// Runs `pgsluice load` and returns its exit status.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8> {
     let job = args.job()?;
-    args.target.with(args.output.quiet, |target| load(args, job.clone(), target))
+    args.target.with(args.is_quiet(), |target| load(args, job.clone(), target))
 }
 
 fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
-    let OutputArgs { json, quiet } = args.output;
+    let (json, quiet) = (args.output.json, args.is_quiet());
     let control = Arc::new(Control::default());
+    let _metrics = args.reports.begin(&control)?;
     let _watch = signals::stop(&control, failed::interrupted)?;
 
     let rejects = job.safety.rejects.clone();
@@ -171,11 +176,10 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let load = Load::new(job, target);
     let summary = watched(&control, quiet, id.as_deref(), || load.run(&control))?;
 
-    if quiet {
-        warn(&summary.warnings);
-    }
-    if !quiet {
-        say(&summary::text(&summary, rejects.as_ref()));
+    match quiet {
+        false => say(&summary::text(&summary, rejects.as_ref())),
+        true if args.reports.is_on_stderr() => {}
+        true => warn(&summary.warnings),
     }
     if json {
         print_json(&summary)?;
@@ -217,6 +221,11 @@ impl LoadArgs {
         self.output.json
     }
 
+    /// Whether standard error is kept free of progress and summary.
+    fn is_quiet(&self) -> bool {
+        self.output.quiet || self.reports.is_on_stderr()
+    }
+
     /// Builds the job from the arguments.
     pub(crate) fn job(&self) -> Result<Job> {
         self.partitions.check()?;
@@ -225,7 +234,8 @@ impl LoadArgs {
         let table = Given("from-table", self.input.from_table.is_some());
         table.excludes(&Given("once", self.ledger.once))?;
         let changes = self.changes.options()?;
-        self.input.job(&self.reading, |job| {
+        self.reports.check(&[])?;
+        let job = self.input.job(&self.reading, |job| {
             job.changes = changes;
             self.speed.set(job);
             job.target.create_partitions = self.partitions.create_partitions;
@@ -234,7 +244,9 @@ impl LoadArgs {
                 self.partitions.max_new_partitions.unwrap_or(DEFAULT_MAX_NEW_PARTITIONS);
             self.safety.set(&mut job.safety);
             self.ledger.set(&mut job.safety);
-        })
+        })?;
+        self.reports.check(&job.input.files)?;
+        Ok(job)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::ledger::LedgerPlace;
 use crate::load::{warn, watched};
 use crate::names::parse_columns;
 use crate::output::{print, print_json, say};
+use crate::reports::ReportArgs;
 use crate::spec::Given;
 use crate::speed::SpeedArgs;
 use crate::target::{TargetArgs, parse_time};
@@ -41,6 +42,8 @@ pub(crate) struct PartitionArgs {
     place: LedgerPlace,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    reports: ReportArgs,
     #[command(subcommand)]
     command: Option<PartitionCommand>,
 }
@@ -137,6 +140,8 @@ enum PartitionCommand {
         swap: SwapArgs,
         #[command(flatten)]
         output: OutputArgs,
+        #[command(flatten)]
+        reports: ReportArgs,
     },
     /// Drop the new partitions of an unfinished run; the table itself does not change
     Abort {
@@ -163,13 +168,19 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
             let moves = pgsluice::runtime()?.block_on(list(&target, place.schema()))?;
             if *json { print_json(&moves) } else { print(&text::table(&moves)) }
         }),
-        Some(PartitionCommand::Swap { of: TableArgs { table, target, place }, swap, output }) => {
-            target.with(output.quiet, |target| {
+        Some(PartitionCommand::Swap {
+            of: TableArgs { table, target, place },
+            swap,
+            output,
+            reports,
+        }) => {
+            reports.check(&[])?;
+            target.with(output.quiet || reports.is_on_stderr(), |target| {
                 let mut it = Move::new(table, Shape::by([]), target);
                 it.goes_on = true;
                 place.schema().clone_into(&mut it.ledger);
                 swap.set(&mut it);
-                carry_out(&it, output)
+                carry_out(&it, output, reports)
             })
         }
         Some(PartitionCommand::Abort { of: TableArgs { table, target, place } }) => {
@@ -183,7 +194,12 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
         None => {
             let shape = args.shape.shape()?;
             args.moving.check()?;
-            args.target.with(args.output.quiet, |target| args.carry_out(shape.clone(), target))
+            args.reports.check(&[])?;
+            let plan = Given("plan", args.moving.plan);
+            args.reports.of_runs().iter().try_for_each(|option| option.excludes(&plan))?;
+            args.target.with(args.output.quiet || args.reports.is_on_stderr(), |target| {
+                args.carry_out(shape.clone(), target)
+            })
         }
     }
     .map(|()| exit::DONE)
@@ -212,7 +228,7 @@ impl PartitionArgs {
                 print(&text::planned(&plan, self.moving.offline))
             };
         }
-        carry_out(&it, &self.output)
+        carry_out(&it, &self.output, &self.reports)
     }
 
     fn describe(&self, shape: Shape, target: Target) -> Move {
@@ -241,15 +257,16 @@ fn last_words(_: &Control) -> Error {
 }
 
 /// Runs a move, and prints its outcome.
-fn carry_out(it: &Move, output: &OutputArgs) -> Result<()> {
-    let OutputArgs { json, quiet } = *output;
+fn carry_out(it: &Move, output: &OutputArgs, reports: &ReportArgs) -> Result<()> {
+    let (json, quiet) = (output.json, output.quiet || reports.is_on_stderr());
     let control = Arc::new(Control::default());
+    let _metrics = reports.begin(&control)?;
     let _watch = signals::stop(&control, last_words)?;
     let moved = watched(&control, quiet, None, || it.run(&control))?;
-    if quiet {
-        warn(&moved.warnings);
-    } else {
-        say(&text::summary(&moved));
+    match quiet {
+        false => say(&text::summary(&moved)),
+        true if reports.is_on_stderr() => {}
+        true => warn(&moved.warnings),
     }
     if json { print_json(&moved) } else { Ok(()) }
 }

@@ -49,7 +49,9 @@ fn give_up(control: &Control, last_words: fn(&Control) -> Error) {
     // Held until the end, so that other messages wait.
     let action = action();
     if action.is_some() {
-        say(&format!("error: {}", last_words(control)));
+        let error = last_words(control);
+        control.finish(control.rows_in(), Some(&error));
+        say(&format!("error: {error}"));
         process::exit(exit::INTERRUPTED.into());
     }
 }
