@@ -4,7 +4,7 @@
 //!     Event -> Metrics -> text of the table -> FILE, renamed into place
 //! ```
 //!
-//! There is no label for the leaf: a table may have thousands, and each would be a separate time series.
+//! Metrics have no label for the leaf. A table may have thousands, and each would be a separate time series.
 
 mod file;
 mod table;

@@ -303,7 +303,7 @@ impl Writer {
             let error = control.stop.failure().unwrap_or(error);
             let left = self.patience(&error, control).saturating_sub(began.elapsed());
             if left.is_zero() {
-                if policy::of_error(&error) == Policy::Reject {
+                if error.kind() == Kind::Data {
                     self.refused.extend(error.sqlstate().map(str::to_owned));
                 }
                 return Err(match self.unsure {
