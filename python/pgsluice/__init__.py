@@ -33,6 +33,7 @@ from pgsluice.inspecting import (
     verify,
 )
 from pgsluice.loading import aload, load
+from pgsluice.logs import LoadWarning
 from pgsluice.options import (
     ConnectionOptions,
     CopyOptions,
@@ -98,6 +99,7 @@ __all__ = [
     "LedgerRun",
     "LoadError",
     "LoadResult",
+    "LoadWarning",
     "MissingPartition",
     "Objects",
     "OfLeaf",

@@ -56,7 +56,10 @@ class Command:
         input: Input | None = None,  # noqa: A002
         ended: Callable[[], object] | None = None,
         keywords: Sequence[str] | None = None,
+        level: int | None = None,
     ) -> Command: ...
+    def events(self) -> list[tuple[int, str]]:
+        """Return the level of `logging` and the text of each event since the last call."""
     def wait(self, seconds: float) -> bool:
         """Wait for the end, but no longer than so many seconds; return whether it is over."""
     def stop(self) -> None:
@@ -112,7 +115,9 @@ class Relay:
 class Writer:
     """A writer in a thread of its own; what is begun is done in this order."""
 
-    def __new__(cls, keywords: Sequence[str]) -> Writer: ...
+    def __new__(cls, keywords: Sequence[str], level: int | None = None) -> Writer: ...
+    def events(self) -> list[tuple[int, str]]:
+        """Return the level of `logging` and the text of each event since the last call."""
     def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> Doing:
         """Open it with options of a load, a JSON object."""
     def participants(self, names: Sequence[str]) -> Doing:
@@ -138,8 +143,8 @@ class Writer:
         """Make durable what was written."""
     def give_up(self) -> Doing:
         """Forget rows that are in doubt."""
-    def close(self) -> Doing:
-        """Close it."""
+    def close(self, has_failed: bool = False) -> Doing:
+        """Close it. The metrics show whether the program has failed."""
     def stop(self) -> None:
         """Ask what it is doing to end in order."""
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any, Unpack
 
 from pgsluice.data import source_of
+from pgsluice.logs import log_events, warn
 from pgsluice.options import Options, signed, spec
 from pgsluice.progress import Show, shown
 from pgsluice.result import LoadResult
@@ -31,9 +32,10 @@ def load(
     `progress` is True to show the progress, or a function that is called with a `Progress` at
     intervals. The options are those of the command line: see `Options`.
 
-    Raises `Error` or one of its subclasses. If the data raises, that exception is its
-    `__cause__`. An exception that ends the wait, such as KeyboardInterrupt or an exception of a
-    callback, stops the load cleanly and is raised.
+    Notices, warnings and events go to the logger "pgsluice". If no handler takes its warnings, they
+    are given as `LoadWarning`. Raises `Error` or one of its subclasses. If the data raises, that
+    exception is its `__cause__`. An exception that ends the wait, such as KeyboardInterrupt or an
+    exception of a callback, stops the load cleanly and is raised.
     """
     return load_for(None, data, table, conninfo, options, progress)
 
@@ -51,7 +53,9 @@ def load_for(
     source.check(options)
     with shown(progress) as show:
         running = begin("load", given, source, keywords=keywords)
-        return LoadResult.of(finish(running, show, source.feed))
+        loaded = LoadResult.of(finish(running, show, source.feed))
+    warn(loaded.warnings)
+    return loaded
 
 
 @signed(Options)
@@ -99,4 +103,8 @@ async def aload(
                     await pause()
                 note(running, reason)
             raise
-    return LoadResult.of(result(running))
+        finally:
+            log_events(running)
+    loaded = LoadResult.of(result(running))
+    warn(loaded.warnings)
+    return loaded

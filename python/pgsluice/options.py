@@ -88,6 +88,8 @@ class Options(_Speed, total=False):
     end_other: bool
     ledger: str | None
     no_ledger: bool
+    # Reports.
+    metrics: str | PathLike[str] | None
 
 
 class CopyOptions(_Reading, total=False):
@@ -99,11 +101,12 @@ class CopyOptions(_Reading, total=False):
 
 
 class PlaceOptions(ConnectionOptions, _Changes, total=False):
-    """The ledger of a writer, and its handling of existing rows."""
+    """The ledger of a writer, its handling of existing rows, and its metrics."""
 
     load_id: str | None
     ledger: str | None
     no_ledger: bool
+    metrics: str | PathLike[str] | None
 
 
 class WriterOptions(PlaceOptions, total=False):

@@ -17,6 +17,7 @@ from pgsluice._native import Command
 from pgsluice.data import Source
 from pgsluice.errors import error_of
 from pgsluice.feeding import Feed
+from pgsluice.logs import level, log_events
 from pgsluice.progress import Progress, Show
 
 # Seconds until a signal is noticed, and between two calls of a callback.
@@ -38,7 +39,8 @@ def begin(
     if source is not None:
         options |= source.options()
     named = None if keywords is None else list(keywords)
-    running = Command(command, json.dumps(options), source.input if source else None, ended, named)
+    given = source.input if source else None
+    running = Command(command, json.dumps(options), given, ended, named, level())
     _running.add(running)
     return running
 
@@ -67,13 +69,16 @@ def wait(running: Command, show: Show | None = None, feed: Feed | None = None) -
             while not running.wait(PAUSE):
                 pass
             note(running, reason)
+        log_events(running)
         raise
     if feed is not None:
         feed.end()
+    log_events(running)
 
 
 def tell(running: Command, show: Show | None) -> None:
-    """Call `show`, if given, with the progress of a command."""
+    """Log the events of a command, and call `show`, if given, with its progress."""
+    log_events(running)
     if show:
         show(Progress(**running.progress()))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pgsluice._native import Doing, Failure, Writer
 from pgsluice.batches import Waiting
 from pgsluice.errors import DataError, raised
+from pgsluice.logs import level, log_events
 from pgsluice.options import WriterOptions
 
 # Seconds until a signal is noticed.
@@ -19,7 +20,7 @@ class Session:
     """Waits for the writer's calls, and knows the position after them."""
 
     def __init__(self) -> None:
-        self.writer = Writer(list(WriterOptions.__annotations__))
+        self.writer = Writer(list(WriterOptions.__annotations__), level())
         self.position: str | None = None
         """The position of the last rows that are in, as JSON."""
 
@@ -44,6 +45,7 @@ class Session:
             while outcome is None:
                 try:
                     outcome = doing.wait(_PAUSE)
+                    log_events(self.writer)
                 except Failure:
                     raise
                 except BaseException as reason:
@@ -51,6 +53,7 @@ class Session:
                 if stopped is not None:
                     self.writer.stop()
         except Failure as failure:
+            log_events(self.writer)
             error = raised(failure)
             _, _, cause, *of_writer = failure.args
             earlier = 0

@@ -229,7 +229,7 @@ class Writer:
             self._check()
         self._send_if(lambda: True)
         self._make_durable()
-        self._end()
+        self._end(has_failed=False)
 
     def stop(self) -> None:
         """Stop the rows that are being sent cleanly. Their `write` or `flush` then raises."""
@@ -248,17 +248,17 @@ class Writer:
         finally:
             if not self._is_closed and os.getpid() == self._pid:
                 try:
-                    self._end()
+                    self._end(has_failed=True)
                 except Error as lost:
                     if lost.rows_in_doubt and isinstance(error, BaseException):
                         error.add_note(str(lost))
 
-    def _end(self) -> None:
+    def _end(self, *, has_failed: bool) -> None:
         with self._filling:
             self._is_closed = True
         _open.discard(self)
         with self._sending:
-            self._session.wait(self._writer.close, failed=self._go_back)
+            self._session.wait(lambda: self._writer.close(has_failed), failed=self._go_back)
 
     def _make_durable(self) -> None:
         if self._is_lazy:

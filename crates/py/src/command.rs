@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::attached::attached;
+use crate::events::EventQueue;
 use crate::failure::parts;
 use crate::input::{GivenInput, PyInput};
 use crate::leaves::Array;
@@ -27,6 +28,7 @@ pub(crate) struct Command {
     call: Call,
     shared: Arc<Shared>,
     raised: Raised,
+    events: Arc<EventQueue>,
 }
 
 /// The command whose outcome is an array. The command line does not have it.
@@ -51,9 +53,9 @@ struct Shared {
 impl Command {
     /// Run the command `name` in a thread, with `options`, a JSON object; `leaf` takes the options of `plan`.
     /// `input` replaces the files. The thread calls `ended` without arguments when the command is over. If
-    /// `keywords` are given, hints mention only these.
+    /// `keywords` are given, hints mention only these. Events from `level` on are queued, a level of `logging`.
     #[new]
-    #[pyo3(signature = (name, options, input=None, ended=None, keywords=None))]
+    #[pyo3(signature = (name, options, input=None, ended=None, keywords=None, level=None))]
     fn new(
         py: Python<'_>,
         name: String,
@@ -61,10 +63,12 @@ impl Command {
         input: Option<&PyInput>,
         ended: Option<Py<PyAny>>,
         keywords: Option<Vec<String>>,
+        level: Option<u8>,
     ) -> Self {
         let given = input.map(|input| input.handed(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let shared = Arc::new(Shared::default());
+        let events = EventQueue::begin(level, &shared.control);
         let (of_thread, command) = (Arc::clone(&shared), name.clone());
         thread::spawn(move || {
             let outcome = carry_out(&command, &options, given, &of_thread.control);
@@ -73,7 +77,12 @@ impl Command {
             // At the end of the interpreter nothing is waiting.
             let _ = attached(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
-        Self { call: Call { command: name, keywords }, shared, raised }
+        Self { call: Call { command: name, keywords }, shared, raised, events }
+    }
+
+    /// Return the level and the text of each event since the last call.
+    fn events(&self) -> Vec<(u8, String)> {
+        self.events.take()
     }
 
     /// Wait for the end of the command, for at most `seconds`. Return whether it is over.

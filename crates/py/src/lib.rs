@@ -5,6 +5,7 @@
 
 mod attached;
 mod command;
+mod events;
 mod failure;
 mod input;
 mod leaves;

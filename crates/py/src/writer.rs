@@ -9,11 +9,12 @@ use pgsluice::job::InputOptions;
 use pgsluice::source::Input as Source;
 use pgsluice::writer::send_method::SendMethod;
 use pgsluice::writer::{Along, Durability, Positions, Receipt, RejectRows, Step, Writer as Rows};
-use pgsluice::{Control, Error, Inputs, Kind, Result};
+use pgsluice::{Control, Error, Inputs, Kind, MetricsFile, Result};
 use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::events::EventQueue;
 use crate::failure::{failure, failure_at};
 use crate::input::PyInput;
 use crate::stream::Raised;
@@ -25,6 +26,7 @@ pub(crate) struct PyWriter {
     call: Arc<Call>,
     control: Arc<Control>,
     orders: Mutex<Sender<WriterOrder>>,
+    events: Arc<EventQueue>,
 }
 
 /// An order that a writer is carrying out.
@@ -77,20 +79,28 @@ enum What {
     Check(WriterRest),
     Flush,
     GiveUp,
-    Close,
+    Close(bool),
 }
 
 #[pymethods]
 impl PyWriter {
-    /// Create a writer without opening it. Hints mention only the keywords in `keywords`.
+    /// Create a writer without opening it. Hints mention only the keywords in `keywords`. Events from `level` on
+    /// are queued, a level of `logging`.
     #[new]
-    fn new(keywords: Vec<String>) -> Self {
+    #[pyo3(signature = (keywords, level=None))]
+    fn new(keywords: Vec<String>, level: Option<u8>) -> Self {
         let call = Arc::new(Call { keywords: Some(keywords), ..Call::load() });
         let control = Arc::new(Control::default());
+        let events = EventQueue::begin(level, &control);
         let (orders, to_do) = channel();
         let of_thread = Arc::clone(&control);
-        thread::spawn(move || work(&to_do, &of_thread));
-        Self { call, control, orders: Mutex::new(orders) }
+        thread::spawn(move || work(&to_do, of_thread));
+        Self { call, control, orders: Mutex::new(orders), events }
+    }
+
+    /// Return the level and the text of each event since the last call.
+    fn events(&self) -> Vec<(u8, String)> {
+        self.events.take()
     }
 
     /// Open the writer with the `options` of a load. Each write is durable, unless `is_lazy`. If `is_shared`,
@@ -141,9 +151,10 @@ impl PyWriter {
         self.order(What::GiveUp)
     }
 
-    /// Close the writer.
-    fn close(&self) -> PyResult<Doing> {
-        self.order(What::Close)
+    /// Close the writer. The metrics show whether the program `has_failed`.
+    #[pyo3(signature = (has_failed=false))]
+    fn close(&self, has_failed: bool) -> PyResult<Doing> {
+        self.order(What::Close(has_failed))
     }
 
     /// Ask the current order to end in an orderly way.
@@ -218,71 +229,100 @@ impl Doing {
     }
 }
 
+/// The writer of a thread, and its state between two orders.
+struct Worker {
+    control: Arc<Control>,
+    rows: Option<Rows>,
+    /// The input options of the first rows.
+    read: Option<InputOptions>,
+    metrics: Option<MetricsFile>,
+    /// The number of rows that were committed.
+    committed: u64,
+}
+
 /// Carries out one order after the other, until the sender is gone.
-fn work(orders: &Receiver<WriterOrder>, control: &Arc<Control>) {
-    let (mut rows, mut read) = (None, None);
+fn work(orders: &Receiver<WriterOrder>, control: Arc<Control>) {
+    let mut worker = Worker { control, rows: None, read: None, metrics: None, committed: 0 };
     for WriterOrder { what, outcome } in orders {
-        let done = carry_out(what, &mut rows, &mut read, control);
         // At the end of the interpreter nothing is waiting.
-        let _ = outcome.send(done);
+        let _ = outcome.send(worker.carry_out(what));
+    }
+    if worker.rows.is_some() {
+        let message = "the Writer was not closed";
+        worker.finish(Some(&Error::new(Kind::Interrupted, message)));
     }
 }
 
-fn carry_out(
-    what: What,
-    rows: &mut Option<Rows>,
-    read: &mut Option<InputOptions>,
-    control: &Arc<Control>,
-) -> Done {
-    let is_last = matches!(what, What::Close);
-    let names = match &what {
-        What::Participants(names) => names.clone(),
-        _ => Vec::new(),
-    };
-    let starts = match &what {
-        What::Write(rest, ..) | What::Check(rest) => rest.starts.clone(),
-        _ => Vec::new(),
-    };
-    let outcome = attempt(what, rows, read, control);
-    let id = rows.as_ref().and_then(Rows::id).map(str::to_owned);
-    let position = rows.as_ref().and_then(Rows::position).map(str::to_owned);
-    let position_of = |name: &String| rows.as_ref()?.position_of(name).map(str::to_owned);
-    let positions = names.iter().map(position_of).collect();
-    if is_last {
-        *rows = None;
+impl Worker {
+    fn carry_out(&mut self, what: What) -> Done {
+        let is_last = matches!(what, What::Close(_));
+        let names = match &what {
+            What::Participants(names) => names.clone(),
+            _ => Vec::new(),
+        };
+        let starts = match &what {
+            What::Write(rest, ..) | What::Check(rest) => rest.starts.clone(),
+            _ => Vec::new(),
+        };
+        let outcome = self.attempt(what);
+        let rows = self.rows.as_ref();
+        let id = rows.and_then(Rows::id).map(str::to_owned);
+        let position = rows.and_then(Rows::position).map(str::to_owned);
+        let position_of = |name: &String| rows?.position_of(name).map(str::to_owned);
+        let positions = names.iter().map(position_of).collect();
+        if is_last {
+            self.rows = None;
+        }
+        Done { id, position, positions, starts, outcome }
     }
-    Done { id, position, positions, starts, outcome }
-}
 
-fn attempt(
-    what: What,
-    rows: &mut Option<Rows>,
-    read: &mut Option<InputOptions>,
-    control: &Arc<Control>,
-) -> Result<Option<Receipt>> {
-    match what {
-        What::Open(options, durability, is_shared) => {
-            let nothing = Source::of_bytes("<data>", Arc::default());
-            let load = door::RowOptions::new(&options, Some(nothing.into()))?;
-            *rows = Some(load.writer(durability, is_shared, control)?);
+    fn attempt(&mut self, what: What) -> Result<Option<Receipt>> {
+        let Self { control, rows, read, .. } = self;
+        match what {
+            What::Open(options, durability, is_shared) => {
+                let nothing = Source::of_bytes("<data>", Arc::default());
+                let load = door::RowOptions::new(&options, Some(nothing.into()))?;
+                self.metrics = load.metrics(control)?;
+                match load.writer(durability, is_shared, control) {
+                    Ok(writer) => *rows = Some(writer),
+                    Err(error) => {
+                        self.finish(Some(&error));
+                        return Err(error);
+                    }
+                }
+            }
+            What::Participants(names) => {
+                rows.as_mut().ok_or_else(closed)?.open_participants(&names, control)?;
+            }
+            What::Write(rest, along) => {
+                let writer = rows.as_mut().ok_or_else(closed)?;
+                let write =
+                    |input: &_| along.with(|along| writer.write_with(input, along, control));
+                let receipt = with_input(rest, read, write)?;
+                self.committed += receipt.counts.rows() - receipt.counts.rejected;
+                return Ok(Some(receipt));
+            }
+            What::Check(rest) => {
+                let writer = rows.as_mut().ok_or_else(closed)?;
+                with_input(rest, read, |input| writer.check(input, control))?;
+            }
+            What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
+            What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
+            What::Close(has_failed) => {
+                let ended = rows.as_mut().map_or(Ok(()), |rows| rows.close(control));
+                let failed = Error::new(Kind::Interrupted, "the program has failed");
+                self.finish(ended.as_ref().err().or(has_failed.then_some(&failed)));
+                ended?;
+            }
         }
-        What::Participants(names) => {
-            rows.as_mut().ok_or_else(closed)?.open_participants(&names, control)?;
-        }
-        What::Write(rest, along) => {
-            let writer = rows.as_mut().ok_or_else(closed)?;
-            let write = |input: &_| along.with(|along| writer.write_with(input, along, control));
-            return with_input(rest, read, write).map(Some);
-        }
-        What::Check(rest) => {
-            let writer = rows.as_mut().ok_or_else(closed)?;
-            with_input(rest, read, |input| writer.check(input, control))?;
-        }
-        What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
-        What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
-        What::Close => rows.as_mut().map_or(Ok(()), |rows| rows.close(control))?,
+        Ok(None)
     }
-    Ok(None)
+
+    /// Reports the end of the run and closes the file for metrics.
+    fn finish(&mut self, error: Option<&Error>) {
+        self.control.finish(self.committed, error);
+        self.metrics = None;
+    }
 }
 
 /// Runs `work` with rows that are read like the first ones.

@@ -21,6 +21,7 @@ _WRITER = {
     "load_id": "name of the positions in the ledger [default: kafka-GROUP]",
     "ledger": "schema of the ledger [default: pgsluice]",
     "wait": "keep retrying for so long while PostgreSQL is unreachable, such as 10min",
+    "metrics": "file for metrics that Prometheus reads",
 }
 
 

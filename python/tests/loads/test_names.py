@@ -16,7 +16,7 @@ from pgsluice import options
 
 SCHEMA = Path(__file__).parents[3] / "docs/manual/json.schema.json"
 # Options that only the command line has, about output and typed passwords.
-ONLY_THERE = {"json", "quiet", "password", "no-password", "help"}
+ONLY_THERE = {"log", "log-format", "json", "quiet", "password", "no-password", "help"}
 # Options that are arguments of `relation` in Python.
 OF_RELATION = {"from-table", "from", "where"}
 DATA = {"data", "table", "conninfo"}
