@@ -34,6 +34,7 @@ from pgsluice.inspecting import (
 )
 from pgsluice.loading import aload, load
 from pgsluice.logs import LoadWarning
+from pgsluice.objects import Objects, objects
 from pgsluice.options import (
     ConnectionOptions,
     CopyOptions,
@@ -46,7 +47,6 @@ from pgsluice.options import (
     VerifyOptions,
     WriterOptions,
 )
-from pgsluice.objects import Objects, objects
 from pgsluice.progress import Progress
 from pgsluice.relations import Relation, relation
 from pgsluice.reports import (

@@ -48,7 +48,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// Fails if the address has no bucket, or cannot be requested as it is written.
+    /// Fails if the address has no bucket, or would be requested as another one.
     pub fn parse(text: &str) -> Option<Result<Self>> {
         let (scheme, rest) = text.split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();

@@ -1,5 +1,5 @@
 //! Settings and credentials for Amazon S3, as the AWS command line finds them: in the environment, in the files
-//! of `aws configure`, or from a program. The library finds those of containers and machines.
+//! of `aws configure`, or from a program. The library finds the credentials of containers and machines.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::credential::{Provide, Provider};
 use crate::failure::{Cause, Failure};
 
-/// Returns the settings for a container: those of the environment, including
+/// Returns the settings for a container, from the environment, including
 /// `AZURE_STORAGE_CONNECTION_STRING`, which the library does not read. `provide` gives the credentials, if it is
 /// there.
 pub(crate) fn builder(

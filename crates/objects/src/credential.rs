@@ -74,8 +74,11 @@ impl OfService for AzureCredential {
 /// Asks a program for credentials, each time that the last one is about to end.
 pub(crate) struct Provider<C> {
     provide: Arc<Provide>,
-    last: Mutex<Option<(Arc<C>, Option<DateTime<Utc>>)>>,
+    last: Mutex<Option<Given<C>>>,
 }
+
+/// A credential, and the time until which it is valid.
+type Given<C> = (Arc<C>, Option<DateTime<Utc>>);
 
 impl<C> Provider<C> {
     pub(crate) fn new(provide: Arc<Provide>) -> Self {
@@ -149,7 +152,7 @@ mod tests {
         assert_eq!(failure.to_string(), "the credential has no access_key_id");
         let provider = Provider::<AzureCredential>::new(Arc::new(|| Err("no network".to_owned())));
         let failure =
-            wait(async move { Ok(provider.get_credential().await?) }).err().expect("no key");
+            wait(async move { Ok(provider.get_credential().await?) }).expect_err("no key");
         assert_eq!(failure.to_string(), "no network");
     }
 }

@@ -1,4 +1,4 @@
-//! Failures of requests, in words. Texts of a server are quoted only as far as they are its error message:
+//! Failures of requests, in words. Of the texts of a server, only its error code is quoted:
 //! the URL of a request may contain a signature.
 
 use std::error::Error;

@@ -29,8 +29,8 @@ use crate::{Result, aws, azure};
 /// The number of objects that are looked up at the same time.
 const LOOKUPS: usize = 32;
 
-/// The settings of all clients, unless the environment has others, such as `AWS_READ_TIMEOUT`. A connection that brings nothing for so long is given up, and the request is
-/// repeated; there is no limit to the length of a request.
+/// The settings of all clients, unless the environment has others, such as `AWS_READ_TIMEOUT`. A connection that brings nothing during the read timeout is
+/// given up, and the request is repeated. The length of a request is not limited.
 const CLIENT: [(ClientConfigKey, &str); 4] = [
     (ClientConfigKey::ConnectTimeout, "10 seconds"),
     (ClientConfigKey::ReadTimeout, "30 seconds"),
@@ -78,8 +78,8 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Returns the store with an address. `provide` gives the credentials; without it, they are those of the
-    /// environment, as the tools of each service find them.
+    /// Returns the store with an address. `provide` gives the credentials; without it, they come from the
+    /// environment, as in the tools of each service.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Store {
         &*self.0.clients[0]
     }
 
-    /// Finds an object by its name. Returns `None` if there is none.
+    /// Finds an object by its name. Returns `None` if it does not exist.
     ///
     /// # Errors
     ///

@@ -123,7 +123,8 @@ mod tests {
         let said = |label: &str, text: &str| {
             let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).expect("one");
             let text = encoding.encode(text).0.into_owned();
-            let sample = Sample { text: text.clone(), reader: "cat {}", ..Sample::default() };
+            let sample =
+                Sample { text: text.clone(), reader: "cat {}".to_owned(), ..Sample::default() };
             let remedy = named(&sample, &text);
             remedy.what.as_str().rsplit(' ').next().unwrap_or_default().to_owned()
         };

@@ -77,7 +77,12 @@ mod tests {
     use super::*;
 
     fn sample(text: &str) -> Sample {
-        Sample { text: text.into(), is_whole: true, reader: "cat {}", ..Sample::default() }
+        Sample {
+            text: text.into(),
+            is_whole: true,
+            reader: "cat {}".to_owned(),
+            ..Sample::default()
+        }
     }
 
     #[test]

@@ -39,7 +39,15 @@ impl Trial {
             how,
             error: Error::new(Kind::Data, "none"),
             columns: vec![("id", NULLABLE), ("b", NULLABLE)],
-            sample: Sample { name, reader, text, is_whole: true, rows, raw, row },
+            sample: Sample {
+                name,
+                reader: reader.to_owned(),
+                text,
+                is_whole: true,
+                rows,
+                raw,
+                row,
+            },
             version: 180_000,
         }
     }
@@ -71,7 +79,7 @@ impl Trial {
         let Sample { name, reader, text, is_whole, rows, raw, row } = &self.sample;
         let sample = Sample {
             name: name.clone(),
-            reader,
+            reader: reader.clone(),
             text: text.clone(),
             is_whole: *is_whole,
             rows: rows.clone(),
