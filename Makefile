@@ -22,7 +22,7 @@ BUILD_PROGRAM := python crates/py/program.py --locked
 # `release` is quick to build; `dist` is what wheels and releases have, and what is measured.
 PROFILE := release
 FUZZ_SECONDS ?= 60
-# `make check` reports the prose that was added since then.
+# `make check` reports the prose that was added since then, and fails for docs of functions without a verb.
 PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
 CASE ?= correctness hash800 lineitem files python relation move spark kafka uuids there leaves few grid network lanes rejects null writing stages

@@ -137,7 +137,7 @@ def null(value: int | None) -> str:
 
 
 def escape(text: str) -> str:
-    """A string as COPY text has it."""
+    """Return a string as COPY text has it."""
     for plain, escaped in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)
     return text

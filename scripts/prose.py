@@ -3,15 +3,18 @@
 
     prose.py [ROOT]               rates of doc comments, Markdown and commit subjects
     prose.py [ROOT] --list N      the N files with the most hits, with lines
-    prose.py [ROOT] --added BASE  hits in lines added since BASE; a report, no failure
+    prose.py [ROOT] --added BASE  hits in lines added since BASE, as a report; fails if the doc of
+                                  a function that was added since then begins without a verb
 
 Models, counted the same way: ripgrep 12, rust-postgres 18, supabase/etl 5 (doc comments);
 ripgrep 10, etl 2, hyperfine 0 (Markdown).
 """
 
 import argparse
+import ast
 import re
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -43,6 +46,30 @@ PATTERNS = {
     ),
     "'The same.' as a sentence": r"(?:^|\n|\. )The same\b",
 }
+
+# The doc of a Rust function: its first line, and the attributes between the doc and the function.
+RUST_DOC = re.compile(
+    r"^[ \t]*///(?!/) ?(.*)\n(?:[ \t]*///.*\n)*"
+    r"((?:\s*(?:#\[[^][]*(?:\[[^][]*\][^][]*)*\]|//(?!/).*))*)"
+    r"\s*(?:pub(?:\([^)]*\))? )?(?:default |const |async |safe |unsafe |extern \"\w+\" )*fn \w",
+    re.M,
+)
+# How a verb looks in Rust and in Python, by an example. In Python neither plurals of nouns nor
+# participles match.
+VERBS = {
+    "Returns": re.compile(r"[A-Z][a-z-]*s"),
+    "Return": re.compile(
+        r"(?!(?:Is|Has|Was|.*[^aisu]s|.+[aeiouy].*ing|.+[^e]ed)$)[A-Z][a-z-]*",
+    ),
+}
+# Other words that look like verbs.
+NO_VERB = re.compile(
+    "A|After|All|Also|Always|An|Another|Any|As|At|Because|Before|Besides|Both|By|Bytes|Columns"
+    "|During|Each|Either|Enough|Every|For|From|Here|How|If|In|It|Its|Like|Neither|No|None|Not"
+    "|Nothing|Of|On|Once|One|Only|Otherwise|Perhaps|Rows|Several|Since|So|Some|Something|Sometimes"
+    "|Such|That|The|Their|Then|There|These|They|This|Those|Three|Thus|To|Two|Unless|Until|What|When"
+    "|Where|Which|While|Who|Whose|Why|With|Without"
+)
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -97,15 +124,63 @@ def hits(text: str):
             yield name, text.count("\n", 0, start) + 1, line.strip()
 
 
+def begins_with_verb(doc: str, example: str) -> bool:
+    """Whether the doc begins with a verb in the form of the example, or with "Whether"."""
+    word, following = [*re.findall(r"[^\s,.:;]+", doc)[:2], "", ""][:2]
+    # "Number of rows" has no verb.
+    if NO_VERB.fullmatch(word) or (following == "of" and not re.match("Consist|Dispos", word)):
+        return False
+    return word == "Whether" or bool(VERBS[example].fullmatch(word))
+
+
+def rust_docs(path: str, text: str):
+    """Yield the line, the first line of text and the example for each doc of a function."""
+    for found in RUST_DOC.finditer(text):
+        start = found.start()
+        if "test]" in found[2]:
+            continue
+        # These docs are docstrings in Python.
+        is_python = path.startswith("crates/py/") and (
+            "#[pyfunction" in found[2]
+            or text.rfind("\n#[pymethods]", 0, start) > text.rfind("\n}", 0, start)
+        )
+        yield text.count("\n", 0, start) + 1, found[1], "Return" if is_python else "Returns"
+
+
+def python_docs(text: str):
+    """Yield the line, the first line of text and the example for each docstring of a function.
+
+    Properties are left out: their docstrings describe a value.
+    """
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            doc = ast.get_docstring(node)
+            if doc and not any("property" in ast.unparse(each) for each in node.decorator_list):
+                yield node.body[0].lineno, doc.splitlines()[0], "Return"
+
+
+def docs_without_verb(path: str, text: str):
+    """Return the docs of functions that do not begin with a verb.
+
+    Tests are left out: the names of their functions are sentences, which the docs continue.
+    """
+    docs = ()
+    if path.endswith(".rs") and "/src/" in path:
+        docs = rust_docs(path, text)
+    elif path.endswith((".py", ".pyi")) and "tests/" not in path:
+        docs = python_docs(text)
+    return (each for each in docs if not begins_with_verb(*each[1:]))
+
+
 def added(root: Path, base: str):
-    """Yields the prose of each added block of lines: its file, its first line and its text."""
+    """Yield each added block of lines: its file, its first line and its text."""
     path, start, lines = "", 0, []
-    diff = git(root, "diff", "-U0", base, "--", "*.rs", "*.md", ":!docs/manual/command-line.md")
+    files = ["*.rs", "*.md", "*.py", "*.pyi", ":!docs/manual/command-line.md"]
+    diff = git(root, "diff", "-U0", "--relative", "--dst-prefix=b/", base, "--", *files)
     for line in [*diff.splitlines(), "@@"]:
         if line.startswith(("@@", "+++")):
-            prose = doc_comments if path.endswith(".rs") else markdown
             if lines:
-                yield path, start, prose("\n".join(lines))
+                yield path, start, lines
             lines = []
         if line.startswith("+++ "):
             path = line.removeprefix("+++ b/")
@@ -113,6 +188,26 @@ def added(root: Path, base: str):
             start = int(found[1])
         elif line.startswith("+"):
             lines.append(line[1:])
+
+
+def check_added(root: Path, base: str) -> bool:
+    """Report the hits in lines added since `base`. Return whether all docs begin with a verb."""
+    added_lines: dict[str, set[int]] = {}
+    for path, start, lines in added(root, base):
+        added_lines.setdefault(path, set()).update(range(start, start + len(lines)))
+        if path.endswith((".rs", ".md")):
+            prose = doc_comments if path.endswith(".rs") else markdown
+            for name, line, text in hits(prose("\n".join(lines))):
+                print(f"{path}:{start + line - 1}: {name}: {text}")
+    is_good = True
+    for path, numbers in added_lines.items():
+        text = (root / path).read_text(errors="replace")
+        for line, doc, example in docs_without_verb(path, text):
+            if line in numbers:
+                is_good = False
+                problem = f"the doc does not begin with a verb such as {example}"
+                print(f"{path}:{line}: {problem}: {doc}", file=sys.stderr)
+    return is_good
 
 
 def main() -> None:
@@ -124,10 +219,7 @@ def main() -> None:
     parser.add_argument("--added", metavar="BASE")
     options = parser.parse_args()
     if options.added:
-        for path, start, prose in added(options.root, options.added):
-            for name, line, text in hits(prose):
-                print(f"{path}:{start + line - 1}: {name}: {text}")
-        return
+        sys.exit(not check_added(options.root, options.added))
     for surface, texts in surfaces(options.root).items():
         words = sum(len(re.findall(r"[A-Za-z']+", text)) for text in texts.values())
         found = [(path, *hit) for path, text in texts.items() for hit in hits(text)]
