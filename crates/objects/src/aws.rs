@@ -1,11 +1,12 @@
 //! Settings and credentials for Amazon S3, as the AWS command line finds them: in the environment, in the files
 //! of `aws configure`, or from a program. The library finds the credentials of containers and machines.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use ini::{Ini, Properties};
+use configparser::ini::Ini;
 use object_store::aws::{
     AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider, resolve_bucket_region,
 };
@@ -96,7 +97,7 @@ fn variable(name: &str) -> Option<String> {
 struct Profile {
     name: String,
     /// Its sections in the files with settings and with credentials.
-    sections: Vec<Properties>,
+    sections: Vec<Section>,
 }
 
 impl Profile {
@@ -107,7 +108,7 @@ impl Profile {
         let section = if name == "default" { name.clone() } else { format!("profile {name}") };
         let config = section_of(file("AWS_CONFIG_FILE", "config"), &section)?;
         let keys = section_of(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &name)?;
-        let sections: Vec<Properties> = keys.into_iter().chain(config).collect();
+        let sections: Vec<Section> = keys.into_iter().chain(config).collect();
         match (sections.is_empty(), wanted) {
             (false, _) => Ok(Some(Self { name, sections })),
             (true, None) => Ok(None),
@@ -120,7 +121,7 @@ impl Profile {
     }
 
     fn get(&self, key: &str) -> Option<String> {
-        self.sections.iter().find_map(|section| section.get(key)).map(str::to_owned)
+        self.sections.iter().find_map(|section| section.get(key)?.clone())
     }
 
     /// Returns the credentials of the profile; `None` if it has only other settings.
@@ -158,18 +159,27 @@ fn file(name: &str, default: &str) -> Option<PathBuf> {
 }
 
 /// Reads a section of a file, if there are both.
-fn section_of(path: Option<PathBuf>, name: &str) -> Result<Option<Properties>> {
+fn section_of(path: Option<PathBuf>, name: &str) -> Result<Option<Section>> {
     let Some(path) = path else { return Ok(None) };
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
     // Nested settings, such as those of `s3 =`, are indented.
     let lines = text.lines().filter(|line| !line.starts_with([' ', '\t']));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-    let invalid = |error: ini::ParseError| {
+    let mut file = Ini::new_cs();
+    let mut defaults = file.defaults();
+    defaults.delimiters = vec!['='];
+    defaults.comment_symbols = vec!['#', ';'];
+    // A program may have them in its arguments.
+    defaults.inline_comment_symbols = Some(Vec::new());
+    file.load_defaults(defaults);
+    let invalid = |error: String| {
         Failure::new(Cause::Credentials, format!("could not read {}: {error}", path.display()))
     };
-    let file = Ini::load_from_str_noescape(&text).map_err(invalid)?;
-    Ok(file.section(Some(name)).cloned())
+    Ok(file.read(text).map_err(invalid)?.remove(name))
 }
+
+/// The settings in a section of a file, by their names.
+type Section = HashMap<String, Option<String>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -200,4 +210,49 @@ fn run(command: &str) -> std::result::Result<Credential, String> {
     let parts = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?)));
     let expires_at = printed.expiration.map(|end| end.timestamp());
     Ok(Credential { parts: parts.collect(), expires_at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(text: &str, name: &str) -> Profile {
+        let file = std::env::temp_dir().join(format!("pgsluice-aws-{}-{name}", std::process::id()));
+        std::fs::write(&file, text).expect("a file");
+        let section = section_of(Some(file.clone()), name);
+        let _ = std::fs::remove_file(file);
+        let sections = section.expect("a valid file").into_iter().collect();
+        Profile { name: name.to_owned(), sections }
+    }
+
+    #[test]
+    fn profiles_are_read_as_the_command_line_reads_them() {
+        let text = "# keys\n[default]\naws_access_key_id=AK\naws_secret_access_key = a/b+c=;#d\n\
+                    s3 =\n  endpoint_url = http://nested\n[program]\ncredential_process = echo '{}' ; true\n\
+                    [sso]\nsso_session = x\nregion = eu-west-1\n";
+        let default = profile(text, "default");
+        assert_eq!(default.get("aws_secret_access_key").as_deref(), Some("a/b+c=;#d"));
+        assert_eq!(default.get("endpoint_url"), None);
+        assert!(default.credentials().expect("keys").is_some());
+        let program = profile(text, "program").get("credential_process");
+        assert_eq!(program.as_deref(), Some("echo '{}' ; true"));
+        let sso = profile(text, "sso");
+        assert_eq!(sso.get("region").as_deref(), Some("eu-west-1"));
+        let failure = sso.credentials().err().map(|failure| failure.hint.unwrap_or_default());
+        assert!(failure.is_some_and(|hint| hint.contains("export-credentials --profile sso")));
+    }
+
+    #[test]
+    fn programs_print_credentials() {
+        let printed = "echo '{\"Version\": 1, \"AccessKeyId\": \"k\", \"SecretAccessKey\": \"s\", \
+                       \"Expiration\": \"2026-11-29T00:00:00Z\"}'";
+        let credential = run(printed).expect("a credential");
+        assert_eq!(credential.parts["secret_access_key"], "s");
+        assert_eq!(credential.expires_at, Some(1_795_910_400));
+        assert_eq!(
+            run("echo secret").err().as_deref(),
+            Some("the credential_process did not print credentials")
+        );
+        assert!(run("exit 3").err().is_some_and(|reason| reason.ends_with("exit status: 3")));
+    }
 }
