@@ -1,5 +1,5 @@
-//! Failures of requests, in words. Of the texts of a server, only its error code is quoted:
-//! the URL of a request may contain a signature.
+//! Failures of requests, in words. They quote only the error code of a server, because its other texts may
+//! contain the URL of the request, and so a signature.
 
 use std::error::Error;
 use std::fmt;
