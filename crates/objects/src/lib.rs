@@ -12,6 +12,8 @@ mod cache;
 mod credential;
 mod download;
 mod failure;
+mod find;
+mod hints;
 mod object;
 mod pieces;
 mod runtime;
@@ -23,9 +25,10 @@ pub use address::{Address, Service};
 pub use credential::{Credential, Provide};
 pub use download::Download;
 pub use failure::{Cause, Failure};
+pub use find::{Folder, Opened};
 pub use object::Object;
 pub use pieces::Pieces;
-pub use store::{Folder, Opened, Store};
+pub use store::Store;
 pub use stream::ObjectStream;
 
 /// A result whose error is a [`Failure`].

@@ -14,7 +14,6 @@ use crate::cache::BLOCK;
 use crate::failure::{Cause, Failure};
 use crate::runtime::{Pending, wait};
 use crate::store::Store;
-use crate::stream::ObjectStream;
 
 /// The number of bytes of the beginning that are read when an object is found. They show its format.
 pub(crate) const START: u64 = 8;
@@ -99,11 +98,6 @@ impl Object {
             Some(tag) => format!("etag {tag}"),
             None => format!("modified {}.{:09}", modified.0, modified.1),
         }
-    }
-
-    /// Returns a reader of all its bytes.
-    pub fn open(&self) -> ObjectStream {
-        ObjectStream::new(self.clone())
     }
 
     /// Returns `most` bytes from `offset` on, or fewer at the end.

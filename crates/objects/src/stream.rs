@@ -24,8 +24,15 @@ pub struct ObjectStream {
     rest: Bytes,
 }
 
+impl Object {
+    /// Returns a reader of all its bytes.
+    pub fn open(&self) -> ObjectStream {
+        ObjectStream::new(self.clone())
+    }
+}
+
 impl ObjectStream {
-    pub(crate) fn new(object: Object) -> Self {
+    fn new(object: Object) -> Self {
         let size = object.size();
         Self {
             window: Window::new(&object, 0..size, BLOCKS, AHEAD),

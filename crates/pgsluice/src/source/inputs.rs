@@ -2,7 +2,12 @@
 
 mod address;
 mod again;
-pub(super) mod entries;
+mod entries;
+#[cfg(feature = "objects")]
+mod objects;
+#[cfg(not(feature = "objects"))]
+#[path = "inputs/objects/absent.rs"]
+mod objects;
 mod resolve;
 mod stored;
 mod table;
@@ -20,12 +25,11 @@ use tempfile::TempPath;
 pub(super) use self::entries::pattern_of;
 #[cfg(feature = "parquet")]
 pub(super) use self::stored::Pieces;
-#[cfg(any(feature = "arrow", feature = "objects"))]
+#[cfg(feature = "arrow")]
 pub(super) use self::stored::ReadSeek;
-pub(super) use self::stored::{Found, Object, Stored};
+pub(super) use self::stored::{Object, Stored};
 use super::compression::Compression;
 use super::encoding::Encoding;
-use super::objects;
 use super::relation::{OpenRelation, Relation, Snapshots};
 use super::stream::Stream;
 use super::typed::Handed;

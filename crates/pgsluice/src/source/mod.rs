@@ -25,11 +25,6 @@ mod inputs;
 mod kept;
 mod lanes;
 mod names;
-#[cfg(feature = "objects")]
-mod objects;
-#[cfg(not(feature = "objects"))]
-#[path = "objects/absent.rs"]
-mod objects;
 mod open;
 mod original;
 mod reader;

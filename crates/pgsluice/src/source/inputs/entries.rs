@@ -9,7 +9,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result, plain_io};
 
 /// The characters that make a name a pattern.
-pub(in crate::source) const GLOB: [char; 3] = ['*', '?', '['];
+pub(super) const GLOB: [char; 3] = ['*', '?', '['];
 
 /// The number of names that one sentence lists.
 const LISTED: usize = 5;
@@ -44,16 +44,12 @@ pub(super) fn directory(path: &Path) -> Result<Entries> {
 }
 
 /// Whether a file in a directory is not data, by its name.
-pub(in crate::source) fn is_left_out(name: &str) -> bool {
+pub(super) fn is_left_out(name: &str) -> bool {
     name.starts_with(['_', '.'])
 }
 
 /// Returns sentences about the entries of a directory that are not read.
-pub(in crate::source) fn notes(
-    shown: &str,
-    left_out: &[String],
-    folders: &[String],
-) -> Vec<String> {
+pub(super) fn notes(shown: &str, left_out: &[String], folders: &[String]) -> Vec<String> {
     let notes = [
         (left_out, format!("not read in {shown}, because their names begin with _ or .")),
         (folders, format!("subdirectories of {shown} that are not read")),
@@ -96,7 +92,7 @@ pub(super) fn pattern(pattern: &str) -> Result<Entries> {
 }
 
 /// Returns the error for an invalid pattern.
-pub(in crate::source) fn invalid(pattern: &str, error: &glob::PatternError) -> Error {
+pub(super) fn invalid(pattern: &str, error: &glob::PatternError) -> Error {
     Error::new(Kind::Usage, format!("invalid pattern \"{pattern}\": {error}"))
 }
 
@@ -110,7 +106,7 @@ pub(super) fn listed(names: &[String]) -> String {
 }
 
 /// Returns the error for a directory without files.
-pub(in crate::source) fn no_files(shown: &str) -> Error {
+pub(super) fn no_files(shown: &str) -> Error {
     Error::new(Kind::Input, format!("directory \"{shown}\" has no files"))
         .with_detail("Subdirectories are not read, nor files whose names begin with _ or a dot.")
         .with_hint("Name the files, or use a pattern such as 'dir/**/*.csv'.")

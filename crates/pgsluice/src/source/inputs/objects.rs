@@ -1,5 +1,5 @@
 //! Objects that names stand for: an object, those directly below a prefix, or those that match a pattern. They
-//! are found as files are: see `inputs/entries.rs`.
+//! are found as files are: see `entries.rs`.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pgsluice_objects::{Address, Cause, Failure, Opened, Provide, Service, Store};
 
+use super::entries::{self, GLOB};
 #[cfg(feature = "parquet")]
-use super::inputs::Pieces;
-use super::inputs::entries::{self, GLOB};
-use super::inputs::{Found, Object, ReadSeek};
+use super::stored::Pieces;
+use super::stored::{Found, Object, ReadSeek};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 

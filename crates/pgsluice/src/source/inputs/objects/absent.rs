@@ -1,6 +1,6 @@
 //! A lookup that finds no objects, for a program that is built without them.
 
-use super::inputs::Found;
+use super::stored::Found;
 use crate::error::{Error, Result};
 
 /// Finds no objects.
