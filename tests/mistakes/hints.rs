@@ -305,11 +305,11 @@ fn the_input_is_an_address(server: Server) {
     // Stands for a program that fetches the file.
     desk.bench.file(
         "curl",
-        "#!/bin/sh\n[ \"$1 $2\" = '-fsSL https://example.org/day.csv' ] && echo id && echo 1\n",
+        "#!/bin/sh\n[ \"$1 $2\" = '-fsSL ftp://example.org/day.csv' ] && echo id && echo 1\n",
     );
     let path = desk.bench.path("curl");
     assert!(Command::new("chmod").arg("+x").arg(&path).status().unwrap().success());
-    let failed = desk.run("load https://example.org/day.csv --header -t t");
+    let failed = desk.run("load ftp://example.org/day.csv --header -t t");
     failed.fails(1, &["is a URL, not a file"]);
     let command = command_of(&failed).replace("curl ", "./curl ");
     assert!(command.contains("load - --header -t t --format csv"), "{command}");

@@ -66,8 +66,8 @@ class Refused(Loads):
                 self.assert_nothing(error, pgsluice.DataError)
                 self.assertIn(said, error.hint)
                 self.assertNotIn("--", error.hint)
-        error = self.fail_to_put("https://example.org/rows.csv")
-        said = 'pgsluice.load(subprocess.Popen("curl -fsSL https://example.org/rows.csv", '
+        error = self.fail_to_put("ftp://example.org/rows.csv")
+        said = 'pgsluice.load(subprocess.Popen("curl -fsSL ftp://example.org/rows.csv", '
         self.assert_nothing(error, pgsluice.InputError, said)
 
     def test_columns_that_do_not_fit(self):

@@ -62,7 +62,7 @@ CASES = {
     "No such table": Case("pgsluice load orders.csv --header -t order -d shop"),
     "Unexpected argument": Case("pgsluice load orders.csv --headr -t orders", status=2),
     "No such file": Case("pgsluice load nowhere.csv -t orders -d shop"),
-    "A URL": Case("pgsluice load https://example.org/day.csv -t orders -d shop"),
+    "A URL": Case("pgsluice load ftp://example.org/day.csv -t orders -d shop"),
     "Other compressions": Case(
         "bzip2 -k orders.csv; pgsluice load orders.csv.bz2 --header -t orders -d shop"
     ),

@@ -7,8 +7,7 @@ use std::time::UNIX_EPOCH;
 use pgsluice_core::hash::bytes_extended;
 use serde::{Deserialize, Serialize};
 
-use super::Input;
-use super::inputs::{Object, Stored};
+use super::{Input, Object, Stored};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 

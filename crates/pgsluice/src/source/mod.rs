@@ -56,7 +56,12 @@ pub use file_format::FileFormat;
 pub(crate) use fingerprint::{Fingerprint, OfStream, changed, differs};
 pub use header::Header;
 pub(crate) use inputs::OPENING;
+#[cfg(feature = "parquet")]
+use inputs::Pieces;
+#[cfg(feature = "arrow")]
+use inputs::ReadSeek;
 pub use inputs::{Input, Inputs};
+use inputs::{Object, Stored};
 pub(crate) use names::InputNames;
 #[cfg(feature = "objects")]
 pub use pgsluice_objects::{Credential, Provide};

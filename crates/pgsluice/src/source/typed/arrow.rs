@@ -8,10 +8,9 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
-use super::super::inputs::ReadSeek;
 use super::super::lanes::Lanes;
 use super::super::stream::Counted;
-use super::super::{FileFormat, Input};
+use super::super::{FileFormat, Input, ReadSeek};
 use super::batches::{self, Batch, GiveRows, TypedPart};
 use super::frames::Frames;
 use super::unreadable;

@@ -9,7 +9,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::super::inputs::{Object, Pieces, Stored};
+use super::super::{Object, Pieces, Stored};
 
 /// A file, an object, or the columns of a row group of an object, with the size of the whole.
 pub(super) enum Chunks {

@@ -14,9 +14,8 @@ use parquet::file::reader::Length;
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
-use super::super::inputs::Stored;
 use super::super::lanes::Lanes;
-use super::super::{FileFormat, Input};
+use super::super::{FileFormat, Input, Stored};
 use super::batches::{self, Batch, GiveRows, TypedPart, rows_of};
 use super::chunks::Chunks;
 use super::pages::read_group;
