@@ -57,6 +57,12 @@ impl Address {
             if bucket.is_empty() {
                 return Err(Failure::new(Cause::Name, "it does not name a bucket"));
             }
+            // The names that the tools of the services know.
+            let scheme = match &*scheme {
+                "s3a" => "s3",
+                "azure" | "abfs" | "abfss" if account.is_none() => "az",
+                scheme => scheme,
+            };
             let root = format!("{scheme}://{place}/");
             let (bucket, account) = (bucket.to_owned(), account.map(str::to_owned));
             Ok(Self { service, bucket, login: None, account, key: key.to_owned(), root })
@@ -141,6 +147,19 @@ mod tests {
         }
         for text in ["s3:///a", "https://h/d/", "https://h/a//b", "https://h/a%2Fb", "https://"] {
             assert!(Address::parse(text).expect("an address").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_shown_as_tools_of_the_services_know_them() {
+        for (text, shown) in [
+            ("S3A://b/a.csv", "s3://b/a.csv"),
+            ("abfs://c/a.csv", "az://c/a.csv"),
+            ("abfss://c@a.dfs.core.windows.net/e", "abfss://c@a.dfs.core.windows.net/e"),
+            ("https://u:p@h/a%20b.csv?x", "https://h/a b.csv"),
+        ] {
+            let address = parsed(text);
+            assert_eq!(address.shown(&address.key), shown);
         }
     }
 
