@@ -92,6 +92,9 @@ class Stopped(Loads):
             def stop(self):
                 pass
 
+            def events(self):
+                return []
+
         with self.assertRaises(KeyboardInterrupt) as caught:
             running.wait(Slow())
         self.assertIsNone(caught.exception.__context__)
