@@ -88,7 +88,7 @@ impl Resolved {
             }
             Found::Once(name, bytes) => {
                 self.notes.push(format!(
-                    "{name} is read once, because its server sends only the whole of it"
+                    "{name} is read once, because its server sends only whole files, or does not identify their versions"
                 ));
                 self.inputs.push(Input::of_reader(name, bytes));
                 Ok(())
