@@ -25,7 +25,7 @@ FUZZ_SECONDS ?= 60
 # `make check` reports the prose that was added since then, and fails for docs of functions without a verb.
 PROSE_BASE ?= $(or $(shell git merge-base HEAD origin/main 2>/dev/null),HEAD)
 # The benchmarks that `make bench` runs.
-CASE ?= correctness hash800 lineitem files python relation move spark kafka uuids there leaves few grid network lanes rejects null writing stages
+CASE ?= correctness hash800 lineitem files python relation move spark kafka objects uuids there leaves few grid network lanes rejects null writing stages
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # The servers that `make test` tries; those that `make test-matrix` tries, one after the other.
 PGSLUICE_TEST_MAJORS ?= 15 18
@@ -215,7 +215,7 @@ command-line: ## Write docs/manual/command-line.md: all commands and options
 
 bench lab: PROFILE := dist
 
-bench: build $(if $(filter spark kafka,$(CASE)),$(CLUSTER) $(JARS) $(KAFKA)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
+bench: build $(if $(filter spark kafka,$(CASE)),$(CLUSTER) $(JARS) $(KAFKA)) $(if $(filter objects,$(CASE)),$(OBJECTS)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 

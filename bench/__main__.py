@@ -20,7 +20,7 @@ from pgsluice_lab.experiment import Experiment, Scale
 from pgsluice_lab.failure import LabError
 from pgsluice_lab.timing import MIB
 
-from bench import goals, inputs, kafka, network, source, spark, stages, writing
+from bench import goals, inputs, kafka, network, objects, source, spark, stages, writing
 from bench.correctness import command as correctness
 from bench.move import command
 from bench.place import ROOT
@@ -35,6 +35,7 @@ OTHERS = {
     "move": command.main,
     "kafka": kafka.main,
     "spark": spark.main,
+    "objects": objects.main,
     "correctness": correctness.main,
 }
 HELP = {

@@ -92,3 +92,15 @@ def pace(record: Record) -> float | None:
     """Return the megabytes that one thread handles in a second of processor time."""
     seconds = record.median("client_cpu_seconds", "pgsluice-null")
     return None if seconds is None else round(record.bytes / 1e6 / seconds)
+
+
+def share_read(way: str) -> Figure:
+    """Return a figure: the bytes of an object 20 ms away that were read, as a share of its size."""
+
+    def figure(record: Record | Move | Rounds) -> float | None:
+        if not isinstance(record, Rounds):
+            return None
+        size, read = record.parameters.get(f"{way} bytes"), record.bytes_read(f"{way}-20")
+        return None if size is None or read is None else round(read / size, 2)
+
+    return figure

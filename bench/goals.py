@@ -23,6 +23,7 @@ from bench.figures import (
     more_leaves,
     move_peak,
     pace,
+    share_read,
     unasked,
 )
 from bench.move import record as moves
@@ -59,6 +60,10 @@ FRAME = "a cached frame of Spark, 5 M pgbench rows, 800 hash leaves"
 JDBC = "Spark's JDBC writer, `reWriteBatchedInserts`"
 EVENTS = "1 M events of Kafka, 30 % repeated, 64 hash leaves with primary key, skipped"
 CONSUMER = "a consumer with psycopg, `ON CONFLICT DO NOTHING`, 1,000 a batch"
+OBJECT = (
+    "TPC-H lineitem, scale 1, {}, an object of an S3 server 20 ms away, range by month x hash 4"
+)
+THREE = "three of sixteen columns of that Parquet object: bytes that are read"
 MILLION = "1 M pgbench rows, 800 hash leaves"
 GRID = (
     "{} pgbench rows by a socket, plain and 1 to 800 leaves, with and without primary key,"
@@ -99,6 +104,7 @@ SAME_SERVER = "5 M pgbench rows of a plain table, 800 hash leaves{}"
 OTHER_SERVER = "5 M pgbench rows of another server's plain table, 800 hash leaves{}"
 INSERT = "`INSERT INTO ... SELECT`"
 PIPE = "psql `COPY TO`, piped into psql `COPY FROM`"
+FILE = "the same file on the disk"
 TIME = "times its time"
 LONGER = "ms longer"
 CPU = "MB/s of CPU"
@@ -118,6 +124,7 @@ AS_MANY = at("pgsluice", "psql", leaves=10_000)
 # Leaves without and with a primary key: the value, its words, and the goal on the same server.
 KEYS = ((0, "", 2.5), (1, " with primary key", 3.0))
 SHARES = ((0, "none"), (50, "half"), (100, "all"))
+OBJECTS = (("csv", "CSV"), ("zst", "CSV compressed by zstd"), ("parquet", "Parquet"))
 OLDER = ", PostgreSQL 15"
 LIMITED = (
     "hash800",
@@ -214,6 +221,11 @@ GOALS = [
     Goal("move", longest_wait, SWAPS, "", "at most", 500, "ms"),
     Goal("spark", faster("pgsluice", "jdbc"), FRAME, JDBC, "at least", 4.0),
     Goal("kafka", faster("pgsluice", "psycopg"), EVENTS, CONSUMER, "at least", 3.0),
+    *(
+        Goal("objects", faster(way, f"{way}-20"), OBJECT.format(words), FILE, "at most", 1.15, TIME)
+        for way, words in OBJECTS
+    ),
+    Goal("objects", share_read("columns"), THREE, "its size", "at most", 0.33, "times"),
     Goal("few", AS_FEW, FEW, ROOT, "at most", 1.2, TIME),
     Goal("null", pace, NULL, "", "at least", 500, CPU),
     Goal("grid", by_socket(grid.mean), f"{LARGER}: geometric mean", PSQL, "at most", 0.85, TIME),

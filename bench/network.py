@@ -1,7 +1,5 @@
 """The server's address for programs: its socket, or a port of our delaying proxy for each delay."""
 
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ from pgsluice_lab.site import Site
 from pgsluice_lab.stage import Reach
 from psycopg import conninfo
 
-from bench.place import ROOT
+from bench import proxy
 
 DELAY = "milliseconds"  # the parameter: milliseconds of the round trip
 SOCKET = (
@@ -44,23 +42,16 @@ def reached(site: Site, scale: Scale) -> Iterator[Reach]:
         return
     given = scale.values(DELAY) if DELAY in scale.parameters else []
     delays = [each for each in given if each != DIRECT]
-    ports: dict[str, str] = {}
-
-    def address(site: Site, parameters: Mapping[str, object]) -> str:
-        port = ports.get(str(parameters.get(DELAY, DIRECT)))
-        # A psql that was built without TLS does not ask for it, which saves a round trip.
-        return conninfo.make_conninfo(site.url, port=port, sslmode="disable") if port else site.url
-
     if not delays:
-        yield address
+        yield lambda site, _parameters: site.url
         return
-    # The proxy is a separate process, so its memory and threads do not count as the bench's.
     about = site.connection.info
-    command = [sys.executable, "-m", "bench.proxy", about.host, str(about.port), *delays]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as proxy:
-        try:
-            ports |= {each: proxy.stdout.readline().strip() for each in delays}
-            yield address
-        finally:
-            proxy.stdin.close()
+    with proxy.running(about.host, about.port, delays) as running:
+
+        def address(site: Site, parameters: Mapping[str, object]) -> str:
+            port = running.ports.get(str(parameters.get(DELAY, DIRECT)))
+            # A psql that was built without TLS does not ask for it, which saves a round trip.
+            direct = site.url
+            return conninfo.make_conninfo(direct, port=port, sslmode="disable") if port else direct
+
+        yield address

@@ -1,5 +1,8 @@
 """A TCP proxy that delays all data, like a distant network: `python -m bench.proxy`.
 
+`running` starts it as a separate process, so that its memory and threads do not count as the
+bench's.
+
     client -> receive -> queue, each chunk with the time when it is due -> send -> server
 
 Both directions wait for half of the round trip. Bandwidth is not limited: chunks wait in parallel.
@@ -9,11 +12,15 @@ millisecond.
 
 import argparse
 import socket
+import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from bench.place import ROOT
 
 CHUNK = 1 << 20
 # The most bytes that wait in one direction, like the windows of a fast connection: 10 ms at 3 GB/s.
@@ -22,11 +29,60 @@ MOST = 32 << 20
 SWITCH = 0.0005
 
 
+Count = Callable[[int], None]
+
+
+class Proxy:
+    """A proxy that runs: its port for each round trip."""
+
+    def __init__(self, process: subprocess.Popen[str], delays: Sequence[str]) -> None:
+        self.process = process
+        self.ports = {each: self.line() for each in delays}
+
+    def line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().strip()
+
+    def received(self) -> int:
+        """Return the bytes that all servers have sent so far."""
+        assert self.process.stdin
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.line())
+
+
+@contextmanager
+def running(host: str, port: int, delays: Sequence[str]) -> Iterator[Proxy]:
+    """Yield a proxy of a server, for round trips of these milliseconds."""
+    command = [sys.executable, "-m", "bench.proxy", host, str(port), *delays]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+        try:
+            yield Proxy(process, delays)
+        finally:
+            assert process.stdin
+            process.stdin.close()
+
+
+class Counter:
+    """A sum that several threads add to."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.lock = threading.Lock()
+
+    def add(self, number: int) -> None:
+        with self.lock:
+            self.total += number
+
+
 class Pipe:
     """One direction of a connection: `receive` adds chunks, and `send` removes due ones."""
 
-    def __init__(self, source: socket.socket, target: socket.socket, delay: float) -> None:
-        self.source, self.target, self.delay = source, target, delay
+    def __init__(
+        self, source: socket.socket, target: socket.socket, delay: float, count: Count
+    ) -> None:
+        self.source, self.target, self.delay, self.count = source, target, delay, count
         self.chunks: deque[tuple[float, bytes]] = deque()
         self.waiting = 0
         self.changed = threading.Condition()
@@ -41,6 +97,7 @@ class Pipe:
                 chunk = self.source.recv(CHUNK)
             except OSError:
                 chunk = b""
+            self.count(len(chunk))
             due = time.monotonic() + self.delay
             with self.changed:
                 self.chunks.append((due, chunk))
@@ -75,23 +132,24 @@ class Pipe:
         return chunk
 
 
-def serve(listener: socket.socket, server: tuple[str, int], delay: float) -> None:
-    """Forward every connection, until the listener is closed."""
+def serve(listener: socket.socket, server: tuple[str, int], delay: float, received: Count) -> None:
+    """Forward every connection, until the listener is closed; count the bytes of the server."""
     while True:
         try:
             client, _ = listener.accept()
         except OSError:
             return
-        threading.Thread(target=connect, args=(client, server, delay), daemon=True).start()
+        given = (client, server, delay, received)
+        threading.Thread(target=connect, args=given, daemon=True).start()
 
 
-def connect(client: socket.socket, server: tuple[str, int], delay: float) -> None:
+def connect(client: socket.socket, server: tuple[str, int], delay: float, received: Count) -> None:
     """Connect a client with the server, after the round trip that a connection takes."""
     time.sleep(2 * delay)
     with client, suppress(OSError), socket.create_connection(server) as far:
         for end in (client, far):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        both = (Pipe(client, far, delay), Pipe(far, client, delay))
+        both = (Pipe(client, far, delay, ignore), Pipe(far, client, delay, received))
         threads = [each for pipe in both for each in pipe.threads()]
         for each in threads:
             each.start()
@@ -99,21 +157,30 @@ def connect(client: socket.socket, server: tuple[str, int], delay: float) -> Non
             each.join()
 
 
+def ignore(_: int) -> None:
+    """Do not count the bytes of the client."""
+
+
 def main(args: list[str]) -> int:
-    """Listen on a free port of the loopback for each round trip, print them, and serve."""
+    """Listen on a free port of the loopback for each round trip, print them, and serve.
+
+    For each line of its input it prints the bytes that the server has sent so far.
+    """
     parser = argparse.ArgumentParser(prog="python -m bench.proxy")
     parser.add_argument("host")
     parser.add_argument("port", type=int)
     parser.add_argument("milliseconds", type=float, nargs="+", help="round trips")
     options = parser.parse_args(args)
     sys.setswitchinterval(SWITCH)
+    received = Counter()
     for each in options.milliseconds:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        given = (listener, (options.host, options.port), each / 2000)
+        given = (listener, (options.host, options.port), each / 2000, received.add)
         threading.Thread(target=serve, args=given, daemon=True).start()
         print(listener.getsockname()[1])
     sys.stdout.flush()
-    sys.stdin.read()  # until the starting process ends
+    for _ in sys.stdin:  # until the starting process ends
+        print(received.total, flush=True)
     return 0
 
 

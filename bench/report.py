@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import footers, kafka, rounds, spark, stages, tables, writing
+from bench import footers, kafka, objects, rounds, spark, stages, tables, writing
 from bench.chart import chart, move_chart, writing_chart
 from bench.correctness import markdown
 from bench.correctness import record as correctness
@@ -37,6 +37,7 @@ TABLES = {
     "move": tables.move,
     "spark": spark.section,
     "kafka": kafka.section,
+    "objects": objects.section,
     "writing": tables.writing,
     "uuids": tables.uuids,
     "leaves": tables.leaves,

@@ -5,6 +5,7 @@ They measure systems that use pgsluice, such as Spark and Kafka. docs/lab/FORMAT
 
 import json
 import statistics
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from pgsluice_lab.typed import build
 from bench.record import RECORDS, commit
 
 VERSION = 1
-CASES = ("spark", "kafka")
+CASES = ("spark", "kafka", "objects")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Round:
 
     way: str
     seconds: float
+    bytes_read: int | None = None
+    """The bytes that came over the network, if they are counted."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Rounds:
     date: str
     pgsluice: str
     commit: str
-    parameters: dict[str, int]
+    parameters: dict[str, float]
     programs: dict[str, str]
     """The versions of the programs beside pgsluice and PostgreSQL."""
     machine: Machine
@@ -55,7 +58,7 @@ class Rounds:
         cls,
         case: str,
         place: Site,
-        parameters: dict[str, int],
+        parameters: dict[str, float],
         programs: dict[str, str],
         titles: dict[str, str],
         rows: int,
@@ -100,8 +103,11 @@ class Rounds:
 
     def median(self, way: str) -> float | None:
         """Return the median of the seconds of a way, or None if it was not measured."""
-        seconds = [each.seconds for each in self.rounds if each.way == way]
-        return statistics.median(seconds) if seconds else None
+        return median(each.seconds for each in self.rounds if each.way == way)
+
+    def bytes_read(self, way: str) -> float | None:
+        """Return the median of the bytes that a way read over the network, or None."""
+        return median(each.bytes_read for each in self.rounds if each.way == way)
 
     def faster(self, way: str, than: str) -> float | None:
         """Return how many times as fast one way is as another, by medians."""
@@ -121,6 +127,12 @@ class Rounds:
                 speed, ratio = self.rows / seconds, self.faster(way, first) or 0
                 lines.append(f"| {title} | {seconds:.2f} | {speed:,.0f} | {ratio:.2f} |")
         return "\n".join(lines)
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """Return the median, or None if a value is missing or there is none."""
+    known = [*values]
+    return None if None in known or not known else statistics.median(known)
 
 
 def newest(case: str) -> Rounds | None:

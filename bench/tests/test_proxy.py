@@ -5,7 +5,7 @@ import threading
 import time
 import unittest
 
-from bench.proxy import CHUNK, MOST, serve
+from bench.proxy import CHUNK, MOST, ignore, running, serve
 
 DELAY = 0.05
 MANY = 2 * MOST
@@ -25,7 +25,7 @@ class Proxy(unittest.TestCase):
             with end:
                 answer(end)
 
-        for work, args in ((accept, ()), (serve, (proxy, server.getsockname(), DELAY))):
+        for work, args in ((accept, ()), (serve, (proxy, server.getsockname(), DELAY, ignore))):
             threading.Thread(target=work, args=args, daemon=True).start()
         client = self.enterContext(socket.create_connection(proxy.getsockname(), timeout=30))
         client.settimeout(30)
@@ -80,6 +80,25 @@ class Proxy(unittest.TestCase):
             for _ in range(20):
                 client.sendall(bytes(MOST))
 
+    def test_the_bytes_of_the_server_are_counted(self):
+        server = self.listener()
+
+        def answer() -> None:
+            for _ in range(2):
+                end, _ = server.accept()
+                with end:
+                    end.recv(1000, socket.MSG_WAITALL)
+                    end.sendall(bytes(70))
+
+        threading.Thread(target=answer, daemon=True).start()
+        with running("127.0.0.1", server.getsockname()[1], ["0", "1"]) as proxy:
+            self.assertEqual(proxy.received(), 0)
+            for port, received in zip(proxy.ports.values(), (70, 140), strict=True):
+                with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as client:
+                    client.sendall(bytes(1000))
+                    client.recv(71, socket.MSG_WAITALL)
+                self.assertEqual(proxy.received(), received)
+
     def test_a_server_that_goes_away_is_noticed(self):
         client = self.client(lambda end: end.recv(1))
         client.sendall(b"?")
@@ -90,7 +109,7 @@ class Proxy(unittest.TestCase):
         server = gone.getsockname()
         gone.close()
         proxy = self.listener()
-        threading.Thread(target=serve, args=(proxy, server, DELAY), daemon=True).start()
+        threading.Thread(target=serve, args=(proxy, server, DELAY, ignore), daemon=True).start()
         with socket.create_connection(proxy.getsockname(), timeout=30) as client:
             self.assertEqual(client.recv(1), b"")
 
