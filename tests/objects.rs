@@ -3,9 +3,10 @@
 
 mod store;
 
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use self::store::{Fault, Store};
+use self::store::{Fault, PROXIED, Store};
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows, write};
 
 on_each_server!([
@@ -16,6 +17,9 @@ on_each_server!([
     a_load_that_lost_its_server_is_resumed,
     names_stand_for_objects_as_for_files,
     many_objects_are_one_load,
+    one_of_many_objects_is_found,
+    objects_without_a_state_are_read_once,
+    a_proxy_is_used,
     columns_that_are_left_out_are_not_read,
     bad_rows_of_objects_are_rejected,
     queries_are_not_shown,
@@ -106,6 +110,9 @@ fn answers_that_are_not_the_object_are_errors(server: Server) {
         (Fault::Page, "changed while it was being read"),
         (Fault::Redirect(elsewhere.port), "changed while it was being read"),
         (Fault::Status(403), "the server refuses access (Fault, HTTP status 403)"),
+        (Fault::Code(403, "RequestTimeTooSkewed"), "the clock differs from the server's"),
+        (Fault::Code(301, "PermanentRedirect"), "HINT:  Set AWS_REGION to the region of the bucket."),
+        (Fault::Code(400, "ExpiredToken"), "the server does not accept the credentials"),
         (Fault::Status(400), "the server rejects the request (Fault, HTTP status 400)"),
     ] {
         store.fail(fault, 0, usize::MAX);
@@ -189,6 +196,51 @@ fn many_objects_are_one_load(server: Server) {
     }
     let summary = load(&bench, &store, &["s3://bucket/many/"]).summary();
     assert_eq!((&summary["rows_loaded"], bench.count("t")), (&2_500.into(), 2_500));
+}
+
+fn one_of_many_objects_is_found(server: Server) {
+    let (bench, store) = (Bench::with_table(server), Store::new());
+    for number in 0..100_000 {
+        store.put(&format!("many/{number:06}.csv"), "1,x\n");
+    }
+    let summary = load(&bench, &store, &["s3://bucket/many/*99999.csv"]).summary();
+    assert_eq!(summary["rows_loaded"], 1);
+    let requests = store.requests();
+    let lists = requests.iter().filter(|request| request.contains("list-type=2"));
+    assert_eq!(lists.count(), 100, "{requests:?}");
+}
+
+fn objects_without_a_state_are_read_once(server: Server) {
+    let (bench, store) = setting(server);
+    store.be_plain();
+    let url = format!("http://127.0.0.1:{}/bucket/rows.csv", store.port);
+    let summary = load(&bench, &store, &[&url]).summary();
+    assert_eq!(summary["rows_loaded"], ROWS);
+    let note = format!("{url} is read once, because its server ");
+    assert!(summary["notes"][0].as_str().is_some_and(|it| it.starts_with(&note)), "{summary}");
+    let requests = store.requests();
+    let whole = requests.iter().filter(|request| !request.contains("ange: bytes=")).count();
+    assert_eq!((requests.len(), whole), (2, 1), "{requests:?}");
+    // It can no longer be told whether the rest belongs to the same object.
+    bench.session.run("TRUNCATE t");
+    store.fail(Fault::Cut, 0, usize::MAX);
+    let cut = load(&bench, &store, &[&url]);
+    cut.fails(1, &["SQLSTATE"]);
+    assert_eq!(bench.count("t"), cut.committed());
+}
+
+fn a_proxy_is_used(server: Server) {
+    let (bench, store) = setting(server);
+    let load_by = |proxy: &str| {
+        let mut command = command(&bench, &store, &["s3://bucket/rows.csv"]);
+        command.env("AWS_ENDPOINT_URL", PROXIED).env("HTTP_PROXY", proxy).env_remove("NO_PROXY");
+        Running::start(&mut command).ended()
+    };
+    let through = load_by(&format!("http://127.0.0.1:{}", store.port));
+    assert_eq!(through.summary()["rows_loaded"], ROWS);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    load_by(&format!("http://user:password1@{closed}")).fails(1, &["could not connect"]);
+    assert_eq!(bench.count("t"), ROWS as u64);
 }
 
 fn columns_that_are_left_out_are_not_read(server: Server) {

@@ -4,12 +4,16 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 /// The number of keys in one answer to a list.
 const PAGE: usize = 1000;
+
+/// A server that can be reached only through a store as a proxy.
+pub(crate) const PROXIED: &str = "http://store.invalid";
 
 /// A treatment of a request for a part of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +24,8 @@ pub(crate) enum Fault {
     Stall,
     /// Answers with this status.
     Status(u16),
+    /// Answers with this status, and the service's name of the error.
+    Code(u16, &'static str),
     /// Sends the whole object, whatever range was asked for.
     Whole,
     /// Replaces the object by another one of the same size, and forgets its condition: sends the new one.
@@ -49,6 +55,8 @@ struct State {
     requests: Mutex<Vec<String>>,
     /// The number of bytes of objects that were sent.
     sent: Mutex<u64>,
+    /// Whether answers have neither a tag nor a date.
+    is_plain: AtomicBool,
 }
 
 impl Store {
@@ -74,6 +82,11 @@ impl Store {
     /// Lets the requests for parts of objects fail, after the first `before`, `times` times.
     pub(crate) fn fail(&self, fault: Fault, before: usize, times: usize) {
         *self.state.fault.lock().unwrap() = Some((fault, before, times));
+    }
+
+    /// Sends objects with neither a tag nor a date from now on.
+    pub(crate) fn be_plain(&self) {
+        self.state.is_plain.store(true, Ordering::Relaxed);
     }
 
     /// Returns the requests so far, and forgets them.
@@ -121,6 +134,8 @@ impl State {
     /// Answers a request. Returns whether the connection stays open.
     fn answer(&self, head: &str, mut stream: &TcpStream) -> std::io::Result<bool> {
         let target = head.split(' ').nth(1).unwrap_or_default();
+        // A client sends the whole URL to a proxy.
+        let target = target.strip_prefix(PROXIED).unwrap_or(target);
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let path = decoded(path);
         if query.contains("list-type=2") {
@@ -155,6 +170,7 @@ impl State {
         let tag = format!("\"{version}\"");
         match fault {
             Some(Fault::Status(status)) => return error(stream, status, "Fault").map(|()| true),
+            Some(Fault::Code(status, code)) => return error(stream, status, code).map(|()| true),
             Some(Fault::Redirect(port)) => {
                 let location = format!("Location: http://127.0.0.1:{port}{target}");
                 return send(stream, "307 Temporary Redirect", &[&location], b"").map(|()| true);
@@ -182,8 +198,10 @@ impl State {
                 ("206 Partial Content", &bytes[from..=to], range)
             }
         };
-        let headers: Vec<&str> =
-            [&*tag, dated, &*of_range].into_iter().filter(|it| !it.is_empty()).collect();
+        let is_plain = self.is_plain.load(Ordering::Relaxed);
+        let state = if is_plain { ["", ""] } else { [&*tag, dated] };
+        let headers = state.into_iter().chain([&*of_range]);
+        let headers: Vec<&str> = headers.filter(|header| !header.is_empty()).collect();
         *self.sent.lock().unwrap() += part.len() as u64;
         if let Some(Fault::Cut | Fault::Stall) = fault {
             let whole = answer(status, &headers, part);
@@ -220,7 +238,8 @@ impl State {
         let after = argument("continuation-token").unwrap_or_default();
         let is_flat = argument("delimiter").is_none();
         let objects = self.objects.lock().unwrap();
-        let keys = objects.iter().filter_map(|(path, (bytes, version))| {
+        let first = format!("/bucket/{}", std::cmp::max(&prefix, &after));
+        let keys = objects.range(first..).filter_map(|(path, (bytes, version))| {
             let key = path.strip_prefix("/bucket/")?;
             (key.starts_with(&prefix) && key > &*after).then_some((key, bytes.len(), version))
         });

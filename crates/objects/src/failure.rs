@@ -230,9 +230,7 @@ impl<'t> Answer<'t> {
         };
         let reason = innermost(http).to_string();
         if reason.contains("certificate") {
-            return Failure::new(Cause::Certificate, reason).with_hint(
-                "To trust its authority, name the file of its certificate in SSL_CERT_FILE.",
-            );
+            return certificate(&reason);
         }
         Failure::new(
             Cause::Other,
@@ -256,6 +254,23 @@ impl<'t> Answer<'t> {
             "no credentials were found"
         };
         Failure::new(Cause::Credentials, reason)
+    }
+}
+
+/// Returns the failure for a certificate that rustls rejects, by rustls's reason (`CertificateError`, 0.23).
+fn certificate(reason: &str) -> Failure {
+    let has = |part: &str| reason.contains(part);
+    let failure = |reason: &str| Failure::new(Cause::Certificate, reason);
+    if has("UnknownIssuer") {
+        failure("no trusted authority has signed the server's certificate").with_hint(
+            "To trust its authority, name the file of its certificate in SSL_CERT_FILE.",
+        )
+    } else if has("not valid for name") || has("NotValidForName") {
+        failure("the server's certificate is for another host")
+    } else if has("expired") || has("Expired") {
+        failure("the server's certificate has expired")
+    } else {
+        failure(reason)
     }
 }
 
