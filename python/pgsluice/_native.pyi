@@ -118,6 +118,8 @@ class Writer:
     def __new__(cls, keywords: Sequence[str], level: int | None = None) -> Writer: ...
     def events(self) -> list[tuple[int, str]]:
         """Return the level of `logging` and the text of each event since the last call."""
+    def report_lag(self, messages: int) -> None:
+        """Set the number of messages in the metrics."""
     def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> Doing:
         """Open it with options of a load, a JSON object."""
     def participants(self, names: Sequence[str]) -> Doing:

@@ -101,6 +101,10 @@ class AsyncWriter:
         writer = self._opened()
         return await self._run(lambda: writer.discard(bad_only=bad_only))
 
+    def report_lag(self, messages: int) -> None:
+        """Show in the metrics how many messages of a stream are not committed yet."""
+        self._opened().report_lag(messages)
+
     async def close(self) -> None:
         """Send the waiting rows, and close the writer. It stays open if that fails."""
         await self._run(self._opened().close)

@@ -181,6 +181,10 @@ class Waiting:
         positions = (along.position for _, along in reversed(self.entries))
         return next((position for position in positions if position is not None), None)
 
+    def reaches(self, rows: int | None, size: int | None) -> bool:
+        """Return whether there are so many rows or bytes; None is no limit."""
+        return (rows is not None and self.rows >= rows) or (size is not None and self.size >= size)
+
     def add(self, batch: Batch, along: Along, now: float) -> None:
         """Add a batch. A batch without rows may have positions or rejected rows."""
         if not batch.rows and not along:

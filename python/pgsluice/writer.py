@@ -83,7 +83,7 @@ class Writer:
         self._is_lazy = durability == "flush"
         self._on_reject, self._reject_table = on_reject, reject_table
         self._is_update = options.get("on_conflict") == "update"
-        self._limits = (flush_rows, flush_bytes, flush_seconds)
+        self._limits = (flush_rows, flush_bytes)
         given = spec("Writer", WriterOptions, options, conninfo, table)
         self._reading = json.dumps(given)
         place = {name: given[name] for name in _OF_PLACE & given.keys()}
@@ -175,8 +175,8 @@ class Writer:
             self._kind = check(self._kind, taken) if taken.rows else self._kind
             self._waiting.add(taken, along, time.monotonic())
             self._has_position = self._has_position or is_placed
-            is_enough = self._is_enough()
-        return self._send_if(self._is_enough) if is_enough else None
+            is_enough = self._waiting.reaches(*self._limits)
+        return self._send_if(lambda: self._waiting.reaches(*self._limits)) if is_enough else None
 
     def flush(self) -> Receipt:
         """Send the waiting rows. Return when they are committed and durable."""
@@ -235,6 +235,10 @@ class Writer:
         """Stop the rows that are being sent cleanly. Their `write` or `flush` then raises."""
         self._writer.stop()
 
+    def report_lag(self, messages: int) -> None:
+        """Show in the metrics how many messages of a stream are not committed yet."""
+        self._writer.report_lag(max(0, messages))
+
     def __enter__(self) -> Self:
         return self
 
@@ -286,15 +290,9 @@ class Writer:
         if self._is_closed:
             raise ValueError("the Writer is closed")
 
-    def _is_enough(self) -> bool:
-        rows, size, _ = self._limits
-        return (rows is not None and self._waiting.rows >= rows) or (
-            size is not None and self._waiting.size >= size
-        )
-
     def _send_if(self, is_due: Callable[[], bool]) -> Receipt:
         """Send the waiting rows, if that is still due when all earlier rows are sent."""
-        rows, counts, method = 0, dict.fromkeys(_COUNTED, 0), None
+        rows, counts, method = 0, dict.fromkeys(RowCounts.__annotations__, 0), None
         with self._sending:
             while True:
                 with self._filling:
@@ -381,7 +379,6 @@ def _warn() -> None:
 
 
 _OF_PLACE = {"table", "conninfo", *PlaceOptions.__annotations__}
-_COUNTED = RowCounts.__annotations__
 
 
 def _flush_in_time(writer: "ReferenceType[Writer]", seconds: float) -> None:

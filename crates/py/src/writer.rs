@@ -1,5 +1,6 @@
 //! A writer in its own thread. Python sends it one order after the other, and waits for the outcome of each.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -155,6 +156,11 @@ impl PyWriter {
     #[pyo3(signature = (has_failed=false))]
     fn close(&self, has_failed: bool) -> PyResult<Doing> {
         self.order(What::Close(has_failed))
+    }
+
+    /// Set the number of messages of a stream that are not committed yet, for the metrics.
+    fn report_lag(&self, messages: u64) {
+        self.control.progress.messages_behind.store(messages, Ordering::Relaxed);
     }
 
     /// Ask the current order to end in an orderly way.

@@ -7,7 +7,7 @@ offsets, so a position belongs to both ids.
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +131,12 @@ class Cluster:
 
         reach: tuple[int, int] | None = self._asked(ask)
         return None if reach == _GONE else reach
+
+    def lag(self, consumer: Any, offsets: Sequence[Any]) -> int:
+        """Return the number of messages from these offsets on, as far as the client knows."""
+        ends = (consumer.get_watermark_offsets(each, cached=True) for each in offsets)
+        pairs = zip(offsets, ends, strict=True)
+        return sum(max(0, end[1] - each.offset) for each, end in pairs if end is not None)
 
     def raise_forbidden(self, error: Any) -> None:
         """Raise an error that is not temporary."""

@@ -225,6 +225,7 @@ class Pump:
             self._counts[name] += getattr(receipt.counts, name)
         self._done += flush.messages
         self._flushes += 1
+        self._writer.report_lag(self._cluster.lag(self._consumer, flush.offsets))
         if flush.offsets:
             # Kafka's offsets are informational only.
             with suppress(KafkaException):

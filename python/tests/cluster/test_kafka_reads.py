@@ -85,6 +85,25 @@ class Reads(OnKafka):
                 self.assertIn(f"at offset 1 of {self.topic}/0", error.message)
                 self.assertEqual(self.count(), 0)
 
+    def test_the_lag_is_in_the_metrics(self):
+        self.make_topic()
+        good = [{"id": number} for number in range(500)]
+        self.produce([*good[:300], b"x", *good[300:]])
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "run.prom"
+
+            def lag() -> int:
+                name = "\npgsluice_lag_messages "
+                return int(file.read_text().partition(name)[2].split()[0])
+
+            self.fail_to_consume(flush_rows=100, metrics=file)
+            committed = self.count()
+            self.assertIn(committed, (100, 200, 300))
+            # The last of these flushes may have been under way when the message was read.
+            self.assertIn(lag(), (501 - committed, 601 - committed))
+            self.consume(flush_rows=100, metrics=file, reject_table="rejects")
+            self.assertEqual(lag(), 0)
+
     def test_a_row_without_a_partition_is_rejected(self):
         self.connection.execute(
             "DROP TABLE events; CREATE TABLE events (id bigint) PARTITION BY RANGE (id);"

@@ -63,6 +63,14 @@ class Metrics(Reported):
         self.assertEqual(found["pgsluice_succeeded"], 0)
         self.assertEqual(found["pgsluice_committed_rows_total"], 0)
 
+    def test_the_lag_of_a_stream(self):
+        with pgsluice.Writer("loaded", server(), metrics=self.file) as writer:
+            writer.report_lag(70_000)
+        self.assertEqual(self.metrics()["pgsluice_lag_messages"], 70_000)
+        with pgsluice.Writer("loaded", server(), metrics=self.file) as writer:
+            writer.report_lag(-1)
+        self.assertEqual(self.metrics()["pgsluice_lag_messages"], 0)
+
     def test_a_file_that_cannot_be_written(self):
         with self.assertRaisesRegex(pgsluice.InputError, "could not write metrics"):
             self.put([{"id": 1}], metrics=self.file / "none")

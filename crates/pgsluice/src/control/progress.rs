@@ -37,6 +37,8 @@ pub struct Progress {
     pub(crate) rows_read_ever: AtomicU64,
     /// Rows whose COMMIT was sent and not answered.
     pub rows_in_doubt: AtomicU64,
+    /// Messages of a stream that are not committed yet, as its reader reports them.
+    pub messages_behind: AtomicU64,
     /// Payloads that are committed.
     pub payloads: AtomicU64,
     /// A description of the condition that the load waits for before it begins.

@@ -58,7 +58,7 @@ const fn by(label: &'static str, metric: Metric) -> Metric {
 const REASONS: [&str; 4] = ["lock", "lag", "server", "input"];
 
 /// All metrics.
-pub(super) const METRICS: [Metric; 22] = [
+pub(super) const METRICS: [Metric; 23] = [
     gauge(
         "pgsluice_start_timestamp_seconds",
         "Time when the run began, in seconds since 1970.",
@@ -156,6 +156,11 @@ pub(super) const METRICS: [Metric; 22] = [
                 REASONS.iter().map(|&reason| (reason.to_owned(), time(reason))).collect()
             },
         ),
+    ),
+    gauge(
+        "pgsluice_lag_messages",
+        "Messages of a stream that are not committed yet, as of the last commit; of Kafka, or as a program reports.",
+        |_, control| count(&control.progress.messages_behind),
     ),
     counter("pgsluice_warnings_total", "Warnings that were given.", |totals, _| {
         one(totals.warnings as f64)
