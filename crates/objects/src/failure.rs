@@ -262,9 +262,8 @@ fn certificate(reason: &str) -> Failure {
     let has = |part: &str| reason.contains(part);
     let failure = |reason: &str| Failure::new(Cause::Certificate, reason);
     if has("UnknownIssuer") {
-        failure("no trusted authority has signed the server's certificate").with_hint(
-            "To trust its authority, name the file of its certificate in SSL_CERT_FILE.",
-        )
+        failure("no trusted authority has signed the server's certificate")
+            .with_hint("To trust its authority, name the file of its certificate in SSL_CERT_FILE.")
     } else if has("not valid for name") || has("NotValidForName") {
         failure("the server's certificate is for another host")
     } else if has("expired") || has("Expired") {
