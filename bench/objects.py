@@ -85,8 +85,11 @@ def titles() -> dict[str, str]:
 def store(files: list[Path]) -> Iterator[Mapping]:
     """Start the S3 server, and fill it. Yields what `objects_store` prints."""
     programs = ENVIRONMENT / "bin"
+    driver = Path(__file__).with_name("objects_store.py")
+    # Without -P, this file would be found in place of the package of the tests.
+    command = [programs / "python", "-P", driver, *dict.fromkeys(files)]
     with subprocess.Popen(
-        [programs / "python", Path(__file__).with_name("objects_store.py"), *dict.fromkeys(files)],
+        command,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={
             **os.environ,
@@ -97,7 +100,10 @@ def store(files: list[Path]) -> Iterator[Mapping]:
         assert process.stdin and process.stdout
         try:
             print("making ready: the store", flush=True)
-            yield json.loads(process.stdout.readline())
+            printed = process.stdout.readline()
+            if not printed:
+                raise LabError("the store did not start", hint="make bench CASE=objects")
+            yield json.loads(printed)
         finally:
             process.stdin.close()
 
