@@ -64,11 +64,11 @@ def main(args: list[str]) -> int:
     files = {name: Path(f"{rows.file}{kind.suffix}") for name, kind in KINDS.items()}
     with site.opened(None, None, list(SETTINGS)) as place, store([*files.values()]) as about:
         bench = Bench(place, options, files, about)
-        measured = [*bench.rounds(rows.rows)]
+        measured = [*bench.rounds(rows.count)]
         sizes = {f"{name} bytes": file.stat().st_size for name, file in files.items()}
         programs = {"SeaweedFS": about["version"]}
         given = {**vars(options), **sizes}
-        record = Rounds.of("objects", place, given, programs, titles(), rows.rows, measured)
+        record = Rounds.of("objects", place, given, programs, titles(), rows.count, measured)
     return goals.end(record, is_whole=not args)
 
 
