@@ -133,7 +133,9 @@ class Bench:
     ) -> Round:
         """Load a file, or its object with a delay, into a new table."""
         kind, file = KINDS[name], self.files[name]
-        self.place.renew(schema)
+        # Kept until the end, the tables of all loads would fill the disk.
+        self.place.drop(schema)
+        self.place.claim(schema)
         self.place.script(TABLES[kind.table], schema, {"schema": schema})
         self.place.checkpoint(always=True)
         environment = self.place.environment(schema)
