@@ -8,8 +8,9 @@ use crate::cache::BLOCK;
 use crate::object::Object;
 use crate::window::Window;
 
-/// The sizes of the first block and of later ones. Four blocks of 4 MiB hide 50 ms of delay at 300 MB/s.
-const BLOCKS: [u64; 2] = [BLOCK, 4 << 20];
+/// The sizes of the first block and of later ones. Amazon recommends ranges of 8 to 16 MB. Three such blocks on their
+/// way, while one is read, hide 50 ms of delay at 500 MB/s.
+const BLOCKS: [u64; 2] = [BLOCK, 8 << 20];
 
 /// The number of blocks that are on their way at first and later. Most readers of a header need no more than one.
 const AHEAD: [usize; 2] = [1, 4];
