@@ -10,7 +10,7 @@ on_each_server!(
     each crate::names::check,
     [
         load,
-        load_of_a_handful,
+        small_load,
         load_as_text,
         load_as_somebody,
         load_through_the_root,
@@ -77,7 +77,7 @@ type Test = fn(&Case);
 
 const TESTS: &[(&str, Test)] = &[
     ("load", load),
-    ("load_of_a_handful", load_of_a_handful),
+    ("small_load", small_load),
     ("load_as_text", load_as_text),
     ("load_as_somebody", load_as_somebody),
     ("load_through_the_root", load_through_the_root),
@@ -199,7 +199,7 @@ fn load(case: &Case) {
     case.loads(1000, &["--few-rows=0"]);
 }
 
-fn load_of_a_handful(case: &Case) {
+fn small_load(case: &Case) {
     case.loads(10, &[]);
 }
 

@@ -98,7 +98,7 @@ caught![
     a_row_that_takes_long,
     a_commit_that_takes_long,
     a_lock,
-    a_handful_behind_a_lock,
+    a_small_load_behind_a_lock,
     a_pipe_without_rows,
     a_pipe_that_was_read,
     a_server_that_stands_still,
@@ -180,7 +180,7 @@ mod catch {
         waiting(bench, bench.start(["rows.csv", "-t", "t"], Stdio::null()), held)
     }
 
-    pub(super) fn a_handful_behind_a_lock(bench: &Bench) -> Caught {
+    pub(super) fn a_small_load_behind_a_lock(bench: &Bench) -> Caught {
         bench.file("rows.csv", rows(10, 10));
         let held = locked(bench, "t", "SHARE");
         waiting(bench, bench.start(["rows.csv", "-t", "t"], Stdio::null()), held)

@@ -10,7 +10,7 @@ on_each_server!([
     users_who_may_only_insert,
     a_trigger_that_notifies,
     a_trigger_that_writes_to_one_row,
-    a_handful_is_one_transaction,
+    a_small_load_is_one_transaction,
 ]);
 
 fn one_connection_whatever_is_asked_for(server: Server) {
@@ -96,7 +96,7 @@ fn a_trigger_that_writes_to_one_row(server: Server) {
     assert_eq!(whole.bench.value("SELECT n FROM n"), (ROWS / 100).to_string());
 }
 
-fn a_handful_is_one_transaction(server: Server) {
+fn a_small_load_is_one_transaction(server: Server) {
     let whole = Whole::new(server);
     whole.bench.session.run("ALTER TABLE t ADD CHECK (v <> 'bad')");
     whole.bench.file("rows.csv", rows(100) + "100,bad\n");

@@ -5,12 +5,12 @@ use std::process::Stdio;
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows};
 
 on_each_server!([
-    a_handful_goes_through_the_root_and_that_is_said,
+    a_small_load_reports_that_it_goes_through_the_root,
     small_depends_on_the_leaves,
-    a_mistake_in_a_small_input_is_said_as_of_any_load,
-    what_is_wrong_with_a_handful_is_said_as_of_any_load,
-    a_constraint_that_waits_for_the_commit_counts_for_a_handful,
-    rows_of_a_handful_that_a_trigger_drops_are_skipped,
+    a_mistake_in_a_small_load_is_found_where_it_is,
+    errors_of_a_small_load_are_those_of_any_load,
+    a_deferred_constraint_refuses_a_small_load,
+    rows_of_a_small_load_that_a_trigger_drops_are_counted,
 ]);
 
 const SAID: &str = "so few are routed there sooner than the partitions are read";
@@ -19,7 +19,7 @@ fn load(bench: &Bench, more: &[&str]) -> Ended {
     bench.load(["rows.csv", "-t", "t"].iter().chain(more))
 }
 
-fn a_handful_goes_through_the_root_and_that_is_said(server: Server) {
+fn a_small_load_reports_that_it_goes_through_the_root(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", rows(299, 3));
@@ -67,7 +67,7 @@ fn small_depends_on_the_leaves(server: Server) {
     assert_eq!(really(bench, &["--json", "-q"]).summary()["lanes"]["routed_by_server"], 0);
 }
 
-fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
+fn a_mistake_in_a_small_load_is_found_where_it_is(server: Server) {
     let bench = &Bench::with_table(server);
     for (at, row, said) in [
         (1, "id,v", "rows.csv:1: column id: invalid input syntax for type integer: \"id\""),
@@ -87,7 +87,7 @@ fn a_mistake_in_a_small_input_is_said_as_of_any_load(server: Server) {
     assert_eq!((&summary["rows_loaded"], bench.count("t")), (&9_999.into(), 9_999));
 }
 
-fn what_is_wrong_with_a_handful_is_said_as_of_any_load(server: Server) {
+fn errors_of_a_small_load_are_those_of_any_load(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", "1,a\n2,b\nthree,c\n");
@@ -109,7 +109,7 @@ fn what_is_wrong_with_a_handful_is_said_as_of_any_load(server: Server) {
     assert_eq!(bench.count("t"), 0);
 }
 
-fn a_constraint_that_waits_for_the_commit_counts_for_a_handful(server: Server) {
+fn a_deferred_constraint_refuses_a_small_load(server: Server) {
     let bench = &Bench::new(server);
     bench.session.run(
         "CREATE TABLE p (id int PRIMARY KEY);
@@ -123,7 +123,7 @@ fn a_constraint_that_waits_for_the_commit_counts_for_a_handful(server: Server) {
     assert_eq!(bench.count("t"), 0);
 }
 
-fn rows_of_a_handful_that_a_trigger_drops_are_skipped(server: Server) {
+fn rows_of_a_small_load_that_a_trigger_drops_are_counted(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.session.run(

@@ -212,7 +212,7 @@ impl Summary {
     }
 
     /// Returns the summary of a load with so few rows that the tree was not read.
-    pub(crate) fn of_handful(
+    pub(crate) fn of_small_load(
         id: &str,
         table: String,
         [rows, stored, bytes_read]: [u64; 3],

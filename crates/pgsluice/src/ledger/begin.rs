@@ -261,7 +261,7 @@ fn origin(row: &Row, column: usize) -> Origin {
 }
 
 /// Returns the statement that writes a small load of `rows` rows into `table`; its commit finishes the load.
-pub(crate) fn new_handful(
+pub(crate) fn insert_small_load(
     job: &Job,
     LoadRun { named, run }: LoadRun<'_>,
     table: &lookup::FoundTable,

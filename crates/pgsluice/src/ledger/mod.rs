@@ -75,7 +75,7 @@ use futures_util::future::try_join;
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::Client;
 
-pub(crate) use self::begin::{begin, new_handful};
+pub(crate) use self::begin::{begin, insert_small_load};
 pub(crate) use self::begun::{Begun, refuse};
 use self::blocks::Blocks;
 use self::claimed::Claimed;

@@ -20,7 +20,7 @@ use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects, Sink};
 use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, glance};
-use crate::ledger::{LoadRun, earlier, named, new_handful};
+use crate::ledger::{LoadRun, earlier, insert_small_load, named};
 use crate::pg::connect::{self, Link};
 use crate::pg::lookup::{self, FoundTable};
 use crate::pg::{is_answer, lost, sql};
@@ -110,7 +110,7 @@ impl Small<'_> {
         self.attempt.opening.row_sent();
         let of = self.named.as_ref().map(|named| LoadRun { named, run });
         let receipt = |rows: &SmallRows| match of {
-            Some(of) => new_handful(job, of, &table, rows.count).ok(),
+            Some(of) => insert_small_load(job, of, &table, rows.count).ok(),
             None => Some(String::new()),
         };
         // The queries before the rows.
@@ -153,7 +153,7 @@ impl Small<'_> {
         if stored != read {
             note_dropped(&self.link, self.named.as_ref(), &relation, [read, stored]).await?;
         }
-        Ok(Summary::of_handful(id, label, numbers, &self.attempt.opening))
+        Ok(Summary::of_small_load(id, label, numbers, &self.attempt.opening))
     }
 
     /// Leaves the inputs to the regular load. The session can be used again if it `is_intact`.
