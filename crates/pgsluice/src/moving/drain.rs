@@ -134,7 +134,7 @@ impl Drain {
         let sibling = |row: &tokio_postgres::Row| Some((row.get(0), range_of(row.get(1))?));
         let (known, taken): (Vec<String>, Vec<_>) = siblings.iter().filter_map(sibling).unzip();
         let extent = (least.as_str(), most.as_str());
-        let gaps = counting.gaps(client, &taken, &step, extent, MOST_LEAVES).await?;
+        let gaps = counting.find_gaps(client, &taken, &step, extent, MOST_LEAVES).await?;
         if gaps.len() > MOST_LEAVES {
             return Err(Ranged::too_many(column, extent));
         }

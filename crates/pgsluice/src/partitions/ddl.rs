@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
 use tokio_postgres::Client;
 
 use super::names::{self, TakenNames};
-use super::{FAR, Gaps, Missing, Partition, ranges};
+use super::{FAR, Missing, MissingBounds, Partition, ranges};
 use crate::error::Result;
 use crate::partitions::sql::steps::{self, Counting};
 use crate::pg::bounds::{self, Literals};
@@ -23,10 +23,10 @@ struct New {
     far: Option<u64>,
 }
 
-/// Adds the partitions that close the gaps to `missing`.
+/// Adds the partitions with `missing_bounds` to `missing`.
 pub(super) async fn write(
     plan: &Plan,
-    gaps: &Gaps,
+    missing_bounds: &MissingBounds,
     client: &Client,
     missing: &mut Missing,
 ) -> Result<()> {
@@ -34,27 +34,32 @@ pub(super) async fn write(
         plan.tree.nodes.iter().map(|node| node.relation.schema.as_str()).collect();
     let mut names = TakenNames::new(steps::taken(client, &schemas).await?);
     let mut new = Vec::new();
-    for &node in gaps.ranges.keys() {
-        new.extend(new_ranges(plan, gaps, client, node).await?);
+    for &node in missing_bounds.ranges.keys() {
+        new.extend(new_ranges(plan, missing_bounds, client, node).await?);
     }
-    for &node in gaps.lists.keys() {
-        new.extend(new_lists(plan, gaps, node));
+    for &node in missing_bounds.lists.keys() {
+        new.extend(new_lists(plan, missing_bounds, node));
     }
     missing.partitions = new.iter().map(|new| make(plan, new, &mut names)).collect();
     Ok(())
 }
 
-async fn new_ranges(plan: &Plan, gaps: &Gaps, client: &Client, parent: NodeId) -> Result<Vec<New>> {
+async fn new_ranges(
+    plan: &Plan,
+    missing_bounds: &MissingBounds,
+    client: &Client,
+    parent: NodeId,
+) -> Result<Vec<New>> {
     let node = &plan.tree.nodes[parent];
     let column = node.key.as_ref().and_then(|key| key.columns.first());
     let Some(KeyColumn::Native { column, .. }) = column else { return Ok(Vec::new()) };
     let ty = steps::column_type(client, plan.catalogue.facts[parent].oid, column).await?;
     let Some(counting) = Counting::of(ty) else { return Ok(Vec::new()) };
-    let wanted = &gaps.ranges[&parent];
+    let wanted = &missing_bounds.ranges[&parent];
     let lower: Vec<String> = wanted.keys().map(|(lower, _)| lower.clone()).collect();
     let siblings = ranges(plan, parent);
     let near = counting.neighbours(client, &siblings, &lower).await?;
-    let step = gaps.steps.get(&parent).map_or("", String::as_str);
+    let step = missing_bounds.steps.get(&parent).map_or("", String::as_str);
     let far = counting.distances(client, &siblings, step, &lower).await?;
     let far = far.into_iter().map(|steps| steps.map(f64::round).filter(|steps| *steps > FAR));
     let children: Vec<NodeId> =
@@ -78,7 +83,11 @@ fn is_range(plan: &Plan, child: NodeId) -> bool {
     matches!(bound, Some(Literals::Range { .. }))
 }
 
-fn new_lists<'a>(plan: &'a Plan, gaps: &'a Gaps, parent: NodeId) -> impl Iterator<Item = New> + 'a {
+fn new_lists<'a>(
+    plan: &'a Plan,
+    missing_bounds: &'a MissingBounds,
+    parent: NodeId,
+) -> impl Iterator<Item = New> + 'a {
     let node = &plan.tree.nodes[parent];
     let sibling = |&child: &NodeId| match plan.catalogue.facts[child]
         .bound
@@ -89,7 +98,7 @@ fn new_lists<'a>(plan: &'a Plan, gaps: &'a Gaps, parent: NodeId) -> impl Iterato
         _ => None,
     };
     let sibling = node.children.iter().find_map(sibling);
-    gaps.lists[&parent].iter().map(move |((value, literal), &rows)| {
+    missing_bounds.lists[&parent].iter().map(move |((value, literal), &rows)| {
         let named = sibling.as_ref().zip(value.as_ref()).and_then(|((child, old), new)| {
             let lower = (old.to_lowercase(), new.to_lowercase());
             let spellings = [(old.clone(), new.clone()), lower];

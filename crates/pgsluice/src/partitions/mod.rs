@@ -73,26 +73,26 @@ pub fn find(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Resul
     if let Some(step) = &job.target.step {
         in_session(target, control, async |client| steps::check(client, step).await)?;
     }
-    let mut gaps = Gaps::default();
+    let mut missing_bounds = MissingBounds::default();
     let stopped = |row: &[u8], keys: &Fields, node, cause| {
         if cause == Cause::NoPartition {
-            gaps.add(plan, row, keys, node);
+            missing_bounds.add(plan, row, keys, node);
         }
-        if gaps.remembered < REMEMBERED {
+        if missing_bounds.remembered < REMEMBERED {
             return Ok(());
         }
-        let settling = async |client: &mut Client| gaps.settle(job, plan, client).await;
+        let settling = async |client: &mut Client| missing_bounds.settle(job, plan, client).await;
         in_session(target, control, settling)
     };
     let preview = Preview::read(job, plan, target, control, (usize::MAX, usize::MAX), stopped)?;
     let mut missing = Missing { preview, ..Missing::default() };
-    if gaps.seen {
+    if missing_bounds.seen {
         in_session(target, control, async |client| {
-            gaps.settle(job, plan, client).await?;
-            ddl::write(plan, &gaps, client, &mut missing).await
+            missing_bounds.settle(job, plan, client).await?;
+            ddl::write(plan, &missing_bounds, client, &mut missing).await
         })?;
     }
-    let impossible = gaps.impossible.into_iter();
+    let impossible = missing_bounds.impossible.into_iter();
     missing.impossible = impossible.map(|((what, why), rows)| (what, why, rows)).collect();
     Ok(missing)
 }
@@ -237,7 +237,7 @@ fn in_session<T>(
 
 /// The keys without a partition, and the bounds that the server has computed from them.
 #[derive(Debug, Default)]
-struct Gaps {
+struct MissingBounds {
     keys: BTreeMap<NodeId, HashMap<Option<String>, u64>>,
     remembered: usize,
     seen: bool,
@@ -248,7 +248,7 @@ struct Gaps {
     impossible: BTreeMap<(String, String), u64>,
 }
 
-impl Gaps {
+impl MissingBounds {
     fn add(&mut self, plan: &Plan, row: &[u8], keys: &Fields, node: NodeId) {
         self.seen = true;
         match key_value(plan, row, keys, node) {

@@ -48,7 +48,7 @@ impl Counting {
 
     /// Returns ranges of one step each between the ranges `taken`. They cover the values of `extent` that no
     /// range contains, and are cut where one of `taken` begins or ends. Stops after `limit` steps.
-    pub(crate) async fn gaps(
+    pub(crate) async fn find_gaps(
         &self,
         client: &impl GenericClient,
         taken: &[Range],
