@@ -9,7 +9,7 @@ mod formats;
 mod trial;
 
 use self::trial::Trial;
-use crate::harness::trees::{self, Case, Expect};
+use crate::harness::trees::{self, Case, Expected};
 use crate::harness::{Server, on_each_server};
 
 /// Makes a test on each server for each of the folders of `tests/trees/`, given in order.
@@ -256,11 +256,11 @@ fn check(name: &str, server: Server) {
         return server.skip(why);
     }
     let trial = Trial::prepare(&case, scratch, judge);
-    match &case.expect {
-        Expect::Loaded(loaded) => {
+    match &case.expected {
+        Expected::Loaded(loaded) => {
             trial.must_agree(loaded);
             formats::must_agree(&trial, name);
         }
-        Expect::Refused { error } => trial.must_refuse(error),
+        Expected::Refused { error } => trial.must_refuse(error),
     }
 }

@@ -51,7 +51,7 @@ fn begin_anew(bench: &Bench, wanted: &str) {
     ));
 }
 
-fn expected<const N: usize>(row_counts: [(&str, usize); N]) -> BTreeMap<String, u64> {
+fn counts_by_outcome<const N: usize>(row_counts: [(&str, usize); N]) -> BTreeMap<String, u64> {
     row_counts.into_iter().map(|(counts, rows)| (counts.to_owned(), rows as u64)).collect()
 }
 
@@ -70,7 +70,7 @@ fn rows_that_are_there_need_no_other_columns(server: Server) {
             begin_anew(&bench, "true");
             let ended = bench.load(LOAD.iter().chain(way));
             let same = if way.contains(&"--newer=v") { "not_newer" } else { "unchanged" };
-            let wanted = expected([("updated", ROWS / 10 * 9), (same, ROWS / 10)]);
+            let wanted = counts_by_outcome([("updated", ROWS / 10 * 9), (same, ROWS / 10)]);
             assert_eq!(row_counts(&ended, 0), wanted, "{column} {way:?}: {ended:?}");
             assert_eq!(bench.count("t WHERE w = 'old' AND v = id % 10"), ROWS as u64);
         }
@@ -94,7 +94,11 @@ fn only_rows_that_are_not_there_are_refused(server: Server) {
             let refused = ROWS / 100;
             let updated = ROWS / 10 * 9 - refused;
             let wanted = [("updated", updated), (same, ROWS / 10), ("rejected", refused)];
-            assert_eq!(row_counts(&ended, 3), expected(wanted), "{column} {way:?}: {ended:?}");
+            assert_eq!(
+                row_counts(&ended, 3),
+                counts_by_outcome(wanted),
+                "{column} {way:?}: {ended:?}"
+            );
             let rejected = fs::read_to_string(bench.path("bad")).unwrap();
             assert!(
                 rejected.lines().all(|row| row.ends_with("07,7") || row == "7,7"),
@@ -121,7 +125,7 @@ fn a_column_that_is_not_set_may_have_no_value(server: Server) {
         let ended = bench.load(load.iter().chain(way).chain(&reject));
         let same = if way.contains(&"--newer=v") { "not_newer" } else { "unchanged" };
         let wanted = [("inserted", 980), ("updated", 900), (same, 100), ("rejected", 20)];
-        assert_eq!(row_counts(&ended, 3), expected(wanted), "{way:?}: {ended:?}");
+        assert_eq!(row_counts(&ended, 3), counts_by_outcome(wanted), "{way:?}: {ended:?}");
         assert_eq!(bench.count("t WHERE v = id % 10"), 1980);
         assert_eq!(bench.count("t WHERE w = 'old'"), 1000);
         fs::remove_file(bench.path("bad")).unwrap();
@@ -144,7 +148,11 @@ fn others_may_insert_the_same_keys_meanwhile(server: Server) {
     wait_until("the load waiting", || bench.count(waits) == 1);
     other.run("COMMIT");
     let ended = running.ended();
-    assert_eq!(row_counts(&ended, 0), expected([("inserted", 98), ("updated", 2)]), "{ended:?}");
+    assert_eq!(
+        row_counts(&ended, 0),
+        counts_by_outcome([("inserted", 98), ("updated", 2)]),
+        "{ended:?}"
+    );
     assert_eq!(bench.value("SELECT v || w FROM t WHERE id = 50"), "1other");
 }
 
@@ -164,7 +172,11 @@ fn a_trigger_sees_each_row_before_it_is_updated(server: Server) {
         assert_eq!(bench.count("t WHERE v = 100 AND w = 'old'"), ROWS as u64, "{way:?}");
         let load = ["whole.csv", "-t", "t", "-q", "--json", "--on-conflict=update", "--update=v"];
         let ended = bench.load(load.iter().chain(*way));
-        assert_eq!(row_counts(&ended, 0), expected([("updated", ROWS)]), "{way:?}: {ended:?}");
+        assert_eq!(
+            row_counts(&ended, 0),
+            counts_by_outcome([("updated", ROWS)]),
+            "{way:?}: {ended:?}"
+        );
         assert_eq!(bench.count("t WHERE v = 101 AND w = 'old'"), ROWS as u64, "{way:?}");
     }
 }

@@ -37,7 +37,8 @@ pub(crate) struct Case {
     pub(crate) settings: BTreeMap<String, String>,
     #[serde(default)]
     pub(crate) compare: Compare,
-    pub(crate) expect: Expect,
+    #[serde(rename = "expect")]
+    pub(crate) expected: Expected,
 }
 
 /// A feature that a server may lack.
@@ -65,7 +66,7 @@ pub(crate) struct Compare {
 /// The expected outcome on both sides.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub(crate) enum Expect {
+pub(crate) enum Expected {
     Refused { error: Refusal },
     Loaded(Loaded),
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::planned::{Database, Lane, Of, Planned};
 use super::subjects::{Keys, columns};
-use crate::harness::trees::{self, Case, Expect};
+use crate::harness::trees::{self, Case, Expected};
 use crate::harness::{Server, identifier};
 use crate::random::values::{TYPES, all};
 use crate::spelling;
@@ -85,7 +85,7 @@ impl Proofs {
 impl Tree {
     /// Returns `None` if the tree proves nothing about keys on this server.
     fn plant(name: String, case: &Case, server: Server, database: &mut Database) -> Option<Self> {
-        let Expect::Loaded(loaded) = &case.expect else { return None };
+        let Expected::Loaded(loaded) = &case.expected else { return None };
         if case.skipped(server, &database.session).is_some() {
             return None;
         }

@@ -45,7 +45,7 @@ pub(super) fn must_agree(trial: &Trial<'_>, name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     for (side, format) in FORMATS {
         let as_text = side == "parquet_text_side";
-        let Some(expected) = expected(trial, session, &columns, format) else { continue };
+        let Some(expected) = expected_side(trial, session, &columns, format) else { continue };
         trial.make(side);
         let file = write(session, &columns, (format, number), folder.path());
         let options = CopyOptions::default();
@@ -80,7 +80,7 @@ fn can_be_copied(trial: &Trial<'_>, session: &Session, columns: &Columns) -> boo
 
 /// Returns the side with the expected rows. JSON cannot represent some values, such as the bounds of an
 /// array, so for it the server reads the objects. Returns `None` if the table refuses the server's reading.
-fn expected(
+fn expected_side(
     trial: &Trial<'_>,
     session: &Session,
     columns: &Columns,

@@ -53,7 +53,7 @@ impl Scheduler {
     }
 
     /// Makes each payload claim its rows (see [`Payload::claims`]). The caller must then report each split to
-    /// [`Self::complete`], and to [`Shard::expect`] the rows that arrive later than others of their split.
+    /// [`Self::complete`], and to [`Shard::set_pending`] the rows that arrive later than others of their split.
     #[must_use]
     pub fn claiming(self) -> Self {
         Self { reckoning: Some(Reckoning::default()), ..self }
@@ -344,7 +344,7 @@ impl Scheduler {
         // Limits the work to that of the payload's own rows.
         let few = blocks.iter().map(|block| block.rows().len()).sum();
         let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
-        let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.expected()).collect();
+        let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.pending()).collect();
         Some(reckoning.claim(node, blocks, others, &pending))
     }
 }

@@ -15,7 +15,8 @@ pub struct Shard {
     /// Upper bound for the number of bytes of any bucket.
     fullest: usize,
     grown: usize,
-    expected: Option<Mark>,
+    /// The first position from which rows of the current split may still arrive, if they may arrive late.
+    pending: Option<Mark>,
 }
 
 /// One thread's share of one bucket.
@@ -49,7 +50,7 @@ impl Shard {
             buckets: (0..buckets).map(|_| Bucket::default()).collect(),
             fullest: 0,
             grown: 0,
-            expected: None,
+            pending: None,
         }
     }
 
@@ -103,20 +104,20 @@ impl Shard {
     /// Sets the first position in the current split from which rows may still arrive although later rows have
     /// arrived. With `None`, all further rows come after those that have arrived.
     #[inline]
-    pub fn expect(&mut self, mark: Option<Mark>) {
-        self.expected = mark;
+    pub fn set_pending(&mut self, mark: Option<Mark>) {
+        self.pending = mark;
     }
 
     /// Marks `row` as pending while the caller waits for memory. Returns the previous mark, which the caller
     /// must restore afterwards.
-    pub fn expect_also(&mut self, row: RowAt) -> Option<Mark> {
-        let (row, before) = (Mark::of(&row), self.expected);
-        self.expected = Some(before.map_or(row, |before| before.min(row)));
+    pub fn add_pending(&mut self, row: RowAt) -> Option<Mark> {
+        let (row, before) = (Mark::of(&row), self.pending);
+        self.pending = Some(before.map_or(row, |before| before.min(row)));
         before
     }
 
-    pub(super) fn expected(&self) -> Option<Mark> {
-        self.expected
+    pub(super) fn pending(&self) -> Option<Mark> {
+        self.pending
     }
 
     /// Returns the memory by which blocks have grown since the last call.
@@ -138,7 +139,7 @@ impl Shard {
         let (mut last, mut taken, mut most) = (None, 0, most);
         for (place, ([_, end], bytes)) in blocks.iter().enumerate() {
             last = last.max(Some(*end));
-            if self.expected.is_some() && last >= self.expected {
+            if self.pending.is_some() && last >= self.pending {
                 break;
             }
             most = most.saturating_sub(*bytes);

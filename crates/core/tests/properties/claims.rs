@@ -38,7 +38,7 @@ struct Routing {
 
 impl Routing {
     /// Returns the first row that waits or is still to come.
-    fn expected(&self, asks: bool) -> Option<Mark> {
+    fn pending(&self, asks: bool) -> Option<Mark> {
         let again = self.rows.get(self.next).filter(|_| asks);
         self.waiting.first().into_iter().chain(again).min().copied()
     }
@@ -103,7 +103,7 @@ impl House {
                 continue;
             }
             let wire = choices.pick(&[Wire::Binary, Wire::Binary, Wire::Binary, Wire::Text]);
-            self.shards[thread].expect(routing.expected(*asks));
+            self.shards[thread].set_pending(routing.pending(*asks));
             self.push(thread, row, wire, choices);
         }
         if routing.next < routing.rows.len() {
@@ -137,14 +137,14 @@ impl House {
         let bucket = Scheduler::of(self.nodes, self.rows[&row], wire);
         let at = RowAt::new(row.split, row.offset, 0);
         if let Err(bytes) = self.shards[thread].room(bucket, 8) {
-            let expected = self.shards[thread].expect_also(at);
+            let pending = self.shards[thread].add_pending(at);
             // While it waits for room, other threads take the existing rows and commit them.
             while choices.once_in(3) {
                 if self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
                     self.commit(self.in_flight.len() - 1);
                 }
             }
-            self.shards[thread].expect(expected);
+            self.shards[thread].set_pending(pending);
             let _ = self.shards[thread].add_block(bucket, Block::new(BLOCK.max(bytes)));
         }
         let room = self.shards[thread].room(bucket, 8).expect("room");

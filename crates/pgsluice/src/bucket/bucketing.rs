@@ -96,7 +96,7 @@ impl<'p> Bucketing<'p> {
             return;
         }
         let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
-        filler.expect(routed.waiting.map(mark));
+        filler.set_pending(routed.waiting.map(mark));
         self.counts.count(routed.at, routed.asked);
         // If there is no memory, the load has failed, and nothing more is sent.
         let Some(written) = write(self.plan, split, routed, filler) else { return };

@@ -32,7 +32,7 @@ impl<'q, 'c> Filling<'q, 'c> {
 
     /// Marks a split of `bytes` bytes as complete: all of its rows were added.
     pub(crate) fn complete(&self, split: u32, bytes: usize) {
-        self.queue.shards[self.number].lock().expect(None);
+        self.queue.shards[self.number].lock().set_pending(None);
         let mut state = self.queue.state.lock();
         state.scheduler.complete(split);
         if let First::Gathering(_, routed) = &mut state.first {
@@ -66,8 +66,8 @@ pub(crate) struct Filler<'q, 'c> {
 impl Filler<'_, '_> {
     /// Records the position in the split from which rows before the next ones may still come.
     #[inline]
-    pub(crate) fn expect(&mut self, mark: Option<Mark>) {
-        self.shard.expect(mark);
+    pub(crate) fn set_pending(&mut self, mark: Option<Mark>) {
+        self.shard.set_pending(mark);
     }
 
     /// Requests that the rows of a bucket are sent soon, even if they are few.
@@ -94,9 +94,9 @@ impl RowBuffer for Filler<'_, '_> {
     fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block> {
         let Self { queue, shard, .. } = self;
         // A connection that takes rows from the shard in the meantime must not claim this row.
-        let expected = shard.expect_also(at);
+        let pending = shard.add_pending(at);
         let block = MutexGuard::unlocked(shard, || queue.block(bytes))?;
-        shard.expect(expected);
+        shard.set_pending(pending);
         Some(block)
     }
 

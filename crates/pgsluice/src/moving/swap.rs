@@ -221,7 +221,7 @@ impl<'a> Swap<'a> {
         };
         client.batch_execute(&[left, exchange, taken].concat().join(";\n")).await?;
         if self.survey.drain.is_none() {
-            self.check_carried(&expected(self.survey, now)).await?;
+            self.check_carried(&describe_new_table(self.survey, now)).await?;
         }
         client.batch_execute(last).await?;
         failpoint("moving::committing");
@@ -349,7 +349,7 @@ impl<'a> Swap<'a> {
 
 /// Returns the expected description of the new table. Its unique keys may have more columns, and its foreign
 /// keys may belong to its leaves until they are checked.
-fn expected(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
+fn describe_new_table(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
     if survey.log.is_some() {
         let is_late = |thing: &Thing| survey.foreign_keys.iter().any(|key| key.name == thing.1);
         things.retain(|thing| thing.0 != "constraint" || !is_late(thing));

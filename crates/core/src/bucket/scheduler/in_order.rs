@@ -107,9 +107,9 @@ mod tests {
         house.push(1, 50);
         assert!(house.take().is_none(), "another payload of the node is under way");
         house.scheduler.release(&first);
-        house.shard.expect(Some(Mark { split: 1, offset: 40 }));
+        house.shard.set_pending(Some(Mark { split: 1, offset: 40 }));
         assert!(house.take().is_none(), "an earlier row may still come");
-        house.shard.expect(None);
+        house.shard.set_pending(None);
         assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(1, 50)]));
     }
 
@@ -169,16 +169,16 @@ mod tests {
                     late.map(|(place, _)| mark(place))
                 };
                 for place in (0..late.len()).filter(|place| !late[*place]) {
-                    house.shard.expect(first_late(0).filter(|first| *first < mark(place)));
+                    house.shard.set_pending(first_late(0).filter(|first| *first < mark(place)));
                     house.push(split, place as u32);
                     maybe_take(&mut house);
                 }
                 for place in (0..late.len()).filter(|place| late[*place]) {
-                    house.shard.expect(first_late(place));
+                    house.shard.set_pending(first_late(place));
                     house.push(split, place as u32);
                     maybe_take(&mut house);
                 }
-                house.shard.expect(None);
+                house.shard.set_pending(None);
                 house.scheduler.complete(split);
             }
             while let Some(payload) = house.take() {
