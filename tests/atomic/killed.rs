@@ -1,4 +1,4 @@
-//! Loads that are killed, lose their sessions, or are superseded by another run: the next run completes them
+//! Loads that are killed, lose their sessions, or are overtaken by another run: the next run completes them
 //! correctly.
 
 use std::os::unix::process::ExitStatusExt;

@@ -5,14 +5,14 @@
 //! (SQLSTATE 21000). So the whole input is read before the first row is sent:
 //!
 //! ```text
-//!     row -> key of the row -> Print -> Entry -> sorted -> all but the first of each print: superseded
+//!     row -> key of the row -> Print -> Entry -> sorted -> all but the first of each print: duplicates
 //! ```
 //!
 //! 1. Keys are compared by their datums, which are equal if the keys are equal for the server. They are stored as
 //!    128 bits of SipHash with a secret of the load ([`print`]). Two of a billion keys share these bits once in
 //!    10^20 loads.
 //! 2. An [`Entry`] sorts by its print, and then by the criterion of the [`Rule`]. The row that wins comes first.
-//! 3. Superseded rows are stored by their numbers in the input. So nothing depends on which thread routes them,
+//! 3. Duplicates are stored by their numbers in the input. So nothing depends on which thread routes them,
 //!    or on the payloads that they would be in.
 
 pub mod naive;
@@ -84,9 +84,13 @@ impl<R: Rank> Entry<R> {
     }
 }
 
-/// Sorts the entries, which must include all entries of each of their keys. Calls `found` for each superseded
-/// row, with the row that wins.
-pub fn superseded<R: Rank>(entries: &mut [Entry<R>], rule: Rule, mut found: impl FnMut(u64, u64)) {
+/// Sorts the entries, which must include all entries of each of their keys. Calls `found` for each duplicate,
+/// with the row that wins.
+pub fn find_duplicates<R: Rank>(
+    entries: &mut [Entry<R>],
+    rule: Rule,
+    mut found: impl FnMut(u64, u64),
+) {
     entries.sort_unstable();
     for of_key in entries.chunk_by(|one, next| one.print == next.print) {
         let [counts, others @ ..] = of_key else { continue };

@@ -1,4 +1,4 @@
-//! A slow and simple twin of [`super::superseded`].
+//! A slow and simple twin of [`super::find_duplicates`].
 
 use super::Rule;
 

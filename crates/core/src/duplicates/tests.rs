@@ -57,7 +57,7 @@ fn kept<R: Rank>(rows: impl Iterator<Item = (Print, R)>, rule: Rule) -> Vec<Entr
 
 proptest! {
     #[test]
-    fn what_is_superseded_is_what_the_twin_says(
+    fn duplicates_are_those_of_the_twin(
         rows in proptest::collection::vec((0..12_i64, proptest::option::of(-3..3_i64)), 0..60),
         which in 0..3_usize,
     ) {
@@ -69,9 +69,9 @@ proptest! {
         if rule == Rule::Greatest {
             let value = |value| RankedValue::of(Datum::Int(value)).expect("a short one");
             let values = rows.iter().map(|(_, of)| of.map(value).unwrap_or_default());
-            superseded(&mut kept(prints.zip(values), rule), rule, found);
+            find_duplicates(&mut kept(prints.zip(values), rule), rule, found);
         } else {
-            superseded(&mut kept(prints.map(|print| (print, NoRank)), rule), rule, found);
+            find_duplicates(&mut kept(prints.map(|print| (print, NoRank)), rule), rule, found);
         }
         prop_assert_eq!(counting, naive::counting(&rows, rule));
     }

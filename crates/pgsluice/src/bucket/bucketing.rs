@@ -10,7 +10,7 @@ use pgsluice_core::route::{Cause, Scratch};
 use crate::bucket::filler::{Filler, Filling};
 use crate::bucket::write::write;
 use crate::counts::outcome::{Counts, Tally};
-use crate::duplicates::Superseded;
+use crate::duplicates::DuplicateRows;
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::ledger::Ledger;
@@ -26,7 +26,7 @@ pub(crate) struct Bucketing<'p> {
     /// The ledger, if earlier runs of the load have loaded rows.
     resumed: Option<&'p Ledger>,
     /// Rows that lose to another row with the same key.
-    superseded: &'p Superseded,
+    duplicates: &'p DuplicateRows,
     counts: Counts,
     scratch: Scratch,
     inputs: &'p Inputs,
@@ -41,12 +41,12 @@ impl<'p> Bucketing<'p> {
     pub(crate) fn new(
         plan: &'p Plan,
         ledger: Option<&'p Ledger>,
-        superseded: &'p Superseded,
+        duplicates: &'p DuplicateRows,
         inputs: &'p Inputs,
     ) -> Self {
         Self {
             plan,
-            superseded,
+            duplicates,
             resumed: ledger.filter(|ledger| ledger.is_resumed()),
             counts: Counts::new(plan.tree.nodes.len()),
             scratch: Scratch::default(),
@@ -111,7 +111,7 @@ impl<'p> Bucketing<'p> {
     /// Counts a row that must not be sent: another row with its key wins, or earlier runs of the load have
     /// settled it. A row for which that is unknown is not sent either.
     fn is_settled(&mut self, split: &Split, routed: &Routed<'_>) -> bool {
-        if self.superseded.contains(split.first_row + routed.index as u64) {
+        if self.duplicates.contains(split.first_row + routed.index as u64) {
             self.counts.duplicate();
             return true;
         }

@@ -1,10 +1,10 @@
 //! Duplicates among a few rows, in one thread, because starting threads would take longer.
 
-use pgsluice_core::duplicates::{Entry, RankedValue, superseded};
+use pgsluice_core::duplicates::{Entry, RankedValue, find_duplicates};
 use roaring::RoaringTreemap;
 
 use super::alone::KeysAlone;
-use super::{Superseded, no_room, secret};
+use super::{DuplicateRows, no_room, secret};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::plan::changes::Changes;
@@ -16,7 +16,7 @@ pub(crate) fn find_few(
     plan: &Plan,
     changes: &Changes,
     splits: &[Split],
-) -> Result<Option<Superseded>> {
+) -> Result<Option<DuplicateRows>> {
     let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.in_order.is_none())
     else {
         return Ok(None);
@@ -34,7 +34,7 @@ pub(crate) fn find_few(
         }
     }
     let mut rows = RoaringTreemap::new();
-    superseded(&mut entries, changes.rule, |row, _| _ = rows.insert(row));
+    find_duplicates(&mut entries, changes.rule, |row, _| _ = rows.insert(row));
     let must_be_none = changes.refuses_duplicates && !rows.is_empty();
-    Ok((!must_be_none).then_some(Superseded { rows }))
+    Ok((!must_be_none).then_some(DuplicateRows { rows }))
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 use pgsluice_core::catalog::label;
 use pgsluice_core::duplicates::{
-    Entry, KeyPart, NoPrint, NoRank, Rank, RankedValue, Secret, superseded,
+    Entry, KeyPart, NoPrint, NoRank, Rank, RankedValue, Secret, find_duplicates,
 };
 use pgsluice_core::parse::Fields;
 use roaring::RoaringTreemap;
@@ -39,11 +39,11 @@ use crate::source::{Inputs, Reader, Split};
 
 /// The rows that are left out because another row of the input with their key wins.
 #[derive(Debug, Default)]
-pub(crate) struct Superseded {
+pub(crate) struct DuplicateRows {
     rows: RoaringTreemap,
 }
 
-impl Superseded {
+impl DuplicateRows {
     /// Whether row number `row` of the input is left out.
     #[inline]
     pub(crate) fn contains(&self, row: u64) -> bool {
@@ -82,12 +82,12 @@ pub(crate) fn find(
     inputs: &Inputs,
     target: &Target,
     control: &Arc<Control>,
-) -> Result<Superseded> {
+) -> Result<DuplicateRows> {
     if let Some(why) = &changes.in_order {
         control.warn(&format!(
             "all rows are sent in input order, one payload of a leaf at a time, because {why}"
         ));
-        return Ok(Superseded::default());
+        return Ok(DuplicateRows::default());
     }
     let what = "looking for duplicate keys in the input";
     control.wait_for(WaitReason::Work, what);
@@ -109,12 +109,12 @@ pub(crate) fn find(
 }
 
 impl DuplicateFinding<'_> {
-    fn find<R: Ranked>(&self) -> Result<Superseded> {
+    fn find<R: Ranked>(&self) -> Result<DuplicateRows> {
         let entries = self.gather::<R>()?;
         let rows = Mutex::new((RoaringTreemap::new(), None));
         let rule = self.changes.rule;
         let sorting = entries.each_part(self.plan.routers(self.job), |entries| {
-            superseded(entries, rule, |row, counts| {
+            find_duplicates(entries, rule, |row, counts| {
                 let mut rows = rows.lock();
                 rows.0.insert(row);
                 let pair = [row.min(counts), row.max(counts)];
@@ -125,7 +125,7 @@ impl DuplicateFinding<'_> {
         let (rows, first) = rows.into_inner();
         match first.filter(|_| self.changes.refuses_duplicates) {
             Some(pair) => Err(self.refused(pair)),
-            None => Ok(Superseded { rows }),
+            None => Ok(DuplicateRows { rows }),
         }
     }
 

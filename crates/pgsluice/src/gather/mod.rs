@@ -16,7 +16,7 @@ use pgsluice_core::bucket::{
 };
 
 use crate::bucket::write::{RowBuffer, write};
-use crate::duplicates::Superseded;
+use crate::duplicates::DuplicateRows;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::route::row::KeyReader;
@@ -43,7 +43,7 @@ fn check_row(inputs: &Inputs, split: &Split, index: usize) -> Result<()> {
 pub(crate) struct Gatherer {
     buffer: LocalBuffer,
     rows: u64,
-    superseded: Superseded,
+    duplicates: DuplicateRows,
     left_out: u64,
     reader: KeyReader,
 }
@@ -85,7 +85,7 @@ impl Gatherer {
         Self {
             buffer: LocalBuffer { shard, pool },
             rows: 0,
-            superseded: Superseded::default(),
+            duplicates: DuplicateRows::default(),
             left_out: 0,
             reader: KeyReader::default(),
         }
@@ -101,9 +101,9 @@ impl Gatherer {
         self.rows
     }
 
-    /// Leaves out the rows `superseded` of the next input.
-    pub(crate) fn leave_out(&mut self, superseded: Superseded) {
-        self.superseded = superseded;
+    /// Leaves out the rows `duplicates` of the next input.
+    pub(crate) fn leave_out(&mut self, duplicates: DuplicateRows) {
+        self.duplicates = duplicates;
         self.left_out = 0;
     }
 
@@ -126,7 +126,7 @@ impl Gatherer {
     ) -> Result<Option<usize>> {
         for index in from..split.rows.len() {
             check_row(inputs, split, index)?;
-            if self.superseded.contains(split.first_row + index as u64) {
+            if self.duplicates.contains(split.first_row + index as u64) {
                 self.left_out += 1;
                 continue;
             }

@@ -148,7 +148,7 @@ fn route(
 ) -> Tally {
     let routing = Routing::new(flow.plan, flow.control, target);
     let mut routing = routing.giving_up(flow.rejects.is_none());
-    let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.superseded, &flow.inputs);
+    let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.duplicates, &flow.inputs);
     while let Some(split) = first.take().or_else(|| {
         let _starving = filling.starving();
         reading.next(flow.control)

@@ -12,7 +12,7 @@ use crate::control::{Control, Event, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
 use crate::counts::summary::Summary;
-use crate::duplicates::{self, Superseded};
+use crate::duplicates::{self, DuplicateRows};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
@@ -60,7 +60,7 @@ pub(super) fn attempt(
         None => None,
     };
     let ledger = ledger.as_ref();
-    let superseded = attempt.look_through(&plan, ledger)?;
+    let duplicates = attempt.look_through(&plan, ledger)?;
     attempt.check_starts(&plan)?;
     let exchange = attempt.begin_exchange(&plan)?;
     let header_row = Arc::default();
@@ -74,7 +74,7 @@ pub(super) fn attempt(
         rejects: rejects.as_ref(),
         is_atomic: is_held(job, &plan),
         ledger,
-        superseded,
+        duplicates,
         splits: Splits::default(),
         header_row,
     };
@@ -181,19 +181,19 @@ impl Attempt<'_> {
 
     /// Reads the input before the first row is sent: for repeated keys if rows may match existing ones, and
     /// for the rows that earlier runs of the load have settled.
-    fn look_through(&self, plan: &Plan, ledger: Option<&Ledger>) -> Result<Superseded> {
+    fn look_through(&self, plan: &Plan, ledger: Option<&Ledger>) -> Result<DuplicateRows> {
         let Self { job, target, control, .. } = *self;
         let looking = || {
-            let superseded = match &plan.changes {
+            let duplicates = match &plan.changes {
                 Some(changes) => {
                     duplicates::find(job, plan, changes, &job.input.files, target, control)?
                 }
-                None => Superseded::default(),
+                None => DuplicateRows::default(),
             };
             if let Some(ledger) = ledger {
-                walk::check(self, plan, ledger, &superseded)?;
+                walk::check(self, plan, ledger, &duplicates)?;
             }
-            Ok(superseded)
+            Ok(duplicates)
         };
         // A load that cannot be resumed in this form needs no hint on how to resume it.
         let is_refused = |error: &Error| matches!(error.sqlstate(), Some("55000" | "0A000"));

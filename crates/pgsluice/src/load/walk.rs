@@ -14,7 +14,7 @@ use pgsluice_core::route::Scratch;
 
 use super::attempt::Attempt;
 use crate::control::WaitReason;
-use crate::duplicates::Superseded;
+use crate::duplicates::DuplicateRows;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::{Claimant, Ledger, refuse};
@@ -46,7 +46,7 @@ pub(super) fn check(
     attempt: &Attempt<'_>,
     plan: &Plan,
     ledger: &Ledger,
-    superseded: &Superseded,
+    duplicates: &DuplicateRows,
 ) -> Result<()> {
     let Attempt { job, control, .. } = *attempt;
     let inputs = &job.input.files;
@@ -56,7 +56,7 @@ pub(super) fn check(
     }
     let what = "searching the input for the rows that are already in the table";
     control.wait_for(WaitReason::Work, what);
-    let found = walk(attempt, plan, ledger, superseded);
+    let found = walk(attempt, plan, ledger, duplicates);
     control.resume(WaitReason::Work);
     let compared = found?.compare(ledger, plan, inputs);
     compared.map_err(|error| refuse(error, ledger.id()))
@@ -66,7 +66,7 @@ fn walk(
     attempt: &Attempt<'_>,
     plan: &Plan,
     ledger: &Ledger,
-    superseded: &Superseded,
+    duplicates: &DuplicateRows,
 ) -> Result<FoundRows> {
     let Attempt { job, control, .. } = *attempt;
     let mut reader = Reader::new(job.input.files.clone(), &plan.shape);
@@ -74,7 +74,7 @@ fn walk(
     let (routers, reach) = (plan.routers(job), ledger.reach());
     let is_within = move |split: &Split| split.start.origin < reach;
     let reading = Reading::begin(reader, control, routers, is_within);
-    let look = |reading: &Reading| look(attempt, plan, ledger, superseded, reading);
+    let look = |reading: &Reading| look(attempt, plan, ledger, duplicates, reading);
     let mut found = FoundRows::default();
     reading.look_through(routers, control, look)?.into_iter().for_each(|by| found.add(by));
     Ok(found)
@@ -85,7 +85,7 @@ fn look(
     attempt: &Attempt<'_>,
     plan: &Plan,
     ledger: &Ledger,
-    superseded: &Superseded,
+    duplicates: &DuplicateRows,
     reading: &Reading,
 ) -> Result<FoundRows> {
     let Attempt { job, target, control, .. } = *attempt;
@@ -96,7 +96,7 @@ fn look(
         ledger.check_block(&split, &job.input.files)?;
         let mut doubt = None;
         routing.route_all(&split, |routed| {
-            if superseded.contains(split.first_row + routed.index as u64) {
+            if duplicates.contains(split.first_row + routed.index as u64) {
                 return;
             }
             let node = routed.node();

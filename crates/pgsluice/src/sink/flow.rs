@@ -7,7 +7,7 @@ use pgsluice_core::bucket::RowAt;
 use crate::control::Control;
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
-use crate::duplicates::Superseded;
+use crate::duplicates::DuplicateRows;
 use crate::error::Location;
 use crate::exchange::Exchange;
 use crate::ledger::Ledger;
@@ -30,7 +30,7 @@ pub(crate) struct Flow<'a> {
     /// The ledger, if the load keeps one.
     pub ledger: Option<&'a Ledger>,
     /// Input rows that lose to another row with the same key.
-    pub superseded: Superseded,
+    pub duplicates: DuplicateRows,
     pub splits: Splits,
     /// The header of the input, once it is read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,

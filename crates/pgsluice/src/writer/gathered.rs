@@ -6,7 +6,7 @@ use pgsluice_core::bucket::Payload;
 
 use super::refused::Read;
 use crate::control::Control;
-use crate::duplicates::{self, Superseded};
+use crate::duplicates::{self, DuplicateRows};
 use crate::error::{Error, Result};
 use crate::gather::{Gatherer, check_rows};
 use crate::job::Job;
@@ -107,15 +107,15 @@ impl Gathering {
             splits.push(split);
         }
         let rows = splits.iter().map(|split| split.rows.len()).sum::<usize>();
-        let superseded = match duplicates::find_few(plan, changes, &splits)? {
-            Some(superseded) => superseded,
-            None if rows < 2 => Superseded::default(),
+        let duplicates = match duplicates::find_few(plan, changes, &splits)? {
+            Some(duplicates) => duplicates,
+            None if rows < 2 => DuplicateRows::default(),
             None => {
                 let found = duplicates::find(job, plan, changes, inputs, target, control);
                 found.inspect_err(|_| _ = control.stop.forgive())?
             }
         };
-        self.gatherer.leave_out(superseded);
+        self.gatherer.leave_out(duplicates);
         splits.iter().try_for_each(|split| self.add(plan, inputs, split))?;
         Ok(self.take(plan))
     }
