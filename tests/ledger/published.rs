@@ -50,9 +50,9 @@ fn a_ledger_that_is_published_takes_every_load(server: Server) {
         assert_eq!(bench.count("t"), count, "{source}");
         assert_eq!(ledger(&bench.url, &["forget", &id]).status.code(), Some(0));
     }
-    let keyless = "pg_class c WHERE relnamespace = 'pgsluice'::regnamespace AND relkind = 'r' \
+    let without_key = "pg_class c WHERE relnamespace = 'pgsluice'::regnamespace AND relkind = 'r' \
                    AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)";
-    assert_eq!((bench.count(keyless), bench.count("pgsluice.load")), (0, 0));
+    assert_eq!((bench.count(without_key), bench.count("pgsluice.load")), (0, 0));
     // Without a ledger there is no warning.
     let ended = bench.load(["rows.csv", "-t", "t", "--no-ledger", "--json"]);
     assert_eq!(ended.summary()["warnings"].to_string(), "[]");

@@ -116,7 +116,7 @@ impl<'r> BinaryRow<'r> {
         routed: &Routed<'r>,
     ) -> Result<Self, Option<NotEncodable>> {
         // Rows in both formats would be in two buckets, and their order would be lost.
-        let may_encode = !routed.is_keyless && !plan.is_in_order();
+        let may_encode = !routed.has_no_keys && !plan.is_in_order();
         let Some(encoder) = plan.encoder.as_ref().filter(|_| may_encode) else { return Err(None) };
         match split.encoded(routed.index) {
             Some(encoded) => encoded.map(Self::Done).map_err(Some),

@@ -57,7 +57,7 @@ impl Past {
         scratch: &mut Scratch,
     ) -> Result<Option<NodeId>> {
         let node = match self.router.route(routed.row, routed.keys, scratch) {
-            _ if routed.is_keyless => ROOT,
+            _ if routed.has_no_keys => ROOT,
             Route::Leaf(node) => node,
             // The server was asked to convert the value to text, but for the present tree. For this tree, it
             // must be asked again, unless it refused to answer.

@@ -312,7 +312,7 @@ impl Plan {
     }
 
     /// Returns the route of a row without keys.
-    pub(crate) fn keyless(&self, cause: Cause) -> Route {
+    pub(crate) fn route_without_keys(&self, cause: Cause) -> Route {
         match self.tree.nodes[ROOT].key {
             None => Route::Leaf(ROOT),
             Some(_) => Route::Node(ROOT, cause),

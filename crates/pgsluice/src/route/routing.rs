@@ -65,7 +65,7 @@ struct RowState {
     /// Whether its keys are in the server's spelling.
     is_spelled: bool,
     refused: bool,
-    is_keyless: bool,
+    has_no_keys: bool,
     waiting: Option<usize>,
 }
 
@@ -141,13 +141,13 @@ impl<'a> Routing<'a> {
                 // The server is asked with text.
                 (row, route) = (text, self.reader.route_text(self.plan, text));
             }
-            let keyless = split.keyless(index);
+            let cause = split.no_keys_cause(index);
             let state = RowState {
                 index,
                 asked: None,
                 is_spelled: false,
-                refused: keyless == Some(Cause::Malformed),
-                is_keyless: keyless.is_some(),
+                refused: cause == Some(Cause::Malformed),
+                has_no_keys: cause.is_some(),
                 waiting: self.asked.first().map(|asked| asked.index),
             };
             self.settle(state, row, route, &mut routed)?;
@@ -209,7 +209,7 @@ impl<'a> Routing<'a> {
                 is_spelled,
                 refused: asked.spelled.is_some() && !is_spelled,
                 // The server was asked about the keys of these rows.
-                is_keyless: false,
+                has_no_keys: false,
                 waiting: waiting.map(|asked| asked.index),
             };
             self.settle(state, row, route, &mut routed)?;
@@ -242,9 +242,9 @@ impl<'a> Routing<'a> {
             Route::Node(node, cause) => Err((node, cause)),
             Route::Ask(node) => stop(node, None, Cause::Unanswered),
         };
-        let RowState { index, asked, refused, is_keyless, waiting, .. } = state;
+        let RowState { index, asked, refused, has_no_keys, waiting, .. } = state;
         let asked = asked.is_some();
-        routed(Routed { index, row, keys, fields, at, asked, refused, is_keyless, waiting });
+        routed(Routed { index, row, keys, fields, at, asked, refused, has_no_keys, waiting });
         Ok(())
     }
 
@@ -253,7 +253,8 @@ impl<'a> Routing<'a> {
     fn suspend(&mut self, state: RowState, row: &[u8], route: Route) -> Result<bool> {
         let place = match route {
             Route::Leaf(leaf) => {
-                let is_unread = state.may_be_spelled() && !state.is_keyless && self.has_unread(row);
+                let is_unread =
+                    state.may_be_spelled() && !state.has_no_keys && self.has_unread(row);
                 is_unread.then_some((leaf, Some(0)))
             }
             Route::Node(node, Cause::Spelling(column)) => {

@@ -26,7 +26,7 @@ pub(crate) struct Routed<'r> {
     /// Whether the server refuses to read one of its values, or it cannot be converted into a row.
     pub refused: bool,
     /// Whether it has no keys by which it could be routed.
-    pub is_keyless: bool,
+    pub has_no_keys: bool,
     /// The index of the first row of the split that waits for the server, or may wait again.
     pub waiting: Option<usize>,
 }
@@ -66,8 +66,8 @@ impl KeyReader {
                 row
             }
         };
-        match split.keyless(index) {
-            Some(cause) => plan.keyless(cause),
+        match split.no_keys_cause(index) {
+            Some(cause) => plan.route_without_keys(cause),
             None => plan.router.route(row, &self.fields, &mut self.scratch),
         }
     }
@@ -91,7 +91,7 @@ impl KeyReader {
             Route::Node(node, cause) => Err((node, cause)),
             Route::Ask(node) => Err((node, Cause::Unanswered)),
         };
-        let keyless = split.keyless(index);
+        let cause = split.no_keys_cause(index);
         Routed {
             index,
             row: split.keyed(index),
@@ -99,8 +99,8 @@ impl KeyReader {
             fields: &self.fields,
             at,
             asked: false,
-            refused: keyless == Some(Cause::Malformed),
-            is_keyless: keyless.is_some(),
+            refused: cause == Some(Cause::Malformed),
+            has_no_keys: cause.is_some(),
             waiting: None,
         }
     }

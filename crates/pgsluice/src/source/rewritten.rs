@@ -68,7 +68,7 @@ impl Rewritten {
     /// Returns the reason why the row at `index` has no keys, if it has none: a field stands for a default,
     /// whose value only the server knows, or the row could not be converted.
     #[inline]
-    pub(super) fn keyless(&self, index: usize) -> Option<Cause> {
+    pub(super) fn no_keys_cause(&self, index: usize) -> Option<Cause> {
         if self.with_default.is_empty() && self.refused.is_empty() {
             return None;
         }

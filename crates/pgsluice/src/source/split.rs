@@ -85,8 +85,8 @@ impl Split {
 
     /// Returns the reason why the row at `index` has no keys for routing, if it has none.
     #[inline]
-    pub(crate) fn keyless(&self, index: usize) -> Option<Cause> {
-        self.rewritten.as_ref()?.keyless(index)
+    pub(crate) fn no_keys_cause(&self, index: usize) -> Option<Cause> {
+        self.rewritten.as_ref()?.no_keys_cause(index)
     }
 
     /// Returns its size in bytes: of the input's text, or of the converted rows of a batch.

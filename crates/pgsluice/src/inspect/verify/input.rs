@@ -65,7 +65,7 @@ impl Side<'_> {
 
     /// Fails if a row has a field that stands for a default, because its value is unknown.
     fn check_defaults(&self, split: &Split) -> Result<()> {
-        let has_default = |index: &usize| split.keyless(*index) == Some(Cause::Default);
+        let has_default = |index: &usize| split.no_keys_cause(*index) == Some(Cause::Default);
         let Some(index) = (0..split.rows.len()).find(has_default) else { return Ok(()) };
         let message = "cannot verify rows with fields that stand for defaults";
         let error = Error::new(Kind::Usage, message)
