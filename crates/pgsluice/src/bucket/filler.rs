@@ -7,7 +7,7 @@ use super::first::First;
 use super::queue::Queue;
 use super::waiting::Waiting;
 use super::write::RowBuffer;
-use crate::control::waits::Starving;
+use crate::control::waits::InputWait;
 
 /// Number of rows that are written before the shard is lent to a waiting thread.
 const ROWS_AT_ONCE: usize = 128;
@@ -42,9 +42,12 @@ impl<'q, 'c> Filling<'q, 'c> {
     }
 
     /// Counts the thread as waiting for input until the returned values are dropped.
-    pub(crate) fn starving(&self) -> (Waiting<'q>, Starving<'q>) {
+    pub(crate) fn begin_input_wait(&self) -> (Waiting<'q>, InputWait<'q>) {
         let fillers = self.queue.state.lock().fillers;
-        (Waiting::new(&self.queue.starving), self.queue.control.waits.starve(fillers))
+        (
+            Waiting::new(&self.queue.waiting_for_input),
+            self.queue.control.waits.begin_input_wait(fillers),
+        )
     }
 }
 

@@ -56,9 +56,9 @@ pub(crate) struct Queue<'c> {
     room: Condvar,
     pub(super) work: Condvar,
     /// The number of threads that wait for memory.
-    waiting: AtomicUsize,
+    waiting_for_memory: AtomicUsize,
     /// The number of threads that wait for input.
-    pub(super) starving: AtomicUsize,
+    pub(super) waiting_for_input: AtomicUsize,
     /// The remaining measurements of the cost of a COPY.
     probes: AtomicUsize,
     /// The maximum number of bytes for all rows.
@@ -160,8 +160,8 @@ impl<'c> Queue<'c> {
             pool: Mutex::new(Pool::new(memory, nodes * fillers)),
             room: Condvar::new(),
             work: Condvar::new(),
-            waiting: AtomicUsize::new(0),
-            starving: AtomicUsize::new(0),
+            waiting_for_memory: AtomicUsize::new(0),
+            waiting_for_input: AtomicUsize::new(0),
             memory,
             share,
             is_of_a_pipe: false,
@@ -251,9 +251,9 @@ impl<'c> Queue<'c> {
             }
         }
         let least = match () {
-            () if *fillers == 0 || self.waiting.load(Relaxed) > 0 => 0,
+            () if *fillers == 0 || self.waiting_for_memory.load(Relaxed) > 0 => 0,
             // While input comes fast, waiting costs nothing, because the memory fills quickly.
-            () if patient || self.starving.load(Relaxed) < *fillers => worth.least,
+            () if patient || self.waiting_for_input.load(Relaxed) < *fillers => worth.least,
             () => WORTH_A_COPY.min(worth.least),
         };
         let most = match first {
@@ -291,10 +291,13 @@ impl<'c> Queue<'c> {
         }
         let is_slow = || {
             self.is_of_a_pipe
-                && self.starving.load(Relaxed) == fillers
+                && self.waiting_for_input.load(Relaxed) == fillers
                 && since.is_some_and(|since| since.elapsed() > FIRST_PATIENCE)
         };
-        fillers == 0 || routed.bytes >= FIRST_BYTES || self.waiting.load(Relaxed) > 0 || is_slow()
+        fillers == 0
+            || routed.bytes >= FIRST_BYTES
+            || self.waiting_for_memory.load(Relaxed) > 0
+            || is_slow()
     }
 
     /// Lets all connections commit, after the first transaction is committed.
@@ -326,7 +329,7 @@ impl<'c> Queue<'c> {
         if let Some(block) = self.pool.lock().take(bytes) {
             return Some(block);
         }
-        let _waiting = Waiting::new(&self.waiting);
+        let _waiting = Waiting::new(&self.waiting_for_memory);
         while !self.control.stop.is_stopped() {
             // This ensures that no connection is just about to wait for work.
             drop(self.state.lock());

@@ -50,7 +50,7 @@ pub(crate) struct Waits(Mutex<State>);
 struct State {
     waits: [Wait; ALL.len()],
     /// The number of routers that wait for input.
-    starving: usize,
+    waiting_for_input: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,13 +95,13 @@ impl Waits {
 
     /// Marks one of `routers` threads as waiting for input until the returned value is dropped. The run waits
     /// while all of them do. This is called for each block of the input, so it emits no event.
-    pub(crate) fn starve(&self, routers: usize) -> Starving<'_> {
+    pub(crate) fn begin_input_wait(&self, routers: usize) -> InputWait<'_> {
         let mut state = self.state();
-        state.starving += 1;
-        if state.starving == routers {
+        state.waiting_for_input += 1;
+        if state.waiting_for_input == routers {
             state.waits[WaitReason::Input as usize].since.get_or_insert_with(Instant::now);
         }
-        Starving(self)
+        InputWait(self)
     }
 
     /// Returns the time spent in waits of this name so far.
@@ -119,13 +119,13 @@ impl Waits {
     }
 }
 
-/// A thread that waits for input.
-pub(crate) struct Starving<'a>(&'a Waits);
+/// A guard of a thread that waits for input.
+pub(crate) struct InputWait<'a>(&'a Waits);
 
-impl Drop for Starving<'_> {
+impl Drop for InputWait<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.starving -= 1;
+        state.waiting_for_input -= 1;
         state.waits[WaitReason::Input as usize].end();
     }
 }
@@ -153,9 +153,9 @@ mod tests {
     fn input_is_waited_for_when_all_routers_wait() {
         let waits = Waits::default();
         let is_waiting = || waits.state().waits[WaitReason::Input as usize].since.is_some();
-        let first = waits.starve(2);
+        let first = waits.begin_input_wait(2);
         assert!(!is_waiting());
-        let second = waits.starve(2);
+        let second = waits.begin_input_wait(2);
         assert!(is_waiting());
         drop(first);
         assert!(!is_waiting());

@@ -1,7 +1,7 @@
 //! Lag: payloads wait while a replica, a slot or the archiver is too far behind.
 //!
 //! All followers are measured by their place in the WAL. The lag in time is determined every second: how long
-//! ago the WAL ended at that place. A replica that stands still is therefore behind, too.
+//! ago the WAL ended at that place. A stalled replica is therefore behind, too.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -79,9 +79,9 @@ fn run(
     let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
 
     let reading = read(flow, routers);
-    let starving = control.waits.starve(1);
+    let input_wait = control.waits.begin_input_wait(1);
     let (mut first, read) = (reading.next(control), &reading);
-    drop(starving);
+    drop(input_wait);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
     let samples = samples.map(|split| Samples::of(plan, split));
     let test = |session: &Link| {
@@ -150,7 +150,7 @@ fn route(
     let mut routing = routing.giving_up(flow.rejects.is_none());
     let mut bucketing = Bucketing::new(flow.plan, flow.ledger, &flow.duplicates, &flow.inputs);
     while let Some(split) = first.take().or_else(|| {
-        let _starving = filling.starving();
+        let _input_wait = filling.begin_input_wait();
         reading.next(flow.control)
     }) {
         if fault("split::lost") {
