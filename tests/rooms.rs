@@ -119,7 +119,7 @@ fn upward(house: &House) -> Vec<String> {
             continue;
         }
         let Some(own) = house.rooms.iter().position(|known| *known == room) else {
-            wrong.push(format!("{} stands in no room of the list", show(&file)));
+            wrong.push(format!("{} is in no room of the list", show(&file)));
             continue;
         };
         seen.insert(own);

@@ -139,7 +139,11 @@ fn only_the_harness_knows_servers() {
         }
         let source = read(&file);
         for word in ["to_try", "TEST_MAJORS", "TEST_URL", "TEST_BIN", "TEST_SKIPS"] {
-            assert!(!source.contains(word), "{}: {word} stands in tests/harness only", show(&file));
+            assert!(
+                !source.contains(word),
+                "{}: {word} belongs in tests/harness only",
+                show(&file)
+            );
         }
     }
 }

@@ -101,7 +101,7 @@ caught![
     a_small_load_behind_a_lock,
     a_pipe_without_rows,
     a_pipe_that_was_read,
-    a_server_that_stands_still,
+    a_server_whose_sessions_are_stopped,
     a_network_that_swallows,
     a_network_that_stalls,
     a_server_that_says_nothing,
@@ -209,7 +209,7 @@ mod catch {
         assert!(Command::new("kill").arg(signal).args(pids).status().unwrap().success());
     }
 
-    pub(super) fn a_server_that_stands_still(bench: &Bench) -> Caught {
+    pub(super) fn a_server_whose_sessions_are_stopped(bench: &Bench) -> Caught {
         let Caught { program, .. } = a_row_that_takes_long(bench);
         let asleep = format!("SELECT pid {SESSIONS} AND wait_event = 'PgSleep'");
         let pids = bench.session.rows(&asleep);

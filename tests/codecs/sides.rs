@@ -25,7 +25,7 @@ impl fmt::Debug for Row {
 impl Row {
     /// Encodes a row of one column. Returns `None` if the codec leaves the text to the server.
     pub(super) fn encode(codec: &Codec, text: &[u8]) -> Option<Self> {
-        let before = b"what stands before";
+        let before = b"bytes before it";
         let mut fields = before.to_vec();
         codec.encode(text, &mut fields)?;
         assert!(fields.starts_with(before), "{codec:?} {text:?}");

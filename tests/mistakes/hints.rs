@@ -8,7 +8,7 @@ use crate::harness::{Ended, Running, Server, on_each_server, program};
 
 on_each_server!([
     null_is_spelled_in_another_way,
-    an_empty_field_stands_for_a_default,
+    an_empty_field_means_a_default,
     a_key_is_there_already,
     dates_have_the_day_first,
     lines_end_in_different_ways,
@@ -19,7 +19,7 @@ on_each_server!([
     a_header_comes_again,
     a_quote_is_a_character,
     a_date_of_mysql_is_none,
-    an_empty_field_stands_for_an_empty_string,
+    an_empty_field_means_an_empty_string,
     a_pipe_is_read_in_another_way,
     rows_have_a_field_more,
     a_trigger_names_a_table_that_is_not_there,
@@ -87,7 +87,7 @@ fn null_is_spelled_in_another_way(server: Server) {
     }
 }
 
-fn an_empty_field_stands_for_a_default(server: Server) {
+fn an_empty_field_means_a_default(server: Server) {
     let desk = desk(server, "id int, b int, d date NOT NULL DEFAULT '2026-01-01'");
     desk.bench.file("a.csv", "1,5,\n2,6,\n");
     let failed = desk.run("load a.csv -t t");
@@ -253,7 +253,7 @@ fn a_date_of_mysql_is_none(server: Server) {
     desk.is_not_told("load a.csv -t t", &["--null"]);
 }
 
-fn an_empty_field_stands_for_an_empty_string(server: Server) {
+fn an_empty_field_means_an_empty_string(server: Server) {
     let desk = desk(server, "id int, b int, c text NOT NULL");
     desk.bench.file("a.csv", "1,,\n2,3,y\n");
     desk.follow("load a.csv -t t", "--force-not-null c", "b IS NULL AND c = ''", 1);

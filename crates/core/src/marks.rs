@@ -108,7 +108,7 @@ mod tests {
     use wide::u8x16;
 
     #[test]
-    fn marks_are_seen_wherever_they_stand() {
+    fn marks_are_found_at_any_offset() {
         let commas = |row: &[u8], from| {
             let [seen] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
             seen

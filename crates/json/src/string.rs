@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_text_is_refused() {
+    fn escapes_without_text_are_refused() {
         for (escaped, said, at) in [
             (r"a\u0000", "\\u0000 cannot be converted to text.", 1),
             (r"\ud83d", "low surrogate must follow", 0),

@@ -3,7 +3,7 @@
 //!
 //! Templates for [`fill`] and for `format!` look the same: `format!` takes the names from the constants.
 #![expect(missing_docs, reason = "the values say what the names mean")]
-#![expect(non_upper_case_globals, reason = "the names stand in SQL, in lower case")]
+#![expect(non_upper_case_globals, reason = "the names are part of SQL, in lower case")]
 
 pub const eq: &str = "OPERATOR(pg_catalog.=)";
 pub const ne: &str = "OPERATOR(pg_catalog.<>)";

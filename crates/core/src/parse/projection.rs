@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stay_as_they_stand() {
+    fn fields_keep_their_spelling() {
         let csv = |row: &str| projected(&Format::csv(), &[true, false, true], row);
         assert_eq!(csv("a,b,c"), "a,c");
         assert_eq!(csv("\"a\"\"1\",\"b,\n\",\" c\""), "\"a\"\"1\",\" c\"");

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_stands_before_the_value() {
+    fn the_length_precedes_the_value() {
         let mut field = vec![7];
         put1(1, &mut field);
         put2(0x0203, &mut field);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_as_they_stand() {
+    fn compressed_bytes_are_counted() {
         let compressed = gzip(&b"1,2\n".repeat(1000));
         let length = compressed.len() as u64;
         let mut stream = Stream::of_pipe(Box::new(Cursor::new(compressed)), Encoding::default())
