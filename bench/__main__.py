@@ -89,7 +89,7 @@ def run(whole: Experiment, options: argparse.Namespace) -> int:
         tempfile.TemporaryDirectory() as folder,
         site.opened(None, programs, options.set) as place,
         source.opened(chosen, scale, place, programs, options.set),
-        network.reached(place, scale) as reach,
+        network.address_finder(place, scale) as reach,
     ):
         to = Path(folder)
         journal = session.run(chosen, scale, place, to, say, inputs.given, commit(), reach)

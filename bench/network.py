@@ -34,7 +34,7 @@ def by_socket(site: Site) -> str:
 
 
 @contextmanager
-def reached(site: Site, scale: Scale) -> Iterator[Reach]:
+def address_finder(site: Site, scale: Scale) -> Iterator[Reach]:
     """Yield a function that returns the address for a point. The proxy runs during the context."""
     if scale.parameters.get(SOCKET):
         local = by_socket(site)

@@ -110,7 +110,7 @@ impl Cluster {
     }
 
     /// Connects over TCP. Returns "TLS" or "plain", or the error.
-    fn reach(&self, options: &str) -> String {
+    fn connect(&self, options: &str) -> String {
         self.runtime.block_on(async {
             match connect(&target(&self.conninfo(options))).await {
                 Err(error) => error.to_string(),
@@ -182,14 +182,14 @@ fn sslmode_decides_as_in_libpq(server: Server) {
         ("user=secret", "no password supplied\nHINT:  "),
     ];
     for (options, expected) in cases {
-        let outcome = cluster.reach(options);
+        let outcome = cluster.connect(options);
         assert!(outcome.contains(expected), "{options}: {outcome}");
         assert!(!outcome.contains("falsch"), "{outcome}");
     }
     cluster.execute("ALTER SYSTEM SET ssl = off");
     cluster.tool("pg_ctl", &["restart", "-w", "-m", "fast", "-D", &cluster.path("data")]);
-    assert_eq!(cluster.reach("sslmode=prefer"), "plain");
-    let refused = cluster.reach("sslmode=require");
+    assert_eq!(cluster.connect("sslmode=prefer"), "plain");
+    let refused = cluster.connect("sslmode=require");
     assert!(refused.contains("server does not support SSL, but SSL was required"), "{refused}");
 }
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from pgsluice_lab.experiment import Scale
 from psycopg import conninfo
 
-from bench.network import reached
+from bench.network import address_finder
 
 
-class Reached(unittest.TestCase):
+class AddressFinder(unittest.TestCase):
     def setUp(self):
         self.server = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         self.port = self.server.getsockname()[1]
@@ -27,7 +27,7 @@ class Reached(unittest.TestCase):
 
     def test_each_delay_has_a_port_of_its_own_and_none_is_the_server(self):
         scale = Scale("full", 1, 60, {"rows": 1, "milliseconds": ["none", "0", "100"]})
-        with reached(self.site, scale) as reach:
+        with address_finder(self.site, scale) as reach:
             self.assertEqual(reach(self.site, {"milliseconds": "none"}), self.site.url)
             for delay in ("0", "100"):
                 about = conninfo.conninfo_to_dict(reach(self.site, {"milliseconds": delay}))
@@ -45,7 +45,7 @@ class Reached(unittest.TestCase):
             socket.create_connection(near, timeout=30)
 
     def test_an_experiment_without_delays_needs_no_proxy(self):
-        with reached(self.site, Scale("full", 1, 60, {"rows": 1})) as reach:
+        with address_finder(self.site, Scale("full", 1, 60, {"rows": 1})) as reach:
             self.assertEqual(reach(self.site, {"rows": 1}), self.site.url)
 
 

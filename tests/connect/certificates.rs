@@ -41,7 +41,7 @@ impl Cluster {
 
     /// Connects, and lets psql connect too: the server must accept both or neither.
     fn reach_as_psql(&self, options: &str) -> String {
-        let outcome = self.reach(options);
+        let outcome = self.connect(options);
         let mut psql = Command::new(self.psql());
         psql.args(["-X", "-c", "SELECT 1", "-d", &self.conninfo(options)])
             .env("HOME", self.path(""));
@@ -128,7 +128,7 @@ fn a_client_shows_its_own(server: Server) {
         let options = format!("user=certified sslmode=verify-full sslrootcert={right} {options}");
         // psql does not have this option before 16.
         let outcome = if options.contains("sslcertmode") && server.major() < 16 {
-            cluster.reach(&options)
+            cluster.connect(&options)
         } else {
             cluster.reach_as_psql(&options)
         };

@@ -1,17 +1,17 @@
 //! The embedded PostgreSQL: the default target if no other is given.
 //!
 //! This file is the API, in the order of a server's life: open, start, url, stop. `binaries` chooses the
-//! PostgreSQL, `reachable` makes a copy that the server's account can run, `account` is the user that runs it,
+//! PostgreSQL, `accessible` makes a copy that the server's account can run, `account` is the user that runs it,
 //! and `directory` holds its files. `cluster` runs initdb, `settings` has values for loading, `launch` starts
 //! the server, and `postmaster` is the running process.
 
+mod accessible;
 mod account;
 mod binaries;
 mod cluster;
 mod directory;
 mod launch;
 mod postmaster;
-mod reachable;
 mod settings;
 mod url;
 
@@ -104,7 +104,7 @@ impl Embedded {
     fn launch(&self) -> Result<Postmaster> {
         let account = Account::of_server()?;
         let found = Binaries::find(self.bin.as_deref(), self.directory.major()?)?;
-        let binaries = reachable::reach(found, &account)?;
+        let binaries = accessible::make_accessible(found, &account)?;
         cluster::create(&self.directory, &binaries, &account, &self.settings)?;
         Launch {
             directory: &self.directory,

@@ -202,13 +202,13 @@ fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
     let mut ranges: Vec<Span> = Vec::new();
     let mut others = others.iter().peekable();
     // The greatest end of the other spans that begin before the current span.
-    let mut reach = None;
+    let mut last = None;
     for span in spans {
         while let Some(other) = others.next_if(|other| other.first < span.first) {
-            reach = reach.max(Some(other.last));
+            last = last.max(Some(other.last));
         }
         match ranges.last_mut() {
-            Some(range) if reach < Some(range.last) => range.last = range.last.max(span.last),
+            Some(range) if last < Some(range.last) => range.last = range.last.max(span.last),
             _ => ranges.push(span),
         }
     }

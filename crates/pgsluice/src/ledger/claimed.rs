@@ -24,7 +24,7 @@ pub(crate) struct StoredReceipt {
 
 impl StoredReceipt {
     /// Returns the place from which on the receipt covers no rows.
-    pub(crate) fn reach(&self) -> Origin {
+    pub(crate) fn end(&self) -> Origin {
         let stops = self.ranges.iter().map(|&(input, _, at)| Origin { input, at });
         stops.chain([self.upto]).max().unwrap_or(self.upto)
     }
@@ -34,7 +34,7 @@ impl StoredReceipt {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claimed {
     nodes: HashMap<usize, ClaimedNode>,
-    reach: Origin,
+    end: Origin,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl Claimed {
             node.upto = node.upto.max(receipt.upto);
             node.ranges.extend(&receipt.ranges);
             node.rows += receipt.rows;
-            claimed.reach = claimed.reach.max(receipt.reach());
+            claimed.end = claimed.end.max(receipt.end());
         }
         claimed.nodes.values_mut().for_each(ClaimedNode::tidy);
         claimed
@@ -67,8 +67,8 @@ impl Claimed {
     }
 
     /// Returns the place from which on no rows are committed.
-    pub(crate) fn reach(&self) -> Origin {
-        self.reach
+    pub(crate) fn end(&self) -> Origin {
+        self.end
     }
 
     /// Returns each node with the number of its committed rows.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_receipt_reaches_to_the_end_of_its_last_range() {
-        assert_eq!(receipt(0, (0, 10), &[(0, 30, 31), (0, 12, 13)]).reach(), origin((0, 31)));
-        assert_eq!(receipt(0, (1, 0), &[(0, 30, 31)]).reach(), origin((1, 0)));
+        assert_eq!(receipt(0, (0, 10), &[(0, 30, 31), (0, 12, 13)]).end(), origin((0, 31)));
+        assert_eq!(receipt(0, (1, 0), &[(0, 30, 31)]).end(), origin((1, 0)));
     }
 }

@@ -26,7 +26,7 @@ struct ReceiptState {
 #[derive(Clone, Copy, Debug)]
 struct HeldReceipt {
     number: i64,
-    reach: Origin,
+    end: Origin,
     rows: u64,
     counts: RowCounts,
 }
@@ -76,7 +76,7 @@ impl Receipts {
             receipt.number = state.next;
             state.next += 1;
             let Some(held) = state.by_node.get_mut(&receipt.node) else { continue };
-            for covered in held.extract_if(.., |held| held.reach <= receipt.upto) {
+            for covered in held.extract_if(.., |held| held.end <= receipt.upto) {
                 entries.gone.push(covered.number);
                 receipt.rows += covered.rows;
                 receipt.counts.add(covered.counts);
@@ -94,7 +94,7 @@ impl Receipts {
 impl ReceiptState {
     fn hold(&mut self, receipt: &StoredReceipt) {
         let StoredReceipt { number, rows, counts, .. } = *receipt;
-        let held = HeldReceipt { number, reach: receipt.reach(), rows, counts };
+        let held = HeldReceipt { number, end: receipt.end(), rows, counts };
         self.by_node.entry(receipt.node).or_default().push(held);
     }
 }

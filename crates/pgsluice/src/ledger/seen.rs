@@ -67,9 +67,9 @@ impl Ledger {
     }
 
     /// Returns the place from which on no receipt covers any rows.
-    pub(crate) fn reach(&self) -> Origin {
-        let past = self.past.iter().map(|past| past.claimed.reach());
-        past.fold(self.claimed.reach(), Origin::max)
+    pub(crate) fn end(&self) -> Origin {
+        let past = self.past.iter().map(|past| past.claimed.end());
+        past.fold(self.claimed.end(), Origin::max)
     }
 
     /// Returns the name of a claimant for the user.

@@ -51,7 +51,7 @@ pub fn failpoint(name: &'static str) {
 
     static CHOSEN: LazyLock<Option<chosen::Chosen>> = LazyLock::new(chosen::Chosen::read);
     if let Some(chosen) = CHOSEN.as_ref().filter(|chosen| chosen.name == name) {
-        chosen.reach();
+        chosen.hit();
     }
 }
 
@@ -93,7 +93,7 @@ mod chosen {
             })
         }
 
-        pub(crate) fn reach(&self) {
+        pub(crate) fn hit(&self) {
             if self.left.fetch_sub(1, SeqCst) != 1 {
                 return;
             }

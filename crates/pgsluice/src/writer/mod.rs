@@ -20,10 +20,10 @@ mod choose;
 mod explain;
 mod gathered;
 mod kept;
+mod lifecycle;
 mod named;
 mod parameters;
 mod participants;
-mod reach;
 mod receipt;
 mod refused;
 pub mod send_method;
@@ -143,7 +143,7 @@ impl Writer {
             refused: Vec::new(),
             incarnation: None,
         };
-        writer.reach(control).map_err(Trouble::into_error)?;
+        writer.ensure_session(control).map_err(Trouble::into_error)?;
         Ok(writer)
     }
 
@@ -228,7 +228,7 @@ impl Writer {
         if self.unsure.is_some() {
             return Ok(());
         }
-        self.reach(control).map_err(Trouble::into_error)?;
+        self.ensure_session(control).map_err(Trouble::into_error)?;
         let Self { job, target, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
         let gathered = gather(job, target, session, input, runtime, control)?;
@@ -334,7 +334,7 @@ impl Writer {
         along: &Along<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt, Trouble> {
-        self.reach(control)?;
+        self.ensure_session(control)?;
         if let Some(counts) = self.settle_doubt()? {
             return Ok(Receipt { counts, method: None });
         }

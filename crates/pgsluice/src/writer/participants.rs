@@ -67,7 +67,7 @@ impl Writer {
             kept.forget_participants();
         }
         (self.unsure, self.gave_up, self.found) = (None, false, RowCounts::default());
-        self.reach(control).map_err(super::Trouble::into_error)?;
+        self.ensure_session(control).map_err(super::Trouble::into_error)?;
         let Self { job, kept, runtime, session, .. } = self;
         let (Some(kept), Some(session)) = (kept, session) else { return Err(Error::lost()) };
         let Link { client, canceller, .. } = &mut session.link;

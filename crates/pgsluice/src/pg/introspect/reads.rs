@@ -117,11 +117,11 @@ WITH RECURSIVE core AS (
         AND d.classid {eq} 'pg_catalog.pg_constraint'::pg_catalog.regclass
         AND d.refclassid {any} (ARRAY['pg_catalog.pg_proc'::pg_catalog.regclass,
             'pg_catalog.pg_operator'::pg_catalog.regclass]::pg_catalog.oid[])
-), reached (kind, owner, oid) AS (
+), all_called (kind, owner, oid) AS (
     SELECT * FROM called
     UNION
     SELECT r.kind, r.owner, d.refobjid
-    FROM reached r
+    FROM all_called r
     JOIN pg_catalog.pg_depend d ON d.objid {eq} r.oid
         AND d.classid {eq} 'pg_catalog.pg_proc'::pg_catalog.regclass
         AND d.refclassid {eq} 'pg_catalog.pg_proc'::pg_catalog.regclass
@@ -132,7 +132,7 @@ WITH RECURSIVE core AS (
                    p.proisstrict::pg_catalog.text, pg_catalog.format_type(p.prorettype, NULL),
                    pg_catalog.jsonb_extract_path_text(pg_catalog.to_jsonb(p), 'prosqlbody')))) AS line
     FROM pg_catalog.pg_proc p CROSS JOIN core
-    WHERE p.oid {any} (ARRAY(SELECT oid FROM reached))
+    WHERE p.oid {any} (ARRAY(SELECT oid FROM all_called))
       AND p.pronamespace {ne} core.oid
 ), line (partrelid, place, rank, line) AS (
     SELECT k.partrelid, k.place, 0, pg_catalog.concat_ws(' ', 'key', COALESCE(
@@ -172,21 +172,21 @@ WITH RECURSIVE core AS (
     UNION ALL
     SELECT k.partrelid, k.place, 6, d.line
     FROM keyed k
-    JOIN reached r ON r.kind {eq} 'key'
+    JOIN all_called r ON r.kind {eq} 'key'
         AND r.owner {eq} k.partrelid
     JOIN digest d ON d.oid {eq} r.oid
     UNION ALL
     SELECT u.partrelid, u.place, 6, d.line
     FROM used u
-    JOIN reached r ON r.kind {eq} 'type'
+    JOIN all_called r ON r.kind {eq} 'type'
         AND r.owner {eq} u.atttypid
     JOIN digest d ON d.oid {eq} r.oid
-), gathered (partrelid, lines) AS (
+), described (partrelid, lines) AS (
     SELECT partrelid, pg_catalog.array_agg(line ORDER BY place, rank, line)
     FROM (SELECT DISTINCT partrelid, place, rank, line FROM line) AS l
     GROUP BY partrelid
 )
-SELECT lines, pg_catalog.array_agg(partrelid) FROM gathered GROUP BY lines"
+SELECT lines, pg_catalog.array_agg(partrelid) FROM described GROUP BY lines"
 );
 
 impl Catalogue {

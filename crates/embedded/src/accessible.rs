@@ -14,7 +14,7 @@ use super::binaries::Binaries;
 use super::{directory, failed};
 
 /// Returns `binaries`, or a copy of them that `account` can run.
-pub(super) fn reach(binaries: Binaries, account: &Account) -> Result<Binaries> {
+pub(super) fn make_accessible(binaries: Binaries, account: &Account) -> Result<Binaries> {
     if runs(&binaries, account) {
         return Ok(binaries);
     }

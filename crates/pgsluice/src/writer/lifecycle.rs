@@ -32,7 +32,7 @@ impl Writer {
 
     /// Opens a session unless there is one. If the ledger contains rows whose COMMIT had no answer, adds them
     /// to `found`.
-    pub(super) fn reach(&mut self, control: &Control) -> Result<(), Trouble> {
+    pub(super) fn ensure_session(&mut self, control: &Control) -> Result<(), Trouble> {
         self.drop_if_closed();
         if self.session.is_some() {
             return Ok(());
@@ -156,7 +156,7 @@ impl Writer {
     }
 
     fn try_flush(&mut self, control: &Control) -> Result<(), Trouble> {
-        self.reach(control)?;
+        self.ensure_session(control)?;
         // The next write settles the rows in doubt.
         if self.unsure.is_none() {
             self.settle_doubt()?;
@@ -201,7 +201,7 @@ impl Writer {
         if self.kept.is_none() {
             return self.flush(control);
         }
-        self.reach(control).map_err(Trouble::into_error)?;
+        self.ensure_session(control).map_err(Trouble::into_error)?;
         if let (Some(kept), Some(session)) = (&self.kept, &self.session) {
             self.runtime.block_on(kept.close(&session.link.client))?;
         }
