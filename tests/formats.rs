@@ -19,7 +19,7 @@ on_each_server!([
     partitions_are_made_for_them,
     they_may_come_through_a_pipe,
     the_columns_of_files_are_those_of_the_table,
-    statistics_say_which_partitions_are_met,
+    statistics_say_which_partitions_may_get_rows,
     what_is_damaged_is_an_error,
     files_of_several_formats_are_asked_about,
     options_of_copy_are_for_its_formats,
@@ -200,7 +200,7 @@ fn the_columns_of_files_are_those_of_the_table(server: Server) {
     }
 }
 
-fn statistics_say_which_partitions_are_met(server: Server) {
+fn statistics_say_which_partitions_may_get_rows(server: Server) {
     let bench = Bench::with_table(server);
     for (name, csv) in [("a", "id,v\n23,x\n31,y\n"), ("b", "id,v\n40,x\n9,y\n")] {
         write(csv, &bench.path(name), "parquet");

@@ -89,9 +89,9 @@ fn bad_rows_are_rejected(server: Server) {
             let load = ["rows.csv", "-t", "t", "-q", "--json", "--on-conflict", action];
             let load = load.iter().chain(options).chain(&["--max-rejects", "10"]);
             let ended = bench.load(load.chain(&["--reject-file", &file]));
-            let met = if action == "skip" { "skipped" } else { "updated" };
+            let existing = if action == "skip" { "skipped" } else { "updated" };
             let half = rows as u64 / 2 - 2;
-            let wanted = [("inserted", half), (met, half), ("rejected", 4)];
+            let wanted = [("inserted", half), (existing, half), ("rejected", 4)];
             let wanted = wanted.map(|(counts, rows)| (counts.to_owned(), rows));
             assert_eq!(row_counts(&ended, 3), BTreeMap::from(wanted), "{ended:?}");
             let rejected = fs::read_to_string(bench.path(&file)).unwrap();

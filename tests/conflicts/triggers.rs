@@ -91,13 +91,17 @@ fn rows_get_their_keys_one_by_one(server: Server) {
             };
             assert_eq!(there("ours"), there("twin"), "{context}");
             let mut row_counts = row_counts(&ended, 0);
-            let met: u64 = ["unchanged", "not_newer", "skipped"]
+            let existing: u64 = ["unchanged", "not_newer", "skipped"]
                 .iter()
                 .filter_map(|it| row_counts.remove(*it))
                 .sum();
             let mut wanted = wanted;
             let left = wanted.remove("left");
-            assert_eq!((row_counts, Some(met).filter(|met| *met > 0)), (wanted, left), "{context}");
+            assert_eq!(
+                (row_counts, Some(existing).filter(|existing| *existing > 0)),
+                (wanted, left),
+                "{context}"
+            );
             let _ = std::fs::remove_file(bench.path("bad"));
         }
     }

@@ -13,8 +13,8 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         return of_finished(summary);
     }
     let Summary { seconds, .. } = summary;
-    let meets = summary.on_conflict != OnConflict::Error.name();
-    let (rows, done) = match meets {
+    let may_conflict = summary.on_conflict != OnConflict::Error.name();
+    let (rows, done) = match may_conflict {
         true => (summary.rows_read, "applied to"),
         false => (summary.rows_loaded, "loaded into"),
     };
@@ -28,7 +28,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         grouped(rate as u64),
         bytes(throughput as u64),
     );
-    if meets {
+    if may_conflict {
         text.push_str(&format!("\n  {}", row_counts(&summary.counts)));
     }
     if summary.rows_already_loaded > 0 {

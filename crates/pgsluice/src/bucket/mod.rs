@@ -6,10 +6,10 @@ pub(crate) mod message;
 pub(crate) mod queue;
 pub(crate) mod write;
 
+pub(crate) mod conflicts;
 mod evidence;
 mod first;
 mod landing;
-pub(crate) mod meeting;
 mod relied;
 mod waiting;
 mod worth;

@@ -23,9 +23,9 @@ use pgsluice_core::bucket::{
 };
 use tokio::sync::watch;
 
+use super::conflicts::Conflicts;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
 use super::landing::LandingCosts;
-use super::meeting::Meeting;
 use super::relied::Relied;
 use super::waiting::Waiting;
 use super::worth::{WORTH_A_COPY, WORTH_WAITING_FOR, together, worth_of_cost, worth_sorting};
@@ -70,7 +70,7 @@ pub(crate) struct Queue<'c> {
     /// Whether other connections send nothing before the first transaction is committed.
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
-    pub(crate) meeting: Meeting,
+    pub(crate) conflicts: Conflicts,
     pub(super) relied: Relied,
 }
 
@@ -139,9 +139,9 @@ impl<'c> Queue<'c> {
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
         let landing = LandingCosts::new(joins);
-        let meeting = Meeting::new(nodes);
+        let conflicts = Conflicts::new(nodes);
         if control.attempts.updates_first() {
-            meeting.update_first();
+            conflicts.update_first();
         }
         Self {
             plan,
@@ -167,7 +167,7 @@ impl<'c> Queue<'c> {
             is_of_a_pipe: false,
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
-            meeting,
+            conflicts,
             relied: Relied::on(plan.evidence()),
             probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
         }
@@ -262,9 +262,9 @@ impl<'c> Queue<'c> {
             First::Sent => worth.most.max(FIRST_BYTES),
             _ => worth.most,
         };
-        // If rows that meet existing ones go through the root, they are neither sorted by key nor in one
+        // If rows that conflict with existing ones go through the root, they are neither sorted by key nor in one
         // leaf.
-        let joins = !self.meeting.is_likely() && landing.joins();
+        let joins = !self.conflicts.are_likely() && landing.joins();
         let together =
             if joins { together(worth.most).min(self.plan.catalogue.several.most) } else { 1 };
         let worth = Worth { least, most, together };

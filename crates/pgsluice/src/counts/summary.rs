@@ -41,7 +41,7 @@ pub struct Summary {
     pub rows_inserted: u64,
     /// The outcome of all rows, by all runs of the load.
     pub counts: RowCounts,
-    /// The outcome of the rows of each leaf in this run, if rows may meet existing ones.
+    /// The outcome of the rows of each leaf in this run, if rows may conflict with existing ones.
     pub by_leaf: Vec<OfLeaf>,
     /// Bytes of the inputs.
     pub bytes_read: u64,

@@ -282,7 +282,9 @@ async fn ask_leaf(
         .collect();
     // If the names in the constraint are not safe under any search_path, the server is not asked about this
     // leaf.
-    let Some(question) = constraint::meets(constraint, columns, &names) else { return Ok(Ok(0)) };
+    let Some(question) = constraint::satisfaction_query(constraint, columns, &names) else {
+        return Ok(Ok(0));
+    };
     let statement = client.prepare(&question).await?;
     let ask = |values: &TestValues| {
         let parameters: Vec<_> =

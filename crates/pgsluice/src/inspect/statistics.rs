@@ -25,7 +25,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
         return None;
     };
     let KeySpan { ends: [least, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
-    let may_meet = |bound: &Bound| match bound {
+    let may_overlap = |bound: &Bound| match bound {
         Bound::List(values) => {
             values.iter().flatten().any(|value| (&least..=&greatest).contains(&value))
         }
@@ -47,11 +47,11 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
         Bound::Default | Bound::Hash { .. } | Bound::Opaque => true,
     };
     let bounds = root.children.iter().filter_map(|child| plan.tree.nodes[*child].bound.as_ref());
-    let met = bounds.filter(|bound| may_meet(bound)).count();
+    let overlapping = bounds.filter(|bound| may_overlap(bound)).count();
     let (column, table, all) = (label(column), root.relation.label(), root.children.len());
     Some(format!(
         "{column} ranges from {from} to {to} according to the file statistics: rows may go to \
-         {met} of {all} partitions of {table}"
+         {overlapping} of {all} partitions of {table}"
     ))
 }
 

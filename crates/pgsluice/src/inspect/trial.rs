@@ -79,7 +79,7 @@ pub(crate) async fn try_first_rows(
         if let Err(error) = transaction.batch_execute(&create).await {
             return Ok(Trial::Untried(Error::from(error).message().to_owned()));
         }
-        // A trigger may replace NULL, and a row that meets an existing one may not change the column.
+        // A trigger may replace NULL, and a row that conflicts with an existing one may not change the column.
         let has_triggers = plan.catalogue.facts.iter().any(|facts| facts.row_triggers);
         if !has_triggers && !job.changes.is_any() {
             let table = plan.catalogue.facts[ROOT].oid;

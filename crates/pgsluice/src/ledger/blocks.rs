@@ -35,7 +35,7 @@ struct BlockState {
     /// Blocks that may not be in the ledger yet, by split.
     new: BTreeMap<u32, StreamBlock>,
     /// All blocks that this run has read, by source and start.
-    met: BTreeMap<(u32, u64), StreamBlock>,
+    read: BTreeMap<(u32, u64), StreamBlock>,
 }
 
 impl Blocks {
@@ -47,7 +47,7 @@ impl Blocks {
 
     /// Records a split of a stream. Rejects a split that differs from the one that an earlier run read.
     pub(super) fn verify_block(&self, split: &Split, inputs: &[Input]) -> Result<()> {
-        self.compare(split, inputs, |state, block| state.meet(split.number, block))
+        self.compare(split, inputs, |state, block| state.record(split.number, block))
     }
 
     /// Rejects a split like [`Self::verify_block`], but records nothing.
@@ -80,7 +80,8 @@ impl Blocks {
     pub(super) fn whole(&self, sources: &[Fingerprint]) -> Vec<Fingerprint> {
         let state = self.0.lock();
         let whole = |(source, fingerprint): (u32, &Fingerprint)| {
-            let blocks = state.met.range((source, 0)..=(source, u64::MAX)).map(|(_, block)| *block);
+            let blocks =
+                state.read.range((source, 0)..=(source, u64::MAX)).map(|(_, block)| *block);
             fingerprint.of_stream(of_stream(blocks))
         };
         (0..).zip(sources).map(whole).collect()
@@ -108,10 +109,10 @@ impl Blocks {
 
 impl BlockState {
     /// Records the block of a split; returns false if earlier runs read something else there.
-    fn meet(&mut self, split: u32, block: StreamBlock) -> bool {
+    fn record(&mut self, split: u32, block: StreamBlock) -> bool {
         let StreamBlock { source, start, .. } = block;
         let is_possible = self.is_possible(block);
-        self.met.insert((source, start), block);
+        self.read.insert((source, start), block);
         if self.known.remove(&(source, start)).is_none() {
             self.new.insert(split, block);
         }
@@ -158,16 +159,16 @@ mod tests {
     fn a_block_that_no_run_has_recorded_may_be_between_two() {
         let recorded =
             || vec![block(0, 10), block(20, 30), StreamBlock { source: 0, ..block(10, 20) }];
-        let meets = |blocks: &[StreamBlock]| {
+        let accepts = |blocks: &[StreamBlock]| {
             let found = Blocks::of(recorded());
             let mut state = found.0.lock();
-            (0..).zip(blocks).all(|(split, block)| state.meet(split, *block))
+            (0..).zip(blocks).all(|(split, block)| state.record(split, *block))
         };
-        assert!(meets(&[block(0, 10), block(10, 20), block(20, 30), block(30, 50)]));
-        assert!(meets(&[block(20, 30), block(30, 50), block(10, 20), block(0, 10)]));
+        assert!(accepts(&[block(0, 10), block(10, 20), block(20, 30), block(30, 50)]));
+        assert!(accepts(&[block(20, 30), block(30, 50), block(10, 20), block(0, 10)]));
         for other in [block(10, 21), block(9, 10), block(11, 30), block(21, 25), block(20, 31)] {
-            assert!(!meets(&[block(0, 5), other]) && !meets(&[other]), "{other:?}");
+            assert!(!accepts(&[block(0, 5), other]) && !accepts(&[other]), "{other:?}");
         }
-        assert!(!meets(&[StreamBlock { hash: 0, ..block(20, 30) }]));
+        assert!(!accepts(&[StreamBlock { hash: 0, ..block(20, 30) }]));
     }
 }

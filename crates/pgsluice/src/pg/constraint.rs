@@ -162,9 +162,13 @@ pub(super) fn collate(collation: Option<&str>) -> String {
 }
 
 /// Returns a query for any session, whose parameters are the texts of the columns `given` of one row; all
-/// other columns are NULL. It returns whether the row meets `constraint`, with the semantics of
+/// other columns are NULL. It returns whether the row satisfies `constraint`, with the semantics of
 /// `ExecPartitionCheck` in `execMain.c`. Returns `None` if a name in it cannot be qualified.
-pub(crate) fn meets(constraint: &str, columns: &[ReadColumn], given: &[&str]) -> Option<String> {
+pub(crate) fn satisfaction_query(
+    constraint: &str,
+    columns: &[ReadColumn],
+    given: &[&str],
+) -> Option<String> {
     let column = |column: &ReadColumn| match given.iter().position(|name| *name == column.name) {
         Some(index) => column.read(&format!("${}::pg_catalog.text", index + 1)),
         None => column.read("NULL"),
@@ -196,12 +200,12 @@ mod tests {
         };
         let columns = [column("A", "s.t", None), column("b", "text", Some("pg_catalog.\"C\""))];
         assert_eq!(
-            meets("(b = 'x')", &columns, &["b"]).as_deref(),
+            satisfaction_query("(b = 'x')", &columns, &["b"]).as_deref(),
             Some(
                 "SELECT ((b OPERATOR(pg_catalog.=) 'x')) IS NOT FALSE FROM (SELECT NULL::s.t AS \"A\", \
                  $1::pg_catalog.text::text COLLATE pg_catalog.\"C\" AS \"b\") AS key"
             )
         );
-        assert_eq!(meets("(b IS DISTINCT FROM 'x')", &columns, &["b"]), None);
+        assert_eq!(satisfaction_query("(b IS DISTINCT FROM 'x')", &columns, &["b"]), None);
     }
 }

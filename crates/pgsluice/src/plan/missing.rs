@@ -138,7 +138,8 @@ fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> Setting {
 
 /// Whether this column is part of a match key.
 fn is_key(catalogue: &Catalogue, column: &str) -> bool {
-    let keys = catalogue.met.iter().flat_map(|met| met.keys.iter().flatten());
+    let keys =
+        catalogue.match_facts.iter().flat_map(|match_facts| match_facts.keys.iter().flatten());
     keys.into_iter().any(|key| key.name() == column)
 }
 

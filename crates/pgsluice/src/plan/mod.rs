@@ -108,14 +108,14 @@ impl Plan {
             let index = changes::choose(catalogue, uniques, &job.changes)?;
             Ok(chosen.insert(index).wanted(&job.changes))
         };
-        let meeting = ExistingRows {
+        let existing = ExistingRows {
             choose: &mut choose,
             newer: job.changes.newer.as_deref(),
             delete_when: job.changes.delete_when.as_deref(),
         };
-        let meeting = Some(meeting).filter(|_| job.changes.is_any());
+        let existing = Some(existing).filter(|_| job.changes.is_any());
         let table = &job.target.table;
-        let catalogue = Catalogue::read_meeting(client, table, fields, meeting).await?;
+        let catalogue = Catalogue::read_with(client, table, fields, existing).await?;
         check_version(job, catalogue.version)?;
         let mut plan = Self::new(job, catalogue);
         if let Some(chosen) = chosen {

@@ -108,7 +108,7 @@ impl<'a> Connection<'a> {
             payloads.iter().for_each(|payload| committed.send(payload));
             self.count_joined(committed, &payloads, loaded.evidence);
             if loaded.merge == Some(Merge::UpdateFirst) {
-                self.queue.meeting.update_first();
+                self.queue.conflicts.update_first();
                 committed.updated_first += payloads.iter().map(|it| it.rows() as u64).sum::<u64>();
             }
             if let [payload] = &payloads[..]

@@ -37,7 +37,7 @@ use super::part::{Landing, Part, Rows};
 use super::pieces::pieces;
 use super::refusal::{Blame, blame};
 use super::settled::Settled;
-use super::stage::{MOST_MEANWHILE, is_met, settle_node};
+use super::stage::{MOST_MEANWHILE, is_conflict, settle_node};
 use super::taken::may_be_there;
 use super::transaction::{Stored, Transaction};
 use crate::bucket::message::Message;
@@ -225,7 +225,7 @@ impl Salvage<'_, '_> {
             }
             return turns;
         }
-        let is_meanwhile = is_met(error);
+        let is_meanwhile = is_conflict(error);
         self.all.meanwhile += u32::from(is_meanwhile);
         is_meanwhile && self.all.meanwhile <= MOST_MEANWHILE
     }

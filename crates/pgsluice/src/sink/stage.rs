@@ -1,10 +1,10 @@
 //! Existing rows: chooses how the rows of a transaction are merged with rows of the table, and counts the
 //! outcome.
 //!
-//! As long as rows do not meet existing ones, they are copied straight into the table, as in any load. When
+//! As long as rows do not conflict with existing ones, they are copied straight into the table, as in any load. When
 //! the server reports an existing key, the transaction begins again through the stage. Rows of the same leaf
-//! then take that path as long as some of them meet existing ones
-//! ([`Meeting`](crate::bucket::meeting::Meeting)). Inserting the rows whose keys are absent takes half the
+//! then take that path as long as some of them conflict with existing ones
+//! ([`Conflicts`](crate::bucket::conflicts::Conflicts)). Inserting the rows whose keys are absent takes half the
 //! time of `ON CONFLICT`, but fails if another session inserts one at the same time; the next attempt then
 //! uses `ON CONFLICT` ([`Merge`]).
 //!
@@ -39,8 +39,9 @@ impl Connection<'_> {
     /// straight into the table.
     pub(super) fn choose_merge(&self, payloads: &[Arc<Payload>]) -> Option<Merge> {
         let changes = self.flow.plan.changes.as_ref()?;
-        let is_likely = |payload: &Arc<Payload>| self.queue.meeting.is_likely_in(payload.nodes());
-        if self.queue.meeting.updates_first() {
+        let is_likely =
+            |payload: &Arc<Payload>| self.queue.conflicts.are_likely_in(payload.nodes());
+        if self.queue.conflicts.updates_first() {
             return Some(Merge::UpdateFirst);
         }
         // The transaction of an all-or-nothing load cannot begin again.
@@ -68,7 +69,7 @@ impl Connection<'_> {
             }
             return Some(Some(Merge::UpdateFirst));
         }
-        if !is_met(error) || self.flow.is_atomic {
+        if !is_conflict(error) || self.flow.is_atomic {
             return None;
         }
         match merge {
@@ -80,10 +81,10 @@ impl Connection<'_> {
             Some(Merge::Absent) => Some(Some(Merge::Conflict)),
             None => {
                 match commit {
-                    Commit::First => self.queue.meeting.expect_everywhere(),
+                    Commit::First => self.queue.conflicts.record_everywhere(),
                     _ => {
                         let nodes = payloads.iter().flat_map(|payload| payload.nodes());
-                        nodes.for_each(|node| self.queue.meeting.record(*node, true));
+                        nodes.for_each(|node| self.queue.conflicts.record(*node, true));
                     }
                 }
                 Some(Some(staged(changes)))
@@ -113,14 +114,14 @@ impl Connection<'_> {
         if payload.nodes().len() == 1 || is_known && payload.nodes().iter().all(is_leaf) {
             let settled = self.by_node(changes, payload, taken)?;
             for Settled { node, rows, counts } in &settled {
-                self.queue.meeting.record(*node, counts.inserted < *rows);
+                self.queue.conflicts.record(*node, counts.inserted < *rows);
             }
             return Ok(settled);
         }
         let (node, rows) = (payload.node(), payload.rows() as u64);
         let counts = counts_of(self.flow.plan, changes, node, rows, taken)?;
-        let has_met = counts.inserted < rows;
-        payload.nodes().iter().for_each(|node| self.queue.meeting.record(*node, has_met));
+        let has_conflicts = counts.inserted < rows;
+        payload.nodes().iter().for_each(|node| self.queue.conflicts.record(*node, has_conflicts));
         Ok(vec![Settled { node, rows, counts }])
     }
 
@@ -181,12 +182,12 @@ fn counts_of(
 }
 
 /// Whether the server reports that a key exists.
-pub(super) fn is_met(error: &Error) -> bool {
-    let met = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
-    error.code().is_some_and(|code| met.contains(&code))
+pub(super) fn is_conflict(error: &Error) -> bool {
+    let conflicts = [&SqlState::UNIQUE_VIOLATION, &SqlState::EXCLUSION_VIOLATION];
+    error.code().is_some_and(|code| conflicts.contains(&code))
 }
 
-/// Returns how to merge rows that probably meet existing ones.
+/// Returns how to merge rows that probably conflict with existing ones.
 fn staged(changes: &Changes) -> Merge {
     // If NULL equals NULL, keys are not found by the index.
     let is_fast = changes.inserts

@@ -24,7 +24,7 @@ pub(crate) struct Taken {
 }
 
 /// Returns the statements that create the stage of a session, if rows may pass through one. Most loads whose
-/// rows meet no existing ones never need it.
+/// rows have no conflicts never need it.
 pub(crate) fn made(plan: &Plan) -> Option<String> {
     let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
     let root = &plan.tree.nodes[ROOT].relation;
@@ -110,9 +110,10 @@ pub(crate) fn in_node(plan: &Plan, node: NodeId, applied: &[Applied]) -> Applied
 
 /// Returns the outcome of `rows` rows of one node.
 pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCounts {
-    let Applied { inserted, updated, met, deleting, found, deleted, .. } = applied;
-    let [inserted, updated, met, deleting, found, deleted] =
-        [inserted, updated, met, deleting, found, deleted].map(|rows| rows.max(0).cast_unsigned());
+    let Applied { inserted, updated, matched, deleting, found, deleted, .. } = applied;
+    let [inserted, updated, matched, deleting, found, deleted] =
+        [inserted, updated, matched, deleting, found, deleted]
+            .map(|rows| rows.max(0).cast_unsigned());
     let kept = rows.saturating_sub(deleting);
     let mut counts = RowCounts {
         inserted,
@@ -130,8 +131,8 @@ pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCount
         }
         OnConflict::Update if changes.inserts => kept.saturating_sub(inserted + updated),
         OnConflict::Update => {
-            counts.not_found += kept.saturating_sub(met);
-            met.saturating_sub(updated)
+            counts.not_found += kept.saturating_sub(matched);
+            matched.saturating_sub(updated)
         }
     };
     match changes.newer {

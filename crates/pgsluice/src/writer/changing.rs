@@ -1,10 +1,10 @@
 //! Rows that may exist already: few go as arrays in one INSERT with `ON CONFLICT`, many are copied into the
 //! stage of the session and applied from there.
 //!
-//! As long as no row has met an existing one, rows go straight into the table. When the server reports an
-//! existing key, that flush is sent again through the stage. The next flushes use `ON CONFLICT` or the stage,
-//! until several have met no existing row. If rows may not go through the root together, the rows of each
-//! leaf pass through the stage separately.
+//! As long as no row has conflicted with an existing one, rows go straight into the table. When the server
+//! reports an existing key, that flush is sent again through the stage. The next flushes use `ON CONFLICT` or
+//! the stage, until several have had no conflict. If rows may not go through the root together, the rows of
+//! each leaf pass through the stage separately.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Planned {
         let mut all = gathered.begun();
         let applied = in_node(&self.plan, ROOT, &taken.applied);
         all.add(counts(changes, payload.rows() as u64, applied));
-        self.record_met(gathered, &all);
+        self.record_conflicts(gathered, &all);
         Ok(all)
     }
 
@@ -83,7 +83,7 @@ impl Planned {
             self.check_taken(payload, &taken)?;
             all.add(counts(changes, rows, in_node(&self.plan, node, &taken.applied)));
         }
-        self.record_met(gathered, &all);
+        self.record_conflicts(gathered, &all);
         Ok(all)
     }
 
@@ -116,9 +116,13 @@ impl Planned {
         parts.collect()
     }
 
-    fn record_met(&self, gathered: &Gathered, counts: &RowCounts) {
-        let has_met = counts.inserted < gathered.sent();
-        self.unmet.set(if has_met { 0 } else { self.unmet.get().saturating_add(1) });
+    fn record_conflicts(&self, gathered: &Gathered, counts: &RowCounts) {
+        let has_conflicts = counts.inserted < gathered.sent();
+        self.without_conflict.set(if has_conflicts {
+            0
+        } else {
+            self.without_conflict.get().saturating_add(1)
+        });
     }
 
     /// Fails if the leaf of the rows is unknown and they cannot go through the root.

@@ -6,7 +6,7 @@ use pgsluice_core::bucket::{Payload, Wire};
 
 use super::gathered::Gathered;
 use super::send_method::SendMethod;
-use super::session::{ENOUGH_UNMET, Planned};
+use super::session::{ENOUGH_WITHOUT_CONFLICT, Planned};
 use super::trouble::Trouble;
 use crate::error::kind::Kind;
 use crate::plan::changes::Changes;
@@ -28,11 +28,13 @@ const MOST_BYTES: usize = 2 << 20;
 const MOST_RETRIES: u32 = 8;
 
 impl Planned {
-    /// Whether rows are expected to meet existing ones.
-    pub(super) fn expects_others(&self) -> bool {
+    /// Whether rows are expected to conflict with existing ones.
+    pub(super) fn expects_conflicts(&self) -> bool {
         let changes = self.plan.changes.as_ref();
         changes.is_some_and(|it| {
-            self.unmet.get() < ENOUGH_UNMET || !it.may_join_leaves() || it.sorts_keys
+            self.without_conflict.get() < ENOUGH_WITHOUT_CONFLICT
+                || !it.may_join_leaves()
+                || it.sorts_keys
         })
     }
 
@@ -45,12 +47,12 @@ impl Planned {
         if self.updates_first.get() {
             return SendMethod::Stage;
         }
-        let expects_others = self.expects_others();
-        let insert = match expects_others {
+        let expects_conflicts = self.expects_conflicts();
+        let insert = match expects_conflicts {
             true => &self.inserts.changing,
             false => &self.inserts.plain,
         };
-        match (expects_others, insert.is_some() && are_few(payloads)) {
+        match (expects_conflicts, insert.is_some() && are_few(payloads)) {
             (false, true) => SendMethod::Arrays,
             (false, false) => SendMethod::Copy,
             (true, true) => SendMethod::Conflict,
@@ -68,7 +70,7 @@ impl Planned {
     ) -> Option<SendMethod> {
         let Trouble::Refused(error) = trouble else { return None };
         let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
-        let has_met = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
+        let has_conflicts = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
         let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
             && is_any(&["23502", "23514"]);
         match method {
@@ -78,12 +80,14 @@ impl Planned {
                 Some(SendMethod::Stage)
             }
             // Another session has inserted a key since the update.
-            SendMethod::Stage if has_met && self.updates_first.get() && tried < MOST_RETRIES => {
+            SendMethod::Stage
+                if has_conflicts && self.updates_first.get() && tried < MOST_RETRIES =>
+            {
                 Some(SendMethod::Stage)
             }
             SendMethod::Stage => None,
-            _ if has_met || may_be_there => {
-                self.unmet.set(0);
+            _ if has_conflicts || may_be_there => {
+                self.without_conflict.set(0);
                 Some(SendMethod::Stage)
             }
             // The refusal of a COPY names the row.

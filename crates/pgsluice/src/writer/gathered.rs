@@ -81,7 +81,8 @@ impl Gathering {
         Self { gatherer: Gatherer::unbounded(plan), read: Read::default() }
     }
 
-    /// Gathers the rows of `inputs`. If rows may meet existing ones, leaves out rows whose key occurs again.
+    /// Gathers the rows of `inputs`. If rows may conflict with existing ones, leaves out rows whose key occurs
+    /// again.
     pub(super) fn gather(
         &mut self,
         job: &Job,

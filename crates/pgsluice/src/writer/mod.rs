@@ -11,7 +11,7 @@
 //! 3. If a COMMIT has no answer, the count of rows in the ledger shows whether it succeeded. Without a ledger
 //!    this remains unknown, and the error says so.
 //! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that all
-//!    of them are still there, or its first call fails (`reach`).
+//!    of them are still there, or its first call fails (`lifecycle`).
 
 mod along;
 mod blame;

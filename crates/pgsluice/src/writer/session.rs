@@ -38,7 +38,7 @@ use crate::writer::sql::insert::Inserts;
 
 /// Number of flushes without existing rows before a flush goes straight into the table. If that one meets an
 /// existing row, the rows that it inserted are left for VACUUM.
-pub(super) const ENOUGH_UNMET: u32 = 8;
+pub(super) const ENOUGH_WITHOUT_CONFLICT: u32 = 8;
 
 /// A connection, and the plan for rows of one shape after the first rows have come.
 pub(super) struct Session {
@@ -56,8 +56,8 @@ pub(super) struct Planned {
     pub(super) gathering: Gathering,
     pub(super) inserts: Inserts,
     pub(super) prepared: Prepared,
-    /// The number of consecutive flushes that have met no existing rows.
-    pub(super) unmet: Cell<u32>,
+    /// The number of consecutive flushes without a conflict.
+    pub(super) without_conflict: Cell<u32>,
     /// Whether existing rows are updated before others are inserted, because INSERT alone would refuse them.
     pub(super) updates_first: Cell<bool>,
 }
@@ -110,9 +110,10 @@ impl Planned {
         };
         let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan, false)).await?;
         let gathering = Gathering::new(&plan);
-        let (unmet, updates_first) = (Cell::new(ENOUGH_UNMET), Cell::new(false));
+        let (without_conflict, updates_first) =
+            (Cell::new(ENOUGH_WITHOUT_CONFLICT), Cell::new(false));
         let named = PlanNames::new(job, &plan);
-        Ok(Self { plan, named, gathering, inserts, prepared, unmet, updates_first })
+        Ok(Self { plan, named, gathering, inserts, prepared, without_conflict, updates_first })
     }
 
     /// Returns the channel of its transactions.

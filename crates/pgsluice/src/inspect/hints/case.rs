@@ -25,7 +25,7 @@ pub(super) struct HintCase<'c> {
     /// The format of rows after they are rewritten.
     pub(super) format: &'c Format,
     pub(super) version: u32,
-    /// Whether rows may meet existing rows of the table.
+    /// Whether rows may conflict with existing rows of the table.
     pub(super) changes: bool,
     pub(super) columns: Vec<CaseColumn<'c>>,
     /// Whether the input has every writable column.

@@ -42,7 +42,7 @@ pub(crate) use self::columns::{FieldColumns, Nullness};
 pub use self::facts::Facts;
 pub(crate) use self::questions::Questions;
 use self::server::Several;
-use self::uniques::{ExistingRows, Met};
+use self::uniques::{ExistingRows, MatchFacts};
 pub(crate) use self::values::fill_bounds;
 use super::bounds::{self, Literals};
 use super::sql;
@@ -82,7 +82,7 @@ pub struct Catalogue {
     /// The abilities of the server for rows of several leaves in one transaction.
     pub(crate) several: Several,
     /// The keys of existing rows in the input, if rows may conflict with existing rows.
-    pub(crate) met: Option<Met>,
+    pub(crate) match_facts: Option<MatchFacts>,
 }
 
 /// Query for the nodes of the tree. Before version 15, a row trigger from a partition's parent is marked as
@@ -131,16 +131,16 @@ impl Catalogue {
         columns: Option<&[String]>,
     ) -> Result<Self> {
         let fields = columns.map_or(FieldColumns::All, FieldColumns::Listed);
-        Self::read_meeting(client, table, fields, None).await
+        Self::read_with(client, table, fields, None).await
     }
 
-    /// Reads the tree like [`Self::read`]. If rows may conflict with existing ones, `meeting` chooses the
+    /// Reads the tree like [`Self::read`]. If rows may conflict with existing ones, `existing` chooses the
     /// key.
-    pub(crate) async fn read_meeting(
+    pub(crate) async fn read_with(
         client: &mut Client,
         table: &str,
         fields: FieldColumns<'_>,
-        meeting: Option<ExistingRows<'_>>,
+        existing: Option<ExistingRows<'_>>,
     ) -> Result<Self> {
         let root = similar::find(client, table).await?;
         let transaction = client
@@ -158,7 +158,7 @@ impl Catalogue {
             async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
         );
         let (_, session, _) = settings.await?;
-        let catalogue = Self::read_in(&transaction, &session, root, fields, meeting).await?;
+        let catalogue = Self::read_in(&transaction, &session, root, fields, existing).await?;
         let mut catalogue = catalogue.ok_or_else(|| {
             Error::new(Kind::Server, format!("relation \"{table}\" does not exist"))
                 .with_sqlstate("42P01")
@@ -181,13 +181,13 @@ impl Catalogue {
         session: &session::SessionFacts,
         root: Oid,
         fields: FieldColumns<'_>,
-        meeting: Option<ExistingRows<'_>>,
+        existing: Option<ExistingRows<'_>>,
     ) -> Result<Option<Self>> {
         let rows = transaction.query_typed(NODES, &[(&root, Type::OID)]).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
-        let besides = meeting.as_ref().and_then(|meeting| meeting.delete_when);
+        let besides = existing.as_ref().and_then(|existing| existing.delete_when);
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
         let OfInput { columns, known, besides, omits: omits_columns, mut led, nullness } = of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
@@ -223,13 +223,16 @@ impl Catalogue {
             nullness,
             version,
             several,
-            met: None,
+            match_facts: None,
         };
-        if let Some(meeting) = meeting {
-            let met = uniques::meet(transaction, session, &catalogue, meeting).await?;
-            catalogue.questions.spell_also(met.keys.iter().flatten().chain(&met.newer));
-            catalogue.sort_by_key(&met);
-            catalogue.met = Some(met);
+        if let Some(existing) = existing {
+            let match_facts =
+                uniques::read_match_facts(transaction, session, &catalogue, existing).await?;
+            catalogue
+                .questions
+                .spell_also(match_facts.keys.iter().flatten().chain(&match_facts.newer));
+            catalogue.sort_by_key(&match_facts);
+            catalogue.match_facts = Some(match_facts);
         }
         spellings::find(transaction, session, &mut catalogue, root).await?;
         Ok(Some(catalogue))

@@ -198,7 +198,7 @@ pub(crate) struct ExistingRows<'c> {
 
 /// The columns of the input for the keys that identify rows, and for the column whose greatest value wins.
 #[derive(Debug, Default)]
-pub(crate) struct Met {
+pub(crate) struct MatchFacts {
     pub(crate) keys: Vec<Vec<KeyColumn>>,
     /// The rows that each leaf accepts, in SQL as the server deparses it, if needed.
     pub(crate) constraints: HashMap<Oid, String>,
@@ -206,12 +206,12 @@ pub(crate) struct Met {
 }
 
 /// Reads the keys of the indexes that `choose` selects, and the column `newer`.
-pub(super) async fn meet(
+pub(super) async fn read_match_facts(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     catalogue: &Catalogue,
     ExistingRows { choose, newer, .. }: ExistingRows<'_>,
-) -> Result<Met> {
+) -> Result<MatchFacts> {
     let uniques = read(transaction, &catalogue.facts).await?;
     let columns = &catalogue.columns;
     let wanted = choose(catalogue, &uniques)?;
@@ -233,13 +233,13 @@ pub(super) async fn meet(
         }
         None => None,
     };
-    Ok(Met { keys, constraints, newer })
+    Ok(MatchFacts { keys, constraints, newer })
 }
 
 impl Catalogue {
     /// Sorts rows by the key that identifies existing rows, so that all loads lock these in the same order.
-    pub(super) fn sort_by_key(&mut self, met: &Met) {
-        let [key] = &met.keys[..] else { return };
+    pub(super) fn sort_by_key(&mut self, match_facts: &MatchFacts) {
+        let [key] = &match_facts.keys[..] else { return };
         let names = key.iter().map(|column| (Some(column.name()), false));
         if let Some(columns) = indexes::order_by(names, &self.columns, &self.codecs) {
             let order = SendOrder::Key(columns);

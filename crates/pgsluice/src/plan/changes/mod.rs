@@ -126,7 +126,7 @@ fn rule(options: &ChangeOptions) -> Rule {
 
 /// Returns the constraints of the leaves for which the input has all needed columns.
 fn places(catalogue: &Catalogue) -> HashMap<NodeId, String> {
-    let constraints = catalogue.met.as_ref().map(|met| &met.constraints);
+    let constraints = catalogue.match_facts.as_ref().map(|match_facts| &match_facts.constraints);
     let readable = catalogue.tree.leaves().filter(|leaf| is_readable(catalogue, *leaf));
     let place = |leaf: NodeId| Some((leaf, constraints?.get(&catalogue.facts[leaf].oid)?.clone()));
     readable.filter_map(place).collect()
@@ -136,8 +136,8 @@ impl Changes {
     /// Decides how rows change existing ones, based on the index that [`choose`] has chosen.
     pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: Chosen) -> Result<Self> {
         let options = &job.changes;
-        let (found, newer) = match &catalogue.met {
-            Some(met) => (&met.keys[..], met.newer.as_ref()),
+        let (found, newer) = match &catalogue.match_facts {
+            Some(match_facts) => (&match_facts.keys[..], match_facts.newer.as_ref()),
             None => (&[][..], None),
         };
         let any_constraint = options.key.is_none() && options.on_conflict == OnConflict::Skip;

@@ -68,7 +68,7 @@ pub(crate) struct Applied {
     pub(crate) inserted: i64,
     pub(crate) updated: i64,
     /// Rows whose key existed, if nothing is inserted.
-    pub(crate) met: i64,
+    pub(crate) matched: i64,
     /// Rows that request a deletion; those whose key existed; and those that deleted a row.
     pub(crate) deleting: i64,
     pub(crate) found: i64,
@@ -84,7 +84,7 @@ impl Applied {
             leaf: row.get(0).and_then(|text| text.parse().ok()).unwrap_or_default(),
             inserted: count(1),
             updated: count(2),
-            met: count(3),
+            matched: count(3),
             deleting: count(4),
             found: count(5),
             deleted: count(6),
@@ -102,7 +102,7 @@ impl Applied {
             leaf: self.leaf,
             inserted: self.inserted + other.inserted,
             updated: self.updated + other.updated,
-            met: self.met + other.met,
+            matched: self.matched + other.matched,
             deleting: self.deleting + other.deleting,
             found: self.found + other.found,
             deleted: self.deleted + other.deleted,
