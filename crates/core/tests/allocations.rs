@@ -6,7 +6,7 @@ mod inputs;
 
 use allocation_counter::measure;
 use inputs::Input;
-use pgsluice_core::bucket::{Payload, Pool, RowAt, Scheduler, Shard, Wire, Worth};
+use pgsluice_core::bucket::{Payload, PayloadSize, Pool, RowAt, Scheduler, Shard, Wire};
 use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Route, Router, Scratch};
@@ -75,7 +75,8 @@ impl Flow {
         self.rows.len() as u64
     }
 
-    /// Takes all payloads as they would be sent, and gives them back. Returns the numbers of payloads and of blocks.
+    /// Takes all payloads as they would be sent, and gives them back. Returns the numbers of payloads and of
+    /// blocks.
     fn send(&mut self) -> (u64, u64) {
         let (mut payloads, mut blocks) = (0, 0);
         while let Some(payload) = self.take() {
@@ -93,7 +94,8 @@ impl Flow {
     }
 
     fn take(&mut self) -> Option<Payload> {
-        self.scheduler.take(Worth { least: 0, most: 1 << 20, together: 1 }, &mut [&mut self.shard])
+        self.scheduler
+            .take(PayloadSize { least: 0, most: 1 << 20, together: 1 }, &mut [&mut self.shard])
     }
 }
 

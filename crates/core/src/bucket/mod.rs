@@ -47,7 +47,7 @@ pub use claim::{Claim, Mark, Span};
 pub use gather::{gather, gather_each};
 pub use payload::Payload;
 pub use pool::Pool;
-pub use scheduler::{Scheduler, Worth};
+pub use scheduler::{PayloadSize, Scheduler};
 pub use shard::{Room, Shard};
 pub use sort::{Order, SendOrder, SortColumn};
 pub use turns::TOGETHER;

@@ -33,7 +33,7 @@ pub struct Scheduler {
 
 /// Limits of the size of a payload, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Worth {
+pub struct PayloadSize {
     /// A payload with fewer bytes waits for more rows.
     pub least: usize,
     /// A payload with this many bytes takes no more rows.
@@ -94,23 +94,23 @@ impl Scheduler {
     /// work is left.
     pub fn take(
         &mut self,
-        worth: Worth,
+        size: PayloadSize,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
         if self.in_order {
-            return self.take_in_order(worth, shards);
+            return self.take_in_order(size, shards);
         }
-        match self.fullest(worth.least / worth.together.max(1), true, shards) {
+        match self.fullest(size.least / size.together.max(1), true, shards) {
             Some(bucket)
                 if self.is_small(bucket, shards)
-                    && weight(bucket, shards).is_worth(worth.least) =>
+                    && weight(bucket, shards).is_at_least(size.least) =>
             {
                 Some(self.gather(bucket, shards))
             }
-            Some(bucket) => self.close_together(bucket, worth, shards),
+            Some(bucket) => self.close_together(bucket, size, shards),
             None => {
-                let bucket = self.fullest(worth.least, false, shards)?;
-                Some(self.close(bucket, worth.most, shards))
+                let bucket = self.fullest(size.least, false, shards)?;
+                Some(self.close(bucket, size.most, shards))
             }
         }
     }
@@ -223,7 +223,7 @@ impl Scheduler {
         shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
         while let Some(bucket) = self.ranked.pop() {
-            if weight(bucket, shards).is_worth(least) && (!idle || self.is_idle(bucket)) {
+            if weight(bucket, shards).is_at_least(least) && (!idle || self.is_idle(bucket)) {
                 return Some(bucket);
             }
         }
@@ -234,7 +234,7 @@ impl Scheduler {
         shards.iter_mut().for_each(|shard| shard.bound());
         let weights = (0..2 * self.nodes).map(|bucket| (bucket, weight(bucket, shards)));
         let mut full: Vec<(usize, Weight)> =
-            weights.filter(|(_, weight)| weight.is_worth(least)).collect();
+            weights.filter(|(_, weight)| weight.is_at_least(least)).collect();
         full.sort_unstable_by_key(|(_, weight)| weight.bytes);
         self.ranked.extend(full.into_iter().map(|(bucket, _)| bucket));
     }
@@ -276,16 +276,16 @@ impl Scheduler {
     fn close_together(
         &mut self,
         bucket: usize,
-        worth: Worth,
+        size: PayloadSize,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
         let kind = |this: &Self, bucket| (this.is_leaf[this.node(bucket)], this.wire(bucket));
         let mut taken = vec![bucket];
         let mut bytes = weight(bucket, shards).bytes;
         let mut others = Vec::new();
-        let together = if self.is_leaf[self.node(bucket)] { worth.together } else { 1 };
+        let together = if self.is_leaf[self.node(bucket)] { size.together } else { 1 };
         while taken.len() < together {
-            let Some(next) = self.next_ranked(worth.least / together, true, shards) else { break };
+            let Some(next) = self.next_ranked(size.least / together, true, shards) else { break };
             if kind(self, next) == kind(self, bucket) && self.node(next) != self.node(bucket) {
                 bytes += weight(next, shards).bytes;
                 taken.push(next);
@@ -294,11 +294,11 @@ impl Scheduler {
             }
         }
         self.ranked.extend(others.into_iter().rev());
-        if bytes < worth.least {
+        if bytes < size.least {
             self.ranked.extend(taken.into_iter().rev());
             return None;
         }
-        let each = (worth.most / taken.len()).max(1);
+        let each = (size.most / taken.len()).max(1);
         let mut closed = taken.into_iter().map(|bucket| self.close(bucket, each, shards));
         let first = closed.next()?;
         Some(first.with(closed.collect()))
@@ -357,7 +357,7 @@ struct Weight {
 }
 
 impl Weight {
-    fn is_worth(self, least: usize) -> bool {
+    fn is_at_least(self, least: usize) -> bool {
         self.rows > 0 && self.bytes >= least
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pgsluice_core::bucket::{
-    Payload, Pool, RowAt, SEALED_BYTES, Scheduler, SendOrder, Shard, Wire, Worth,
+    Payload, PayloadSize, Pool, RowAt, SEALED_BYTES, Scheduler, SendOrder, Shard, Wire,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -139,9 +139,9 @@ impl House {
     }
 
     fn take(&mut self, least: usize, together: usize) -> bool {
-        let worth = Worth { least, most: SEALED_BYTES, together };
+        let size = PayloadSize { least, most: SEALED_BYTES, together };
         let [one, other] = &mut self.shards;
-        let Some(payload) = self.scheduler.take(worth, &mut [one, other]) else {
+        let Some(payload) = self.scheduler.take(size, &mut [one, other]) else {
             assert!(self.waiting.is_empty() || least > 0, "rows are left, and none is given out");
             return false;
         };

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgsluice_core::bucket::{Block, Claim, Mark, Payload, RowAt, Scheduler, Shard, Wire, Worth};
+use pgsluice_core::bucket::{
+    Block, Claim, Mark, Payload, PayloadSize, RowAt, Scheduler, Shard, Wire,
+};
 use pgsluice_core::catalog::NodeId;
 
 use crate::choices::Choices;
@@ -69,7 +71,7 @@ pub fn check(bytes: &[u8]) {
             }
             5 => {
                 let most = choices.pick(&[1, 100, 1000, usize::MAX]);
-                house.take(Worth {
+                house.take(PayloadSize {
                     least: choices.pick(&[0, 40]),
                     most,
                     together: choices.pick(&[1, 8]),
@@ -140,7 +142,7 @@ impl House {
             let pending = self.shards[thread].add_pending(at);
             // While it waits for room, other threads take the existing rows and commit them.
             while choices.once_in(3) {
-                if self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
+                if self.take(PayloadSize { least: 0, most: usize::MAX, together: 1 }) {
                     self.commit(self.in_flight.len() - 1);
                 }
             }
@@ -155,9 +157,9 @@ impl House {
         assert_eq!(pushed, Ok(()));
     }
 
-    fn take(&mut self, worth: Worth) -> bool {
+    fn take(&mut self, size: PayloadSize) -> bool {
         let [one, two, three] = &mut self.shards;
-        let payload = self.scheduler.take(worth, &mut [one, two, three]);
+        let payload = self.scheduler.take(size, &mut [one, two, three]);
         let taken = payload.is_some();
         self.in_flight.extend(payload);
         taken
@@ -215,7 +217,7 @@ impl House {
             self.commit(0);
         }
         let mut left: BTreeSet<NodeId> = BTreeSet::new();
-        while self.take(Worth { least: 0, most: usize::MAX, together: 1 }) {
+        while self.take(PayloadSize { least: 0, most: usize::MAX, together: 1 }) {
             left.extend(self.in_flight[0].nodes());
             self.commit(0);
         }

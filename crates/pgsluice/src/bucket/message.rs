@@ -104,7 +104,7 @@ impl Buf for Message {
 
 #[cfg(test)]
 mod tests {
-    use pgsluice_core::bucket::{Block, RowAt, Scheduler, Shard, Wire, Worth};
+    use pgsluice_core::bucket::{Block, PayloadSize, RowAt, Scheduler, Shard, Wire};
 
     use super::*;
 
@@ -119,8 +119,8 @@ mod tests {
             });
             assert_eq!(pushed, Ok(()));
         }
-        let worth = Worth { least: 0, most: usize::MAX, together: 1 };
-        Arc::new(Scheduler::new(vec![true], 0).take(worth, &mut [&mut shard]).expect("rows"))
+        let size = PayloadSize { least: 0, most: usize::MAX, together: 1 };
+        Arc::new(Scheduler::new(vec![true], 0).take(size, &mut [&mut shard]).expect("rows"))
     }
 
     #[test]

@@ -10,6 +10,6 @@ pub(crate) mod conflicts;
 mod evidence;
 mod first;
 mod landing;
+mod payload_size;
 mod relied;
 mod waiting;
-mod worth;

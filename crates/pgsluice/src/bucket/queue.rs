@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Block, FEW_ROWS, Payload, Pool, SEALED_BYTES, Scheduler, SendOrder, Shard, Worth,
+    Block, FEW_ROWS, Payload, PayloadSize, Pool, Scheduler, SendOrder, Shard,
 };
 use tokio::sync::watch;
 
 use super::conflicts::Conflicts;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
 use super::landing::LandingCosts;
+use super::payload_size::{LEAST_BYTES, size_for, together};
 use super::relied::Relied;
 use super::waiting::Waiting;
-use super::worth::{WORTH_A_COPY, WORTH_WAITING_FOR, together, worth_of_cost, worth_sorting};
 use crate::control::Control;
 use crate::job::Job;
 use crate::plan::Plan;
@@ -78,7 +78,7 @@ pub(super) struct State {
     pub(super) scheduler: Scheduler,
     /// The number of threads that still fill.
     pub(super) fillers: usize,
-    worth: Worth,
+    size: PayloadSize,
     /// The lowest measured cost of an empty COPY.
     cost: Duration,
     /// Buckets with rows that the server will probably refuse. The sooner it does so, the better.
@@ -128,11 +128,8 @@ impl<'c> Queue<'c> {
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf waits so long that the others fill the memory.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
-        let share = share.max(WORTH_A_COPY);
-        let worth = match plan.sorts() {
-            true => worth_sorting(Duration::ZERO, memory, share, plan.estimated_leaf_bytes()),
-            false => Worth { least: share.min(WORTH_WAITING_FOR), most: SEALED_BYTES, together: 1 },
-        };
+        let share = share.max(LEAST_BYTES);
+        let size = size_for(plan, None, memory, share);
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
             true => First::Gathering(None, Prefix::default()),
             false => First::Done,
@@ -149,7 +146,7 @@ impl<'c> Queue<'c> {
             state: Mutex::new(State {
                 scheduler,
                 fillers,
-                worth,
+                size,
                 cost: Duration::MAX,
                 urgent: Vec::new(),
                 first,
@@ -211,7 +208,7 @@ impl<'c> Queue<'c> {
 
     /// Returns the next task available now. A `patient` caller would rather wait for a larger payload.
     fn look(&self, state: &mut State, patient: bool) -> Next {
-        let State { scheduler, fillers, urgent, worth, first, landing, is_open, .. } = state;
+        let State { scheduler, fillers, urgent, size, first, landing, is_open, .. } = state;
         let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
         // If a thread found no room when the load was stopped, its row is missing.
         if self.control.stop.is_stopped() {
@@ -253,22 +250,22 @@ impl<'c> Queue<'c> {
         let least = match () {
             () if *fillers == 0 || self.waiting_for_memory.load(Relaxed) > 0 => 0,
             // While input comes fast, waiting costs nothing, because the memory fills quickly.
-            () if patient || self.waiting_for_input.load(Relaxed) < *fillers => worth.least,
-            () => WORTH_A_COPY.min(worth.least),
+            () if patient || self.waiting_for_input.load(Relaxed) < *fillers => size.least,
+            () => LEAST_BYTES.min(size.least),
         };
         let most = match first {
             // A connection that sends beside the first transaction has to wait for it anyway, so its payload
             // may be as long.
-            First::Sent => worth.most.max(FIRST_BYTES),
-            _ => worth.most,
+            First::Sent => size.most.max(FIRST_BYTES),
+            _ => size.most,
         };
         // If rows that conflict with existing ones go through the root, they are neither sorted by key nor in one
         // leaf.
         let joins = !self.conflicts.are_likely() && landing.joins();
         let together =
-            if joins { together(worth.most).min(self.plan.catalogue.several.most) } else { 1 };
-        let worth = Worth { least, most, together };
-        if let Some(payload) = scheduler.take(worth, &mut shards) {
+            if joins { together(size.most).min(self.plan.catalogue.several.most) } else { 1 };
+        let size = PayloadSize { least, most, together };
+        if let Some(payload) = scheduler.take(size, &mut shards) {
             landing.take(joins);
             return Next::Payload(payload);
         }
@@ -356,10 +353,7 @@ impl<'c> Queue<'c> {
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
         state.scheduler.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
         let Self { plan, memory, share, .. } = *self;
-        state.worth = match plan.sorts() {
-            true => worth_sorting(state.cost, memory, share, plan.estimated_leaf_bytes()),
-            false => worth_of_cost(state.cost, memory, share),
-        };
+        state.size = size_for(plan, Some(state.cost), memory, share);
     }
 
     /// Sorts the rows of a payload into the order in which they are sent, unless that is the input order.

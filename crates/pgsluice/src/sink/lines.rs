@@ -48,7 +48,7 @@ pub(super) fn of_rows<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsluice_core::bucket::{Block, Scheduler, Shard, Worth};
+    use pgsluice_core::bucket::{Block, PayloadSize, Scheduler, Shard};
 
     fn payload(rows: &[&[u8]]) -> Payload {
         let mut shard = Shard::new(Scheduler::count(1));
@@ -61,8 +61,8 @@ mod tests {
             });
             assert_eq!(written, Ok(()));
         }
-        let worth = Worth { least: 0, most: usize::MAX, together: 1 };
-        Scheduler::new(vec![true], 0).take(worth, &mut [&mut shard]).expect("rows")
+        let size = PayloadSize { least: 0, most: usize::MAX, together: 1 };
+        Scheduler::new(vec![true], 0).take(size, &mut [&mut shard]).expect("rows")
     }
 
     fn line(row: Option<RowAt>) -> Option<u32> {

@@ -1,11 +1,11 @@
 //! Existing rows: chooses how the rows of a transaction are merged with rows of the table, and counts the
 //! outcome.
 //!
-//! As long as rows do not conflict with existing ones, they are copied straight into the table, as in any load. When
-//! the server reports an existing key, the transaction begins again through the stage. Rows of the same leaf
-//! then take that path as long as some of them conflict with existing ones
-//! ([`Conflicts`](crate::bucket::conflicts::Conflicts)). Inserting the rows whose keys are absent takes half the
-//! time of `ON CONFLICT`, but fails if another session inserts one at the same time; the next attempt then
+//! As long as rows do not conflict with existing ones, they are copied straight into the table, as in any load.
+//! When the server reports an existing key, the transaction begins again through the stage. Rows of the same
+//! leaf then take that path as long as some of them conflict with existing ones
+//! ([`Conflicts`](crate::bucket::conflicts::Conflicts)). Inserting the rows whose keys are absent takes half
+//! the time of `ON CONFLICT`, but fails if another session inserts one at the same time; the next attempt then
 //! uses `ON CONFLICT` ([`Merge`]).
 //!
 //! `INSERT` refuses a NULL in a NOT NULL column before it looks for the key, even if the row exists and would

@@ -2,7 +2,7 @@
 
 use std::ops::DerefMut;
 
-use super::{Scheduler, Worth, weight};
+use super::{PayloadSize, Scheduler, weight};
 use crate::bucket::Wire;
 use crate::bucket::payload::Payload;
 use crate::bucket::shard::Shard;
@@ -12,17 +12,17 @@ impl Scheduler {
     /// Takes the next rows of the fullest idle node, if they are enough for a payload.
     pub(super) fn take_in_order(
         &mut self,
-        worth: Worth,
+        size: PayloadSize,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
         let idle = (0..self.nodes).filter(|node| self.is_idle(*node));
         let weights = idle.map(|node| (weight(node, shards), node));
-        let worthy = weights.filter(|(weight, _)| weight.is_worth(worth.least));
+        let large_enough = weights.filter(|(weight, _)| weight.is_at_least(size.least));
         let mut full: Vec<(usize, NodeId)> =
-            worthy.map(|(weight, node)| (weight.bytes, node)).collect();
+            large_enough.map(|(weight, node)| (weight.bytes, node)).collect();
         full.sort_unstable();
         let mut fullest = full.into_iter().rev();
-        fullest.find_map(|(_, node)| self.close_in_order(node, worth.most, shards))
+        fullest.find_map(|(_, node)| self.close_in_order(node, size.most, shards))
     }
 
     /// Takes the next rows of `node`; `None` if an earlier row may still arrive.
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::bucket::{Block, Mark, RowAt};
 
-    const ANY: Worth = Worth { least: 0, most: 1, together: 1 };
+    const ANY: PayloadSize = PayloadSize { least: 0, most: 1, together: 1 };
 
     /// A scheduler of one node, and the shard of one thread.
     struct House {
@@ -93,7 +93,8 @@ mod tests {
         for (split, offset) in [(0, 10), (0, 30), (0, 20), (1, 0)] {
             house.push(split, offset);
         }
-        let payload = house.scheduler.take(Worth { most: 1000, ..ANY }, &mut [&mut house.shard]);
+        let payload =
+            house.scheduler.take(PayloadSize { most: 1000, ..ANY }, &mut [&mut house.shard]);
         let payload = payload.expect("rows");
         assert_eq!(payload.wire(), Wire::Text);
         assert_eq!(places(&payload), [(0, 10), (0, 20), (0, 30), (1, 0)]);

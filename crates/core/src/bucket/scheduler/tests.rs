@@ -12,7 +12,7 @@ struct House {
     split: u32,
 }
 
-const ANY: Worth = Worth { least: 0, most: SEALED_BYTES, together: 1 };
+const ANY: PayloadSize = PayloadSize { least: 0, most: SEALED_BYTES, together: 1 };
 
 impl House {
     fn new(nodes: usize, few_rows: usize) -> Self {
@@ -34,8 +34,8 @@ impl House {
         self.split += 1;
     }
 
-    fn take(&mut self, worth: Worth) -> Option<Payload> {
-        self.buckets.take(worth, &mut [&mut self.shard])
+    fn take(&mut self, size: PayloadSize) -> Option<Payload> {
+        self.buckets.take(size, &mut [&mut self.shard])
     }
 
     fn taken(&mut self) -> Vec<NodeId> {
@@ -147,8 +147,8 @@ fn the_fullest_goes_first() {
     house.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
     assert_eq!(house.taken(), [2, 3, 1]);
     house.push(&[(0, b"")]);
-    assert!(house.take(Worth { least: 2, ..ANY }).is_none());
-    assert!(house.take(Worth { least: 1, ..ANY }).is_some());
+    assert!(house.take(PayloadSize { least: 2, ..ANY }).is_none());
+    assert!(house.take(PayloadSize { least: 1, ..ANY }).is_some());
 }
 
 #[test]

@@ -1,14 +1,16 @@
-//! The worth of a payload: the number of bytes that it waits for.
+//! The size of payloads: the number of bytes that they wait for, and their limits.
 
 use std::time::Duration;
 
-use pgsluice_core::bucket::{SEALED_BYTES, TOGETHER, Worth};
+use pgsluice_core::bucket::{PayloadSize, SEALED_BYTES, TOGETHER};
+
+use crate::plan::Plan;
 
 /// Size at which a payload is sent while input comes slowly.
-pub(super) const WORTH_A_COPY: usize = 64 << 10;
+pub(super) const LEAST_BYTES: usize = 64 << 10;
 
 /// Size below which a payload waits for more rows while input comes fast, until the cost of a COPY is known.
-pub(super) const WORTH_WAITING_FOR: usize = 512 << 10;
+const LEAST_BYTES_AT_FIRST: usize = 512 << 10;
 
 /// Maximum size of a payload, however much memory there is.
 const MOST_BYTES: usize = 64 << 20;
@@ -20,36 +22,55 @@ const MOST_TOGETHER: usize = 128;
 /// costs an eighth of the time for its rows, where one connection takes about 200 MB/s.
 const BYTES_A_MICROSECOND: usize = 8 * 200;
 
+/// Returns the size of payloads, by the cost of an empty COPY if that is known.
+pub(super) fn size_for(
+    plan: &Plan,
+    cost: Option<Duration>,
+    memory: usize,
+    share: usize,
+) -> PayloadSize {
+    match (plan.sorts(), cost) {
+        (true, cost) => {
+            sorted_size(cost.unwrap_or_default(), memory, share, plan.estimated_leaf_bytes())
+        }
+        (false, Some(cost)) => unsorted_size(cost, memory, share),
+        (false, None) => {
+            let least = share.min(LEAST_BYTES_AT_FIRST);
+            PayloadSize { least, most: SEALED_BYTES, together: 1 }
+        }
+    }
+}
+
 /// Returns the maximum size of a payload in a load with this much memory.
 fn most(memory: usize) -> usize {
     (memory / 16).clamp(SEALED_BYTES, MOST_BYTES)
 }
 
-/// Returns the worth of sorted payloads. The more rows a payload has in relation to the rows already in its
+/// Returns the size of sorted payloads. The more rows a payload has in relation to the rows already in its
 /// leaf, the more of them go to the same page of the index. So a payload waits until it has as many bytes as
-/// a leaf of `leaf_bytes`, and as many as the cost of a COPY is worth, within the limits of memory. The
+/// a leaf of `leaf_bytes`, and as many as justify the cost of a COPY, within the limits of memory. The
 /// number of leaves that go together is chosen for each payload.
-pub(super) fn worth_sorting(
+fn sorted_size(
     cost: Duration,
     memory: usize,
     share: usize,
     leaf_bytes: usize,
-) -> Worth {
+) -> PayloadSize {
     let most = most(memory);
-    let wanted = leaf_bytes.max(worth_bytes(cost)).clamp(SEALED_BYTES, most);
-    Worth { least: share.min(wanted), most, together: 1 }
+    let wanted = leaf_bytes.max(bytes_for_cost(cost)).clamp(SEALED_BYTES, most);
+    PayloadSize { least: share.min(wanted), most, together: 1 }
 }
 
-/// Returns the worth of unsorted payloads, by the cost of an empty COPY. On a distant server it costs
+/// Returns the size of unsorted payloads, by the cost of an empty COPY. On a distant server it costs
 /// milliseconds; payloads are then larger than the usual 4 MiB, and have more leaves.
-pub(super) fn worth_of_cost(cost: Duration, memory: usize, share: usize) -> Worth {
-    let wanted = worth_bytes(cost);
+fn unsorted_size(cost: Duration, memory: usize, share: usize) -> PayloadSize {
+    let wanted = bytes_for_cost(cost);
     let most = wanted.clamp(SEALED_BYTES, most(memory));
-    Worth { least: wanted.clamp(WORTH_A_COPY, share.min(most)), most, together: 1 }
+    PayloadSize { least: wanted.clamp(LEAST_BYTES, share.min(most)), most, together: 1 }
 }
 
-/// Returns the number of bytes that a COPY of this cost is worth.
-fn worth_bytes(cost: Duration) -> usize {
+/// Returns the number of bytes at which a payload justifies a COPY of this cost.
+fn bytes_for_cost(cost: Duration) -> usize {
     let micros = usize::try_from(cost.as_micros()).unwrap_or(usize::MAX);
     micros.saturating_mul(BYTES_A_MICROSECOND)
 }
@@ -68,7 +89,7 @@ mod tests {
 
     #[test]
     fn payloads_grow_with_the_cost_of_a_copy() {
-        let most = |micros| worth_of_cost(Duration::from_micros(micros), MEMORY, SHARE).most;
+        let most = |micros| unsorted_size(Duration::from_micros(micros), MEMORY, SHARE).most;
         assert_eq!([0, 300, 2_000].map(most), [SEALED_BYTES; 3]);
         assert_eq!(most(10_000), 16_000_000);
         assert_eq!([40_000, u64::MAX].map(most), [MEMORY / 16; 2]);
@@ -83,20 +104,20 @@ mod tests {
     #[test]
     fn sorted_payloads_grow_with_their_leaves() {
         let near = Duration::from_micros(300);
-        let least = |leaf_bytes, share| worth_sorting(near, MEMORY, share, leaf_bytes).least;
+        let least = |leaf_bytes, share| sorted_size(near, MEMORY, share, leaf_bytes).least;
         assert_eq!(least(0, MEMORY), SEALED_BYTES);
         assert_eq!(least(20 << 20, MEMORY), 20 << 20);
         assert_eq!(least(usize::MAX, MEMORY), MEMORY / 16);
         assert_eq!([0, usize::MAX].map(|leaf_bytes| least(leaf_bytes, SHARE)), [SHARE; 2]);
-        let far = worth_sorting(Duration::from_millis(10), MEMORY, MEMORY, 0);
+        let far = sorted_size(Duration::from_millis(10), MEMORY, MEMORY, 0);
         assert_eq!(far.least, 16_000_000);
     }
 
     #[test]
     fn no_payload_waits_for_more_than_the_share_of_a_leaf() {
         for micros in [0, 300, 10_000, u64::MAX] {
-            let worth = worth_of_cost(Duration::from_micros(micros), MEMORY, SHARE);
-            assert!((WORTH_A_COPY..=SHARE).contains(&worth.least), "{worth:?}");
+            let size = unsorted_size(Duration::from_micros(micros), MEMORY, SHARE);
+            assert!((LEAST_BYTES..=SHARE).contains(&size.least), "{size:?}");
         }
     }
 }
