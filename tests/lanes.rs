@@ -51,7 +51,7 @@ fn the_document_says_what_is_planned(server: Server) {
     compare(&[
         ("types", table("type", &lines(types, &proofs), plain)),
         ("collations", table("type and collation", &lines(collations, &proofs), plain)),
-        ("expressions", table("expression", &gathered(lines(expressions, &proofs)), code)),
+        ("expressions", table("expression", &join_alike(lines(expressions, &proofs)), code)),
     ]);
 }
 
@@ -81,19 +81,19 @@ fn lines(subjects: Vec<Subject>, proofs: &Proofs) -> Vec<Line> {
 }
 
 /// Joins expressions into one line if they are of one kind and have the same lanes and proofs.
-fn gathered(lines: Vec<Line>) -> Vec<Line> {
-    let mut gathered: Vec<Line> = Vec::new();
+fn join_alike(lines: Vec<Line>) -> Vec<Line> {
+    let mut joined: Vec<Line> = Vec::new();
     for mut line in lines {
-        match gathered.iter_mut().find(|other| other.is_like(&line)) {
+        match joined.iter_mut().find(|other| other.is_like(&line)) {
             Some(other) => other.names.append(&mut line.names),
-            None => gathered.push(line),
+            None => joined.push(line),
         }
     }
-    for line in &mut gathered {
+    for line in &mut joined {
         let mut seen = HashSet::new();
         line.names.retain(|name| seen.insert(name.clone()));
     }
-    gathered
+    joined
 }
 
 impl Line {

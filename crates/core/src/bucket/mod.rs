@@ -65,11 +65,11 @@ pub const FEW_ROWS: usize = 300;
 const FEW_BYTES: usize = 64 << 10;
 
 /// Maximum size of remainders that are sent together.
-const GATHERED_BYTES: usize = 1 << 20;
+const JOINED_BYTES: usize = 1 << 20;
 
 /// Maximum number of nodes whose remainders are sent together. The server keeps a lock on each until they are
 /// committed, and its lock table has room for a few thousand.
-const GATHERED_NODES: usize = 256;
+const JOINED_NODES: usize = 256;
 
 /// The header of COPY BINARY: `BinarySignature`, no flags, no extension (`src/backend/commands/copyfromparse.c`,
 /// PostgreSQL 13 to 18).

@@ -8,7 +8,7 @@ use super::block::Block;
 use super::claim::{Claim, Mark, Reckoning, left_behind};
 use super::payload::Payload;
 use super::shard::Shard;
-use super::{FEW_BYTES, GATHERED_BYTES, GATHERED_NODES, SEALED_BYTES, Wire};
+use super::{FEW_BYTES, JOINED_BYTES, JOINED_NODES, SEALED_BYTES, Wire};
 use crate::catalog::NodeId;
 
 /// The state that decides which payload is sent next, and counts the writers of each node.
@@ -72,7 +72,7 @@ impl Scheduler {
     }
 
     /// Sets the number of rows below which remainders are sent together.
-    pub fn gather_below(&mut self, few_rows: usize) {
+    pub fn set_few_rows(&mut self, few_rows: usize) {
         self.few_rows = few_rows;
     }
 
@@ -105,7 +105,7 @@ impl Scheduler {
                 if self.is_small(bucket, shards)
                     && weight(bucket, shards).is_at_least(size.least) =>
             {
-                Some(self.gather(bucket, shards))
+                Some(self.take_small(bucket, shards))
             }
             Some(bucket) => self.close_together(bucket, size, shards),
             None => {
@@ -246,7 +246,11 @@ impl Scheduler {
     }
 
     /// Takes the rows of `bucket`, and of other small buckets of the same kind whose nodes are idle.
-    fn gather(&mut self, bucket: usize, shards: &mut [impl DerefMut<Target = Shard>]) -> Payload {
+    fn take_small(
+        &mut self,
+        bucket: usize,
+        shards: &mut [impl DerefMut<Target = Shard>],
+    ) -> Payload {
         let wire = self.wire(bucket);
         let is_leaf = self.is_leaf[self.node(bucket)];
         let first = self.close(bucket, usize::MAX, shards);
@@ -263,7 +267,7 @@ impl Scheduler {
                 continue;
             }
             bytes += weight.bytes;
-            if bytes > GATHERED_BYTES || others.len() + 1 == GATHERED_NODES {
+            if bytes > JOINED_BYTES || others.len() + 1 == JOINED_NODES {
                 break;
             }
             others.push(self.close(other, usize::MAX, shards));

@@ -35,7 +35,7 @@ impl<'q, 'c> Filling<'q, 'c> {
         self.queue.shards[self.number].lock().set_pending(None);
         let mut state = self.queue.state.lock();
         state.scheduler.complete(split);
-        if let First::Gathering(_, routed) = &mut state.first {
+        if let First::Collecting(_, routed) = &mut state.first {
             routed.add(split, bytes);
             self.queue.work.notify_all();
         }

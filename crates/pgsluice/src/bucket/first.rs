@@ -12,7 +12,7 @@ pub(super) const FIRST_PATIENCE: Duration = Duration::from_secs(1);
 /// The first transaction.
 pub(super) enum First {
     /// Its rows are being read. The fields are the time of the first row and the splits that are routed.
-    Gathering(Option<Instant>, Prefix),
+    Collecting(Option<Instant>, Prefix),
     /// It was sent.
     Sent,
     /// It is committed, or the load has none.

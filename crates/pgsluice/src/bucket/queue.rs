@@ -131,7 +131,7 @@ impl<'c> Queue<'c> {
         let share = share.max(LEAST_BYTES);
         let size = size_for(plan, None, memory, share);
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
-            true => First::Gathering(None, Prefix::default()),
+            true => First::Collecting(None, Prefix::default()),
             false => First::Done,
         };
         let first_in = watch::Sender::new(matches!(first, First::Done));
@@ -218,7 +218,7 @@ impl<'c> Queue<'c> {
             return Next::Nothing;
         }
         match first {
-            First::Gathering(since, routed) => {
+            First::Collecting(since, routed) => {
                 if !self.is_first_whole(*fillers, since, routed, &shards) {
                     return Next::Nothing;
                 }
@@ -351,7 +351,7 @@ impl<'c> Queue<'c> {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
-        state.scheduler.gather_below(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
+        state.scheduler.set_few_rows(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
         let Self { plan, memory, share, .. } = *self;
         state.size = size_for(plan, Some(state.cost), memory, share);
     }

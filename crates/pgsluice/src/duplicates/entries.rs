@@ -96,13 +96,13 @@ impl<R: Rank> EntryPart<R> {
     }
 }
 
-/// The entries that one thread has gathered.
-pub(super) struct GatheredEntries<'e, R> {
+/// The entries that one thread has found and not passed on.
+pub(super) struct ThreadEntries<'e, R> {
     entries: &'e Entries<R>,
     parts: Vec<Vec<Entry<R>>>,
 }
 
-impl<'e, R: Rank + Send> GatheredEntries<'e, R> {
+impl<'e, R: Rank + Send> ThreadEntries<'e, R> {
     pub(super) fn new(entries: &'e Entries<R>) -> Self {
         Self { entries, parts: (0..PARTS).map(|_| Vec::with_capacity(AT_ONCE)).collect() }
     }
@@ -137,16 +137,16 @@ mod tests {
         let (mut fields, mut scratch) = (Fields::default(), Vec::new());
         for memory in [1 << 30, 10_000] {
             let entries = Entries::<NoRank>::new(memory);
-            let mut gathered = GatheredEntries::new(&entries);
+            let mut thread_entries = ThreadEntries::new(&entries);
             for row in 0..ROWS {
                 let text = row.to_string();
                 parser.parse(text.as_bytes(), &mut fields);
                 let row_of = (text.as_bytes(), &fields);
                 let print = Secret([7; 16]).print(None, &key, row_of, true, &mut scratch);
                 let entry = Entry::new(print.expect("a print"), NoRank, row, Rule::Last);
-                gathered.add(entry).expect("room");
+                thread_entries.add(entry).expect("room");
             }
-            gathered.end().expect("room");
+            thread_entries.end().expect("room");
             let seen = Mutex::new(Vec::new());
             let take = |entries: &mut [Entry<NoRank>]| {
                 seen.lock().extend(entries.iter().map(|entry| entry.row(Rule::Last)));

@@ -22,7 +22,7 @@ use pgsluice_core::parse::Fields;
 use roaring::RoaringTreemap;
 
 use self::alone::KeysAlone;
-use self::entries::{Entries, GatheredEntries};
+use self::entries::{Entries, ThreadEntries};
 pub(crate) use self::few::find_few;
 use crate::control::{Control, WaitReason};
 use crate::counts::words::count;
@@ -151,13 +151,14 @@ impl DuplicateFinding<'_> {
         let Self { plan, changes, target, control, .. } = self;
         let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
         let mut keys = KeysAlone::new(plan, changes);
-        let mut gathered = GatheredEntries::new(entries);
+        let mut thread_entries = ThreadEntries::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());
         while let Some(split) = reading.next(control) {
             if let Some(keys) = &mut keys {
                 unread.clear();
-                let unkeyed = keys
-                    .read(&split, changes, &self.secret, &mut unread, |entry| gathered.add(entry));
+                let unkeyed = keys.read(&split, changes, &self.secret, &mut unread, |entry| {
+                    thread_entries.add(entry)
+                });
                 let unkeyed = unkeyed.map_err(|error| no_room(&error))?;
                 self.unkeyed.fetch_add(unkeyed, Relaxed);
                 if unread.is_empty() {
@@ -172,7 +173,7 @@ impl DuplicateFinding<'_> {
                 }
                 match self.entry(&split, &routed, &mut scratch) {
                     Ok(Some(entry)) => {
-                        if let Err(error) = gathered.add(entry) {
+                        if let Err(error) = thread_entries.add(entry) {
                             refused = Some(no_room(&error));
                         }
                     }
@@ -183,7 +184,7 @@ impl DuplicateFinding<'_> {
             refused.map_or(Ok(()), Err)?;
             reading.give_back(split);
         }
-        gathered.end().map_err(|error| no_room(&error))
+        thread_entries.end().map_err(|error| no_room(&error))
     }
 
     /// Returns the entry of a row, or `None` if its key equals no other.

@@ -109,9 +109,9 @@ impl Relay {
         let (back, returned) = channel();
         let (of_thread, control) = (Arc::clone(&plan), Arc::clone(control));
         thread::spawn(move || {
-            let gathering = RelayGathering { plan: &of_thread, full: &full, returned: &returned };
-            let gathered = gathering.run(&job.input.files, job.speed.memory, &control);
-            let _ = full.send(gathered.map(|()| None));
+            let relay_thread = RelayThread { plan: &of_thread, full: &full, returned: &returned };
+            let outcome = relay_thread.run(&job.input.files, job.speed.memory, &control);
+            let _ = full.send(outcome.map(|()| None));
         });
         let (copying, sending, ready) = (None, None, VecDeque::new());
         Ok(Self { plan, own, payloads, back, copying, sending, ready, rows: 0 })
@@ -159,7 +159,7 @@ impl Relay {
     pub fn next(&mut self, wait: Duration) -> Result<Option<Piece>> {
         if self.ready.is_empty() && self.sending.is_none() {
             match self.payloads.recv_timeout(wait) {
-                Ok(gathered) => self.begin_payload(gathered?),
+                Ok(payload) => self.begin_payload(payload?),
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
@@ -227,13 +227,13 @@ impl Relay {
 }
 
 /// The thread that gathers rows.
-struct RelayGathering<'g> {
+struct RelayThread<'g> {
     plan: &'g Plan,
     full: &'g SyncSender<RelayPieces>,
     returned: &'g Receiver<Payload>,
 }
 
-impl RelayGathering<'_> {
+impl RelayThread<'_> {
     /// Gathers all rows. Ends early if the receiver is gone.
     fn run(&self, inputs: &Inputs, memory: usize, control: &Control) -> Result<()> {
         let mut reader = Reader::new(inputs.clone(), &self.plan.shape);

@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use super::gathered::Gathered;
+use super::batch::WriteBatch;
 use super::send_method::SendMethod;
 use super::session::Planned;
 use super::trouble::{Trouble, refused};
@@ -38,15 +38,15 @@ impl Planned {
     pub(super) async fn blame(
         &self,
         channel: Channel<'_>,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         error: Error,
     ) -> Error {
         let is_known = error.kind() != Kind::Data || error.place().is_some();
-        if is_known || gathered.sent() == 0 || gathered.bytes() > MOST_BYTES {
+        if is_known || batch.sent() == 0 || batch.bytes() > MOST_BYTES {
             return error;
         }
-        match self.find(channel, gathered, &error).await {
-            Some((row, said)) => self.gathering.at_row(said, gathered, row),
+        match self.find(channel, batch, &error).await {
+            Some((row, said)) => self.gatherer.at_row(said, batch, row),
             None => error,
         }
     }
@@ -55,22 +55,22 @@ impl Planned {
     async fn find(
         &self,
         channel: Channel<'_>,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         error: &Error,
     ) -> Option<(usize, Error)> {
         if error.sqlstate() == Some(FOREIGN_KEY) {
-            let rows = self.with_key(gathered, error);
-            let others = gathered.part(|row| !rows.contains(&row));
+            let rows = self.with_key(batch, error);
+            let others = batch.part(|row| !rows.contains(&row));
             let without = self.try_rows(channel, &others).await?;
             let is_same = without.is_some_and(|without| says_the_same(&without, error));
             let row = rows.into_iter().min().filter(|_| !is_same);
             return row.map(|row| (row, error.clone()));
         }
-        let first = |rows: usize| gathered.part(|row| row < rows);
+        let first = |rows: usize| batch.part(|row| row < rows);
         if self.try_rows(channel, &first(0)).await?.is_some() {
             return None;
         }
-        let (mut good, mut bad) = (0, usize::try_from(gathered.sent()).ok()?);
+        let (mut good, mut bad) = (0, usize::try_from(batch.sent()).ok()?);
         let mut said = self.try_rows(channel, &first(bad)).await??;
         while bad - good > 1 {
             let middle = usize::midpoint(good, bad);
@@ -86,11 +86,11 @@ impl Planned {
     }
 
     /// Returns the indexes of the rows that have the key which the server names.
-    fn with_key(&self, gathered: &Gathered, error: &Error) -> HashSet<usize> {
+    fn with_key(&self, batch: &WriteBatch, error: &Error) -> HashSet<usize> {
         let key = error.detail().and_then(RowKey::parse);
         let mut found = HashSet::new();
         let mut number = 0;
-        for payload in &gathered.payloads {
+        for payload in &batch.payloads {
             let mut finder = key.as_ref().and_then(|key| key.finder(&self.plan, payload.wire()));
             for (_, row) in payload.in_order() {
                 if finder.as_mut().is_some_and(|finder| finder.has_key(row)) {
@@ -107,7 +107,7 @@ impl Planned {
     pub(super) async fn try_rows(
         &self,
         channel: Channel<'_>,
-        rows: &Gathered,
+        rows: &WriteBatch,
     ) -> Option<Option<Error>> {
         let before = self.updates_first.get();
         let tried = self.try_once(channel, rows).await;
@@ -123,7 +123,7 @@ impl Planned {
         tried
     }
 
-    async fn try_once(&self, channel: Channel<'_>, rows: &Gathered) -> Option<Option<Error>> {
+    async fn try_once(&self, channel: Channel<'_>, rows: &WriteBatch) -> Option<Option<Error>> {
         let method = if self.plan.changes.is_some() { SendMethod::Stage } else { SendMethod::Copy };
         let client = &channel.link.client;
         let trying = async {

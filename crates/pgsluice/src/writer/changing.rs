@@ -14,7 +14,7 @@ use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Row, Statement};
 
-use super::gathered::Gathered;
+use super::batch::WriteBatch;
 use super::parameters::of_all;
 use super::send_method::SendMethod;
 use super::session::Planned;
@@ -50,32 +50,32 @@ impl Planned {
     /// Counts the outcome of the rows that [`Self::insert_or_change`] has sent.
     pub(super) fn count_inserted(
         &self,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         changes: &Changes,
         payload: &Payload,
         taken: &Taken,
     ) -> Result<RowCounts, Trouble> {
         self.check_taken(payload, taken)?;
-        let mut all = gathered.begun();
+        let mut all = batch.unsent_counts();
         let applied = in_node(&self.plan, ROOT, &taken.applied);
         all.add(counts(changes, payload.rows() as u64, applied));
-        self.record_conflicts(gathered, &all);
+        self.record_conflicts(batch, &all);
         Ok(all)
     }
 
     /// Counts the outcome of all rows, whose COPYs have ended.
     pub(super) fn count(
         &self,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         method: SendMethod,
         stored: Vec<Stored>,
     ) -> Result<RowCounts, Trouble> {
         let Some(changes) = self.plan.changes.as_ref().filter(|_| method != SendMethod::Copy)
         else {
-            return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
+            return Ok(batch.counts(stored.iter().map(|stored| stored.rows).sum()));
         };
-        let mut all = gathered.begun();
-        let payloads = gathered.payloads.iter();
+        let mut all = batch.unsent_counts();
+        let payloads = batch.payloads.iter();
         let targets =
             payloads.flat_map(|it| self.targets(it).into_iter().map(move |target| (it, target)));
         for ((payload, (node, rows)), Stored { taken, .. }) in targets.zip(stored) {
@@ -83,7 +83,7 @@ impl Planned {
             self.check_taken(payload, &taken)?;
             all.add(counts(changes, rows, in_node(&self.plan, node, &taken.applied)));
         }
-        self.record_conflicts(gathered, &all);
+        self.record_conflicts(batch, &all);
         Ok(all)
     }
 
@@ -116,8 +116,8 @@ impl Planned {
         parts.collect()
     }
 
-    fn record_conflicts(&self, gathered: &Gathered, counts: &RowCounts) {
-        let has_conflicts = counts.inserted < gathered.sent();
+    fn record_conflicts(&self, batch: &WriteBatch, counts: &RowCounts) {
+        let has_conflicts = counts.inserted < batch.sent();
         self.without_conflict.set(if has_conflicts {
             0
         } else {
@@ -134,7 +134,7 @@ impl Planned {
         let relation = self.plan.tree.nodes[node].relation.label();
         let message = format!("no partition of relation {relation} is known for the row");
         let error = Error::new(Kind::Data, message).with_sqlstate("23514");
-        Err(Trouble::Changed(self.gathering.at_first(error, payload)))
+        Err(Trouble::Changed(self.gatherer.at_first(error, payload)))
     }
 
     /// Requests a new plan if rows have gone into leaves that the plan does not know, because their outcome

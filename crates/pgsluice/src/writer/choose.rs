@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, Wire};
 
-use super::gathered::Gathered;
+use super::batch::WriteBatch;
 use super::send_method::SendMethod;
 use super::session::{ENOUGH_WITHOUT_CONFLICT, Planned};
 use super::trouble::Trouble;
@@ -39,8 +39,8 @@ impl Planned {
     }
 
     /// Chooses the statement for the rows of a flush.
-    pub(super) fn choose(&self, gathered: &Gathered) -> SendMethod {
-        let payloads = &gathered.payloads[..];
+    pub(super) fn choose(&self, batch: &WriteBatch) -> SendMethod {
+        let payloads = &batch.payloads[..];
         if payloads.is_empty() {
             return SendMethod::Copy;
         }

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::error::SqlState;
 
-use super::gathered::Gathered;
+use super::batch::WriteBatch;
 use super::refused::refusal;
 use super::send_method::SendMethod;
 use super::session::Planned;
@@ -17,7 +17,7 @@ impl Planned {
     pub(super) fn trouble(
         &self,
         failure: Failure,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         method: SendMethod,
     ) -> Trouble {
         let (error, at) = match failure {
@@ -39,11 +39,11 @@ impl Planned {
             });
         let table = if is_staged { stage() } else { self.plan.tree.nodes[ROOT].relation.clone() };
         let payload = at.filter(|_| !self.updates_first.get());
-        let payload = payload.and_then(|part| gathered.payloads.get(part));
+        let payload = payload.and_then(|part| batch.payloads.get(part));
         let refusal = match payload {
             Some(payload) => {
                 let columns = &self.plan.catalogue.columns;
-                self.gathering.refused(error, payload, &table.name, columns)
+                self.gatherer.refused(error, payload, &table.name, columns)
             }
             None => refusal(error),
         };

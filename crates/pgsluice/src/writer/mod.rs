@@ -14,11 +14,11 @@
 //!    of them are still there, or its first call fails (`lifecycle`).
 
 mod along;
+mod batch;
 mod blame;
 mod changing;
 mod choose;
 mod explain;
-mod gathered;
 mod kept;
 mod lifecycle;
 mod named;
@@ -231,20 +231,20 @@ impl Writer {
         self.ensure_session(control).map_err(Trouble::into_error)?;
         let Self { job, target, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
-        let gathered = gather(job, target, session, input, runtime, control)?;
+        let batch = gather(job, target, session, input, runtime, control)?;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost());
         };
         let trying = async {
             let channel = planned.channel(link, control);
-            match planned.try_rows(channel, &gathered).await {
+            match planned.try_rows(channel, &batch).await {
                 Some(None) => Ok(()),
-                Some(Some(error)) => Err(planned.blame(channel, &gathered, error).await),
+                Some(Some(error)) => Err(planned.blame(channel, &batch, error).await),
                 None => Err(Error::lost()),
             }
         };
         let tried = runtime.block_on(link.canceller.unless_stopped(control, trying));
-        planned.gathering.give_back(gathered);
+        planned.gatherer.give_back(batch);
         tried
     }
 
@@ -340,19 +340,19 @@ impl Writer {
         }
         let Self { job, target, kept, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
-        let mut gathered = gather(job, target, session, input, runtime, control)?;
-        gathered.rejected = along.rejected;
+        let mut batch = gather(job, target, session, input, runtime, control)?;
+        batch.rejected = along.rejected;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost().into());
         };
-        if gathered.rows() == 0 && !along.is_any() {
+        if batch.rows() == 0 && !along.is_any() {
             return Ok(Receipt { counts: RowCounts::default(), method: None });
         }
-        let method = planned.choose(&gathered);
+        let method = planned.choose(&batch);
         let keeping = kept.as_ref().map(|kept| (kept, along.positions));
         let channel = planned.channel(link, control);
         let began = Instant::now();
-        let storing = store(planned, channel, &gathered, method, keeping, along.rejects);
+        let storing = store(planned, channel, &batch, method, keeping, along.rejects);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((counts, gone))) => {
@@ -360,20 +360,20 @@ impl Writer {
                 control.emit(&Event::Committed {
                     table: &planned.plan.tree.nodes[ROOT].relation.label(),
                     rows: counts.rows() - counts.rejected,
-                    bytes: gathered.bytes() as u64,
+                    bytes: batch.bytes() as u64,
                     seconds: began.elapsed().as_secs_f64(),
                     is_visible: true,
                 });
-                planned.gathering.give_back(gathered);
+                planned.gatherer.give_back(batch);
                 kept.iter_mut().for_each(|kept| kept.advanced(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // The plan is still valid after a row is refused.
             Some(Err(Trouble::Refused(error))) if planned.can_blame(&error) => {
                 let channel = planned.channel(link, control);
-                let blaming = planned.blame(channel, &gathered, error.clone());
+                let blaming = planned.blame(channel, &batch, error.clone());
                 let blamed = runtime.block_on(link.canceller.settle(control, blaming));
-                planned.gathering.give_back(gathered);
+                planned.gatherer.give_back(batch);
                 Err(Trouble::Refused(blamed.unwrap_or(error)))
             }
             Some(Err(trouble)) => {
@@ -387,7 +387,7 @@ impl Writer {
             }
             None => {
                 self.session = None;
-                Err(Trouble::InDoubt(Error::interrupted(), gathered.rows()))
+                Err(Trouble::InDoubt(Error::interrupted(), batch.rows()))
             }
         }
     }

@@ -8,7 +8,7 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Statement};
 
-use super::gathered::{Gathered, Gathering};
+use super::batch::{BatchGatherer, WriteBatch};
 use super::kept::Keeping;
 use super::named::PlanNames;
 use super::parameters::of_all;
@@ -53,7 +53,7 @@ pub(super) struct Planned {
     pub(super) plan: Plan,
     /// The names in the rows that it was planned for.
     pub(super) named: PlanNames,
-    pub(super) gathering: Gathering,
+    pub(super) gatherer: BatchGatherer,
     pub(super) inserts: Inserts,
     pub(super) prepared: Prepared,
     /// The number of consecutive flushes without a conflict.
@@ -109,11 +109,11 @@ impl Planned {
             Inserts::prepare(client, root, oid, columns, types, changing).await
         };
         let (inserts, prepared) = try_join(preparing, Prepared::new(client, &plan, false)).await?;
-        let gathering = Gathering::new(&plan);
+        let gatherer = BatchGatherer::new(&plan);
         let (without_conflict, updates_first) =
             (Cell::new(ENOUGH_WITHOUT_CONFLICT), Cell::new(false));
         let named = PlanNames::new(job, &plan);
-        Ok(Self { plan, named, gathering, inserts, prepared, without_conflict, updates_first })
+        Ok(Self { plan, named, gatherer, inserts, prepared, without_conflict, updates_first })
     }
 
     /// Returns the channel of its transactions.
@@ -126,21 +126,21 @@ impl Planned {
     pub(super) async fn store(
         &self,
         channel: Channel<'_>,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         method: SendMethod,
         kept: Keeping<'_>,
         rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
         let client = &channel.link.client;
         if let (SendMethod::Arrays, None, None, [payload], Some(statement)) =
-            (method, kept, rejects, &gathered.payloads[..], &self.inserts.plain)
+            (method, kept, rejects, &batch.payloads[..], &self.inserts.plain)
         {
             // A single statement is a transaction.
             let inserted = self.insert(client, statement, payload).await;
-            let inserted = inserted.map_err(|error| in_doubt(error, gathered.rows()))?;
-            return Ok(gathered.counts(inserted));
+            let inserted = inserted.map_err(|error| in_doubt(error, batch.rows()))?;
+            return Ok(batch.counts(inserted));
         }
-        let stored = self.store_together(channel, gathered, method, kept, rejects).await;
+        let stored = self.store_together(channel, batch, method, kept, rejects).await;
         if stored.is_err() {
             // If the connection is lost, the server rolls back.
             let _ = client.batch_execute(sql::ROLLBACK).await;
@@ -151,27 +151,27 @@ impl Planned {
     async fn store_together(
         &self,
         channel: Channel<'_>,
-        gathered: &Gathered,
+        batch: &WriteBatch,
         method: SendMethod,
         kept: Keeping<'_>,
         rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
-        let mut transaction = self.transaction(channel, gathered, method, kept);
-        let sent = self.send(&mut transaction, gathered, method).await?;
+        let mut transaction = self.transaction(channel, batch, method, kept);
+        let sent = self.send(&mut transaction, batch, method).await?;
         failpoint("payload::committing");
-        let failed = |failure| self.trouble(failure, gathered, method);
+        let failed = |failure| self.trouble(failure, batch, method);
         let doubtful = |failure: Failure| match failure.is_answer() {
             true => failed(failure),
-            false => Trouble::InDoubt(failure.into_error(), gathered.rows()),
+            false => Trouble::InDoubt(failure.into_error(), batch.rows()),
         };
         let counts = match (sent, method) {
             (Some(counts), _) => counts,
             // The outcome need not be known before the commit.
             (None, SendMethod::Copy) if kept.is_none() && rejects.is_none() => {
                 let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
-                return Ok(gathered.counts(stored.iter().map(|stored| stored.rows).sum()));
+                return Ok(batch.counts(stored.iter().map(|stored| stored.rows).sum()));
             }
-            (None, _) => self.count(gathered, method, transaction.end().await.map_err(failed)?)?,
+            (None, _) => self.count(batch, method, transaction.end().await.map_err(failed)?)?,
         };
         let client = &channel.link.client;
         let settling = async {
@@ -197,11 +197,11 @@ impl Planned {
     pub(super) fn transaction<'t>(
         &'t self,
         channel: Channel<'t>,
-        gathered: &'t Gathered,
+        batch: &'t WriteBatch,
         method: SendMethod,
         kept: Keeping<'t>,
     ) -> Transaction<'t> {
-        let payloads = gathered.payloads.iter();
+        let payloads = batch.payloads.iter();
         let into: Vec<(NodeId, Wire)> = match method {
             SendMethod::Arrays | SendMethod::Conflict => Vec::new(),
             SendMethod::Copy => payloads.map(|payload| (ROOT, payload.wire())).collect(),
@@ -211,7 +211,7 @@ impl Planned {
             }
         };
         let fence = kept.map_or(Fence::Open, |(kept, positions)| {
-            Fence::Positions(kept.advance(gathered.rows(), positions))
+            Fence::Positions(kept.advance(batch.rows(), positions))
         });
         let begin = begin(&self.plan, Commit::Caller, into.into_iter());
         Transaction::new(channel, Commit::Caller, begin, fence)
@@ -221,29 +221,29 @@ impl Planned {
     pub(super) async fn send<'t>(
         &'t self,
         transaction: &mut Transaction<'t>,
-        gathered: &'t Gathered,
+        batch: &'t WriteBatch,
         method: SendMethod,
     ) -> Result<Option<RowCounts>, Trouble> {
         let client = transaction.client();
-        let failed = |failure| self.trouble(failure, gathered, method);
+        let failed = |failure| self.trouble(failure, batch, method);
         let Inserts { plain, changing } = &self.inserts;
-        match (method, &self.plan.changes, &gathered.payloads[..], plain, changing) {
+        match (method, &self.plan.changes, &batch.payloads[..], plain, changing) {
             (SendMethod::Arrays, _, [payload], Some(statement), _) => {
                 let inserting = async { Ok(self.insert(client, statement, payload).await?) };
                 let inserted = transaction.begin_with(inserting).await.map_err(failed)?;
                 failpoint("payload::begun");
                 failpoint("payload::sent");
-                return Ok(Some(gathered.counts(inserted)));
+                return Ok(Some(batch.counts(inserted)));
             }
             (SendMethod::Conflict, Some(changes), [payload], _, Some(statement)) => {
                 let inserting = self.insert_or_change(client, statement, payload);
                 let taken = transaction.begin_with(inserting).await.map_err(failed)?;
-                return self.count_inserted(gathered, changes, payload, &taken).map(Some);
+                return self.count_inserted(batch, changes, payload, &taken).map(Some);
             }
             (SendMethod::Stage | SendMethod::Conflict, Some(changes), ..) => {
                 let made = self.prepared.make_stage(client, &self.plan).await;
                 made.map_err(refused)?;
-                for payload in &gathered.payloads {
+                for payload in &batch.payloads {
                     self.check_node(changes, payload)?;
                     for part in self.parts(payload) {
                         transaction.store(part).await.map_err(failed)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 use super::along::RejectRows;
-use super::gathered::Gathered;
+use super::batch::WriteBatch;
 use super::kept::Keeping;
 use super::send_method::SendMethod;
 use super::session::{Planned, Session};
@@ -28,7 +28,7 @@ pub(super) fn gather(
     input: &InputOptions,
     runtime: &Runtime,
     control: &Arc<Control>,
-) -> Result<Gathered> {
+) -> Result<WriteBatch> {
     let Session { link, planned, .. } = session;
     let job = Job { input: input.clone(), ..job.clone() };
     if planned.is_none() {
@@ -45,7 +45,7 @@ pub(super) fn gather(
             other.insert(planned)
         }
     };
-    planned.gathering.gather(&opened, &planned.plan, &opened.input.files, target, control)
+    planned.gatherer.gather(&opened, &planned.plan, &opened.input.files, target, control)
 }
 
 /// Stores rows by the `method` that was chosen for them, or by another one if the server refuses it. Returns
@@ -53,7 +53,7 @@ pub(super) fn gather(
 pub(super) async fn store(
     planned: &Planned,
     channel: Channel<'_>,
-    gathered: &Gathered,
+    batch: &WriteBatch,
     method: SendMethod,
     kept: Keeping<'_>,
     rejects: Option<RejectRows<'_>>,
@@ -65,7 +65,7 @@ pub(super) async fn store(
     let (mut method, mut tried) = (method, 0);
     let updated_first = planned.updates_first.get();
     loop {
-        let refused = match planned.store(channel, gathered, method, kept, rejects.as_ref()).await {
+        let refused = match planned.store(channel, batch, method, kept, rejects.as_ref()).await {
             Ok(counts) => return Ok((counts, method)),
             Err(refused) => refused,
         };

@@ -1,4 +1,4 @@
-//! The rows of a flush in the order in which they are sent.
+//! The rows of one write, in the order in which they are sent.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::plan::changes::Changes;
 use crate::row_counts::RowCounts;
 use crate::source::{Inputs, Reader, Split};
 
-/// The rows of a flush.
-pub(super) struct Gathered {
+/// The rows of one write, in the order in which they are sent.
+pub(super) struct WriteBatch {
     pub(super) payloads: Vec<Arc<Payload>>,
-    /// The number of rows that lose to another row of the flush with their key.
+    /// The number of rows that lose to another row of the write with their key.
     duplicates: u64,
-    /// The number of rows of the flush that the program has rejected, and that are not in `payloads`.
+    /// The number of rows of the write that the program has rejected, and that are not in `payloads`.
     pub(super) rejected: u64,
 }
 
-impl Gathered {
+impl WriteBatch {
     /// Returns the number of rows that are sent.
     pub(super) fn sent(&self) -> u64 {
         self.payloads.iter().map(|payload| payload.rows() as u64).sum()
@@ -57,26 +57,26 @@ impl Gathered {
 
     /// Returns the outcome if the server has inserted `inserted` rows and dropped the others.
     pub(super) fn counts(&self, inserted: u64) -> RowCounts {
-        let mut counts = self.begun();
+        let mut counts = self.unsent_counts();
         counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.sent(), inserted) });
         counts
     }
 
     /// Returns the outcome of the rows that are not sent.
-    pub(super) fn begun(&self) -> RowCounts {
+    pub(super) fn unsent_counts(&self) -> RowCounts {
         let (duplicate, rejected) = (self.duplicates, self.rejected);
         RowCounts { read: self.rows(), duplicate, rejected, ..RowCounts::default() }
     }
 }
 
-/// A gatherer for the rows of successive flushes.
-pub(super) struct Gathering {
+/// A gatherer for the rows of successive writes.
+pub(super) struct BatchGatherer {
     gatherer: Gatherer,
-    /// The input of the last flush.
+    /// The input of the last write.
     read: Read,
 }
 
-impl Gathering {
+impl BatchGatherer {
     pub(super) fn new(plan: &Plan) -> Self {
         Self { gatherer: Gatherer::unbounded(plan), read: Read::default() }
     }
@@ -90,7 +90,7 @@ impl Gathering {
         inputs: &Inputs,
         target: &Target,
         control: &Arc<Control>,
-    ) -> Result<Gathered> {
+    ) -> Result<WriteBatch> {
         let mut reader = Reader::new(inputs.clone(), &plan.shape);
         self.read = Read::of(inputs);
         let Some(changes) = &plan.changes else {
@@ -127,20 +127,20 @@ impl Gathering {
         added.map(|_| ()).inspect_err(|_| self.gatherer = Gatherer::unbounded(plan))
     }
 
-    fn take(&mut self, plan: &Plan) -> Gathered {
+    fn take(&mut self, plan: &Plan) -> WriteBatch {
         let taken = match plan.changes.as_ref().is_none_or(Changes::may_join_leaves) {
             true => self.gatherer.take(plan),
             false => self.gatherer.take_each(plan),
         };
         let duplicates = self.gatherer.left_out();
         let payloads = taken.into_iter().map(Arc::new).collect();
-        Gathered { payloads, duplicates, rejected: 0 }
+        WriteBatch { payloads, duplicates, rejected: 0 }
     }
 
     /// Takes back the memory of rows that are stored.
-    pub(super) fn give_back(&mut self, gathered: Gathered) {
+    pub(super) fn give_back(&mut self, batch: WriteBatch) {
         self.read = Read::default();
-        let payloads = gathered.payloads.into_iter().filter_map(Arc::into_inner);
+        let payloads = batch.payloads.into_iter().filter_map(Arc::into_inner);
         payloads.for_each(|payload| self.gatherer.give_back(payload));
     }
 
@@ -156,8 +156,8 @@ impl Gathering {
     }
 
     /// Adds the location of a row to an error. `row` is its index in the order in which rows are sent.
-    pub(super) fn at_row(&self, error: Error, gathered: &Gathered, row: usize) -> Error {
-        let rows = gathered.payloads.iter().flat_map(|payload| payload.in_order());
+    pub(super) fn at_row(&self, error: Error, batch: &WriteBatch, row: usize) -> Error {
+        let rows = batch.payloads.iter().flat_map(|payload| payload.in_order());
         let place = rows.map(|(at, _)| at).nth(row).and_then(|at| self.read.locate(at));
         place.into_iter().fold(error, Error::at)
     }
