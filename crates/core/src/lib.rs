@@ -3,7 +3,7 @@
 //! The modules in the order of the flow are [`split`], [`parse`], [`route`], [`encode`] and [`bucket`]. They
 //! share the [`catalog`] by which rows are routed, the input's [`mod@format`], the native key [`types`] with
 //! their [`hash`], and the [`expr`]essions over them. [`duplicates`] chooses one row per key. [`leads`] maps
-//! names to columns, and a [`position`] travels with every row. [`words`] name options in messages.
+//! names to columns, and an [`origin`] travels with every row. [`words`] name options in messages.
 
 pub mod bucket;
 pub mod catalog;
@@ -14,8 +14,8 @@ pub mod format;
 pub mod hash;
 pub mod leads;
 mod marks;
+pub mod origin;
 pub mod parse;
-pub mod position;
 pub mod route;
 pub mod split;
 pub mod types;

@@ -6,7 +6,7 @@ mod inputs;
 
 use allocation_counter::measure;
 use inputs::Input;
-use pgsluice_core::bucket::{Payload, PayloadSize, Pool, RowAt, Scheduler, Shard, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, PayloadSize, Pool, Scheduler, Shard, Wire};
 use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Route, Router, Scratch};
@@ -55,7 +55,7 @@ impl Flow {
         let scan = Splitter::new(&self.input.format).scan(&self.input.bytes, true, &mut self.rows);
         assert!(scan.is_ok());
         for row in &self.rows {
-            let at = RowAt::new(self.splits, row.start, row.line);
+            let at = BlockRow::new(self.splits, row.start, row.line);
             let bytes = row.of(&self.input.bytes);
             self.parser.parse(bytes, &mut self.fields);
             let route = self.router.route(bytes, &self.fields, &mut self.scratch);

@@ -1,27 +1,42 @@
-//! Blocks of memory: rows of one bucket, with their positions in the input.
+//! Blocks of memory: rows of one bucket, and the starts of these rows in their splits.
 //!
 //! All blocks of a load have the same size, so that memory can be counted by the block and reused. A fresh page
 //! costs more than the row that is written to it.
 
-/// Rows that are shorter than this on average fill a block's list of positions before its bytes.
+/// Rows that are shorter than this on average fill a block's list of rows before its bytes.
 const BYTES_A_ROW: usize = 24;
 
-/// Position of a row in the input, and where the row ends in its block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowAt {
-    /// Number of the split that contains the row.
+/// An offset in a split, ordered as the splits are read. The origin of the split turns it into the origin of a
+/// row; until then, rows are compared without the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SplitOffset {
+    /// Number of the split. The number after the last split stands for the end of the input.
     pub split: u32,
-    /// Offset of the row in the split.
+    /// Offset in the split.
     pub offset: u32,
+}
+
+impl SplitOffset {
+    /// Returns the start of a split, which is the end of the previous one.
+    pub fn start_of(split: u32) -> Self {
+        Self { split, offset: 0 }
+    }
+}
+
+/// A row of a block: where it begins in its split, and where it ends in the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRow {
+    /// Start of the row.
+    pub start: SplitOffset,
     /// Number of physical lines in the split before the row.
     pub line: u32,
     pub(super) end: u32,
 }
 
-impl RowAt {
-    /// Creates the position of a row that has not been written yet.
+impl BlockRow {
+    /// Creates a row that has not been written yet.
     pub fn new(split: u32, offset: u32, line: u32) -> Self {
-        Self { split, offset, line, end: 0 }
+        Self { start: SplitOffset { split, offset }, line, end: 0 }
     }
 }
 
@@ -37,7 +52,7 @@ pub(super) struct Slice {
 #[derive(Debug, Default)]
 pub struct Block {
     data: Vec<u8>,
-    rows: Vec<RowAt>,
+    rows: Vec<BlockRow>,
 }
 
 impl Block {
@@ -49,12 +64,12 @@ impl Block {
 
     /// Returns the memory that a block for `bytes` bytes of rows uses.
     pub fn memory_for(bytes: usize) -> usize {
-        bytes + (bytes / BYTES_A_ROW).max(1) * size_of::<RowAt>()
+        bytes + (bytes / BYTES_A_ROW).max(1) * size_of::<BlockRow>()
     }
 
     /// Returns the memory that the block uses.
     pub fn memory(&self) -> usize {
-        self.data.capacity() + self.rows.capacity() * size_of::<RowAt>()
+        self.data.capacity() + self.rows.capacity() * size_of::<BlockRow>()
     }
 
     /// Removes all rows.
@@ -63,8 +78,8 @@ impl Block {
         self.rows.clear();
     }
 
-    /// Returns the positions of the rows.
-    pub fn rows(&self) -> &[RowAt] {
+    /// Returns the rows.
+    pub fn rows(&self) -> &[BlockRow] {
         &self.rows
     }
 
@@ -79,9 +94,12 @@ impl Block {
         &self.data[start as usize..end as usize]
     }
 
-    /// Returns the rows in a range of bytes: the position of each in the input, and its start and end in the
-    /// block.
-    pub(super) fn rows_in(&self, start: u32, end: u32) -> impl Iterator<Item = (RowAt, u32, u32)> {
+    /// Returns the rows in a range of bytes, each with its start and end in the block.
+    pub(super) fn rows_in(
+        &self,
+        start: u32,
+        end: u32,
+    ) -> impl Iterator<Item = (BlockRow, u32, u32)> {
         let first = self.rows.partition_point(|row| row.end <= start);
         let rows = self.rows[first..].iter().take_while(move |row| row.end <= end);
         rows.scan(start, |start, row| Some((*row, std::mem::replace(start, row.end), row.end)))
@@ -103,7 +121,7 @@ impl Block {
     #[inline]
     pub(super) fn push<E>(
         &mut self,
-        at: RowAt,
+        at: BlockRow,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let begin = self.data.len();
@@ -112,7 +130,7 @@ impl Block {
             return Err(error);
         }
         // Splits are shorter than 4 GiB, and a block that contains rows accepts no long row.
-        self.rows.push(RowAt { end: self.data.len() as u32, ..at });
+        self.rows.push(BlockRow { end: self.data.len() as u32, ..at });
         Ok(())
     }
 }

@@ -11,42 +11,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{Block, RowAt};
+use super::block::{Block, BlockRow, SplitOffset};
 use crate::catalog::NodeId;
-
-/// A position in the input: the number of a split, and an offset in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mark {
-    /// Number of the split. The number after the last split stands for the end of the input.
-    pub split: u32,
-    /// Offset in the split.
-    pub offset: u32,
-}
-
-impl Mark {
-    /// Returns the start of a split, which is the end of the previous one.
-    pub fn start(split: u32) -> Self {
-        Self { split, offset: 0 }
-    }
-
-    /// Returns the start of a row.
-    pub(super) fn of(row: &RowAt) -> Self {
-        Self { split: row.split, offset: row.offset }
-    }
-}
 
 /// A range of the input from one row to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// Start of the first row.
-    pub first: Mark,
+    pub first: SplitOffset,
     /// Start of the last row, which may be the first.
-    pub last: Mark,
+    pub last: SplitOffset,
 }
 
 impl Span {
-    fn of(row: &RowAt) -> Self {
-        Self { first: Mark::of(row), last: Mark::of(row) }
+    fn of(row: &BlockRow) -> Self {
+        Self { first: row.start, last: row.start }
     }
 }
 
@@ -55,8 +34,8 @@ impl Span {
 pub struct Claim {
     /// The node that the rows belong to.
     pub node: NodeId,
-    /// Mark before which all rows of the node are committed.
-    pub upto: Mark,
+    /// Offset before which all rows of the node are committed.
+    pub upto: SplitOffset,
     /// Ranges, in ascending order, in which all rows of the node are committed too.
     pub ranges: Vec<Span>,
     /// Number of the node's rows in the payload.
@@ -87,13 +66,13 @@ struct Flight {
 /// Rows of one split in one block.
 struct ClaimRun<'p> {
     span: Span,
-    rows: &'p [RowAt],
+    rows: &'p [BlockRow],
 }
 
 fn runs(block: &Block) -> impl Iterator<Item = ClaimRun<'_>> {
-    block.rows().chunk_by(|one, next| one.split == next.split).filter_map(|rows| {
-        let first = rows.iter().map(Mark::of).min()?;
-        let last = rows.iter().map(Mark::of).max()?;
+    block.rows().chunk_by(|one, next| one.start.split == next.start.split).filter_map(|rows| {
+        let first = rows.iter().map(|row| row.start).min()?;
+        let last = rows.iter().map(|row| row.start).max()?;
         Some(ClaimRun { span: Span { first, last }, rows })
     })
 }
@@ -110,7 +89,8 @@ pub(super) fn left_behind<'p>(
     let mut spans = Vec::new();
     for block in blocks {
         let Some(first) = block.rows().first() else { continue };
-        if first.split > *end.get_or_insert(last.max(first.split)) {
+        let split = first.start.split;
+        if split > *end.get_or_insert(last.max(split)) {
             break;
         }
         for ClaimRun { span, rows } in runs(block) {
@@ -136,14 +116,14 @@ impl Reckoning {
     }
 
     /// Returns the claim of a payload that consists of the rows of `node` in `blocks`. `others` are the node's
-    /// rows that no payload has taken yet. `pending` are the marks from which on rows of splits that are being
+    /// rows that no payload has taken yet. `pending` are the offsets from which on rows of splits that are being
     /// routed may still arrive.
     pub(super) fn claim(
         &mut self,
         node: NodeId,
         blocks: &[Block],
         mut others: Vec<Span>,
-        pending: &[Mark],
+        pending: &[SplitOffset],
     ) -> Claim {
         let runs: Vec<ClaimRun<'_>> = blocks.iter().flat_map(runs).collect();
         let flights = self.flights.entry(node).or_default();
@@ -154,7 +134,7 @@ impl Reckoning {
         let last = runs.iter().map(|run| run.span.last.split).max().unwrap_or(0);
         others.extend(self.unrouted(last, pending));
         others.sort_unstable();
-        let start = Mark::start(self.frontier);
+        let start = SplitOffset::start_of(self.frontier);
         let upto = others.first().map_or(start, |other| other.first.min(start));
         Claim {
             node,
@@ -167,11 +147,15 @@ impl Reckoning {
 
     /// Returns the spans from which rows may still arrive, up to the split `last`. The end of a split is unknown
     /// until all of it is routed.
-    fn unrouted<'s>(&'s self, last: u32, pending: &'s [Mark]) -> impl Iterator<Item = Span> + 's {
+    fn unrouted<'s>(
+        &'s self,
+        last: u32,
+        pending: &'s [SplitOffset],
+    ) -> impl Iterator<Item = Span> + 's {
         let incomplete = (self.frontier..=last).filter(|split| !self.beyond.contains(split));
         incomplete.map(move |split| {
-            let end = Mark { split, offset: u32::MAX };
-            let first = pending.iter().find(|mark| mark.split == split).copied().unwrap_or(end);
+            let end = SplitOffset { split, offset: u32::MAX };
+            let first = pending.iter().find(|first| first.split == split).copied().unwrap_or(end);
             Span { first, last: end }
         })
     }
@@ -188,7 +172,7 @@ impl Reckoning {
 }
 
 /// Returns the rows of `runs` from `upto` on, as ranges that contain none of the sorted `others`.
-fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: Mark) -> Vec<Span> {
+fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: SplitOffset) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for ClaimRun { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
         if is_mixed(*span, others) {

@@ -29,7 +29,7 @@ pub fn gather_each(
 
 #[cfg(test)]
 mod tests {
-    use super::super::RowAt;
+    use super::super::BlockRow;
     use super::*;
 
     #[test]
@@ -38,7 +38,7 @@ mod tests {
         for (node, wire) in [(2, Wire::Binary), (0, Wire::Binary), (1, Wire::Text)] {
             for row in 0..5 {
                 let room = shard.add_block(Scheduler::of(3, node, wire), Block::new(10));
-                let pushed = room.push(RowAt::new(0, row, 0), |block| {
+                let pushed = room.push(BlockRow::new(0, row, 0), |block| {
                     block.push(node as u8);
                     Ok::<(), ()>(())
                 });

@@ -42,8 +42,8 @@ mod shard;
 mod sort;
 mod turns;
 
-pub use block::{Block, RowAt};
-pub use claim::{Claim, Mark, Span};
+pub use block::{Block, BlockRow, SplitOffset};
+pub use claim::{Claim, Span};
 pub use gather::{gather, gather_each};
 pub use payload::Payload;
 pub use pool::Pool;

@@ -1,10 +1,10 @@
-//! Payload: the rows of one COPY, as consecutive slices, with the position of each row in the input.
+//! Payload: the rows of one COPY, as consecutive slices, and the start of each row in its split.
 
 use std::convert::Infallible;
 use std::ops::Range;
 
 use super::Wire;
-use super::block::{Block, RowAt, Slice};
+use super::block::{Block, BlockRow, Slice};
 use super::claim::Claim;
 use super::sort::{self, SendOrder};
 use super::turns::{Leaf, in_turns};
@@ -67,8 +67,8 @@ impl Payload {
             let rows = block.rows_in(0, block.bytes() as u32);
             rows.map(move |(at, start, end)| (at, Slice { block: number as u32, start, end }))
         });
-        let mut rows: Vec<(RowAt, Slice)> = rows.collect();
-        rows.sort_unstable_by_key(|(at, _)| (at.split, at.offset));
+        let mut rows: Vec<(BlockRow, Slice)> = rows.collect();
+        rows.sort_unstable_by_key(|(row, _)| row.start);
         self.slices.clear();
         for (_, row) in rows {
             match self.slices.last_mut() {
@@ -138,9 +138,10 @@ impl Payload {
         let mut slices = Vec::new();
         for (block, rows) in self.blocks.iter().enumerate().take(blocks.end).skip(blocks.start) {
             let mut start = 0;
-            for run in rows.rows().chunk_by(|one, next| one.split == next.split) {
+            for run in rows.rows().chunk_by(|one, next| one.start.split == next.start.split) {
                 let Some(last) = run.last() else { continue };
-                slices.push((last.split, Slice { block: block as u32, start, end: last.end }));
+                slices
+                    .push((last.start.split, Slice { block: block as u32, start, end: last.end }));
                 start = last.end;
             }
         }
@@ -206,7 +207,7 @@ impl Payload {
 
     /// Returns the rows of each node in the order in which they are sent to it, each row with its position in
     /// the input and its bytes.
-    pub fn apart(&self) -> impl Iterator<Item = (NodeId, Vec<(RowAt, &[u8])>)> {
+    pub fn apart(&self) -> impl Iterator<Item = (NodeId, Vec<(BlockRow, &[u8])>)> {
         let mut begin = 0;
         self.nodes.iter().zip(&self.blocks_by_node).map(move |(&node, &blocks)| {
             let blocks = begin..begin + blocks;
@@ -216,14 +217,14 @@ impl Payload {
         })
     }
 
-    fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = (RowAt, &[u8])> {
+    fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = (BlockRow, &[u8])> {
         let block = &self.blocks[slice.block as usize];
         let rows = block.rows_in(slice.start, slice.end);
         rows.map(|(at, start, end)| (at, block.of(start, end)))
     }
 
     /// Returns the rows in the order in which they are sent, each with its position in the input and its bytes.
-    pub fn in_order(&self) -> impl Iterator<Item = (RowAt, &[u8])> {
+    pub fn in_order(&self) -> impl Iterator<Item = (BlockRow, &[u8])> {
         self.slices.iter().flat_map(|slice| self.rows_of(slice))
     }
 

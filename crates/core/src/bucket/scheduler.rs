@@ -4,8 +4,8 @@ mod in_order;
 
 use std::ops::DerefMut;
 
-use super::block::Block;
-use super::claim::{Claim, Mark, Reckoning, left_behind};
+use super::block::{Block, SplitOffset};
+use super::claim::{Claim, Reckoning, left_behind};
 use super::payload::Payload;
 use super::shard::Shard;
 use super::{FEW_BYTES, JOINED_BYTES, JOINED_NODES, SEALED_BYTES, Wire};
@@ -320,7 +320,7 @@ impl Scheduler {
         while bytes < most {
             let oldest = shards.iter_mut().filter_map(|shard| {
                 let block = shard.bucket(bucket).first()?;
-                Some((block.rows().first().map(|row| row.split), shard))
+                Some((block.rows().first().map(|row| row.start.split), shard))
             });
             let Some((_, shard)) = oldest.min_by_key(|(split, _)| *split) else { break };
             let Some(block) = shard.take(bucket) else { break };
@@ -341,14 +341,15 @@ impl Scheduler {
         shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<Claim> {
         let reckoning = self.reckoning.as_mut()?;
-        let last = blocks.iter().filter_map(|block| Some(block.rows().last()?.split)).max()?;
+        let last =
+            blocks.iter().filter_map(|block| Some(block.rows().last()?.start.split)).max()?;
         let all = (node..Self::count(self.nodes)).step_by(self.nodes);
         let buckets =
             shards.iter().flat_map(|shard| all.clone().map(|bucket| shard.bucket(bucket)));
         // Limits the work to that of the payload's own rows.
         let few = blocks.iter().map(|block| block.rows().len()).sum();
         let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
-        let pending: Vec<Mark> = shards.iter().filter_map(|shard| shard.pending()).collect();
+        let pending: Vec<SplitOffset> = shards.iter().filter_map(|shard| shard.pending()).collect();
         Some(reckoning.claim(node, blocks, others, &pending))
     }
 }

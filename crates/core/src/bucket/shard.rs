@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::block::{Block, RowAt};
-use super::claim::Mark;
+use super::block::{Block, BlockRow, SplitOffset};
 
 /// Number of bytes by which a row may grow during encoding before its block must grow.
 const ROOM_A_ROW: usize = 256;
@@ -16,7 +15,7 @@ pub struct Shard {
     fullest: usize,
     grown: usize,
     /// The first position from which rows of the current split may still arrive, if they may arrive late.
-    pending: Option<Mark>,
+    pending: Option<SplitOffset>,
 }
 
 /// One thread's share of one bucket.
@@ -104,19 +103,19 @@ impl Shard {
     /// Sets the first position in the current split from which rows may still arrive although later rows have
     /// arrived. With `None`, all further rows come after those that have arrived.
     #[inline]
-    pub fn set_pending(&mut self, mark: Option<Mark>) {
-        self.pending = mark;
+    pub fn set_pending(&mut self, first: Option<SplitOffset>) {
+        self.pending = first;
     }
 
-    /// Marks `row` as pending while the caller waits for memory. Returns the previous mark, which the caller
+    /// Marks `row` as pending while the caller waits for memory. Returns the previous value, which the caller
     /// must restore afterwards.
-    pub fn add_pending(&mut self, row: RowAt) -> Option<Mark> {
-        let (row, before) = (Mark::of(&row), self.pending);
+    pub fn add_pending(&mut self, row: BlockRow) -> Option<SplitOffset> {
+        let (row, before) = (row.start, self.pending);
         self.pending = Some(before.map_or(row, |before| before.min(row)));
         before
     }
 
-    pub(super) fn pending(&self) -> Option<Mark> {
+    pub(super) fn pending(&self) -> Option<SplitOffset> {
         self.pending
     }
 
@@ -135,7 +134,7 @@ impl Shard {
     pub(super) fn take_in_order(&mut self, index: usize, most: usize) -> Vec<Block> {
         let blocks = self.buckets[index].blocks();
         let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
-        let blocks: Vec<([Mark; 2], usize)> = blocks.collect();
+        let blocks: Vec<([SplitOffset; 2], usize)> = blocks.collect();
         let (mut last, mut taken, mut most) = (None, 0, most);
         for (place, ([_, end], bytes)) in blocks.iter().enumerate() {
             last = last.max(Some(*end));
@@ -169,9 +168,9 @@ impl Shard {
 }
 
 /// Returns the first and the last row of a block by position, if it has rows.
-fn ends(block: &Block) -> Option<[Mark; 2]> {
-    let marks = || block.rows().iter().map(Mark::of);
-    Some([marks().min()?, marks().max()?])
+fn ends(block: &Block) -> Option<[SplitOffset; 2]> {
+    let starts = || block.rows().iter().map(|row| row.start);
+    Some([starts().min()?, starts().max()?])
 }
 
 /// Room for one row in a bucket.
@@ -187,7 +186,7 @@ impl Room<'_> {
     #[inline]
     pub fn push<E>(
         self,
-        at: RowAt,
+        at: BlockRow,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { bucket, fullest, grown } = self;

@@ -195,7 +195,7 @@ fn end_of_row(block: &Block, start: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Payload, RowAt, Wire};
+    use super::super::{BlockRow, Payload, Wire};
     use super::*;
 
     fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
@@ -243,7 +243,7 @@ mod tests {
             for key in keys {
                 let more = if *key == 2 { &long[..] } else { b"" };
                 let row = row(&[Some(b"samesame"), Some(&key.to_be_bytes()), Some(more)]);
-                let at = RowAt::new(0, block.rows().len() as u32 + 10 * blocks.len() as u32, 0);
+                let at = BlockRow::new(0, block.rows().len() as u32 + 10 * blocks.len() as u32, 0);
                 block
                     .push(at, |block| {
                         block.extend_from_slice(&row);
@@ -259,7 +259,7 @@ mod tests {
         payload.arrange(|_| &order);
         let rows: Vec<_> = payload
             .in_order()
-            .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.offset))
+            .map(|(at, row)| (i64::from_be_bytes(row[18..26].try_into().unwrap()), at.start.offset))
             .collect();
         assert_eq!(rows, [(0, 20), (1, 1), (1, 10), (2, 2), (3, 0), (3, 11), (i64::MAX, 12)]);
         assert_eq!((payload.slices(), payload.rows()), (7, 7));
@@ -271,7 +271,7 @@ mod tests {
         for (number, row) in rows.into_iter().enumerate() {
             let [one, other] = row.map(u32::to_be_bytes);
             let row = self::row(&[Some(&one), Some(&other)]);
-            let pushed = block.push(RowAt::new(0, number as u32, 0), |block| {
+            let pushed = block.push(BlockRow::new(0, number as u32, 0), |block| {
                 block.extend_from_slice(&row);
                 Ok::<(), ()>(())
             });

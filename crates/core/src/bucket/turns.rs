@@ -84,7 +84,7 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Order, Payload, RowAt, SendOrder, SortColumn, Wire};
+    use super::super::{BlockRow, Order, Payload, SendOrder, SortColumn, Wire};
     use super::*;
 
     /// Returns a payload of leaves with the given numbers of rows, in blocks of seven.
@@ -93,7 +93,7 @@ mod tests {
             let blocks = (0..rows).step_by(7).map(|begin| {
                 let mut block = Block::new(1000);
                 for row in begin..rows.min(begin + 7) {
-                    let at = RowAt::new(row as u32 / 10, row as u32, 0);
+                    let at = BlockRow::new(row as u32 / 10, row as u32, 0);
                     let pushed = block.push(at, |block| {
                         block.push(leaf as u8);
                         Ok::<(), ()>(())
@@ -158,7 +158,7 @@ mod tests {
             let payload = payload(leaves);
             for (leaf, rows) in payload.apart() {
                 assert_eq!(rows.len(), leaves[leaf]);
-                assert!(rows.iter().map(|(at, _)| at.offset).is_sorted());
+                assert!(rows.iter().map(|(at, _)| at.start.offset).is_sorted());
                 assert!(rows.iter().all(|(_, row)| usize::from(row[0]) == leaf));
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pgsluice_core::bucket::{
-    Payload, PayloadSize, Pool, RowAt, SEALED_BYTES, Scheduler, SendOrder, Shard, Wire,
+    BlockRow, Payload, PayloadSize, Pool, SEALED_BYTES, Scheduler, SendOrder, Shard, Wire,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -91,7 +91,7 @@ impl House {
             row.push(b'\n');
             let estimate = if choices.once_in(8) { 0 } else { row.len() };
             let fails = choices.once_in(16);
-            let at = RowAt::new(self.split, offset, line);
+            let at = BlockRow::new(self.split, offset, line);
             let written = self.write((thread, node, wire), estimate, at, |block| {
                 block.extend_from_slice(&row);
                 if fails { Err(()) } else { Ok(()) }
@@ -110,7 +110,7 @@ impl House {
         &mut self,
         (thread, node, wire): (usize, NodeId, Wire),
         bytes: usize,
-        at: RowAt,
+        at: BlockRow,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), ()>,
     ) -> Result<(), ()> {
         let bucket = Scheduler::of(self.nodes, node, wire);
@@ -206,7 +206,7 @@ impl House {
             let row = Waiting {
                 node: self.waiting.get(&number).expect("not given out yet").node,
                 wire: payload.wire(),
-                place: (at.split, at.offset, at.line),
+                place: (at.start.split, at.start.offset, at.line),
                 bytes: row.len(),
             };
             assert_eq!(self.waiting.remove(&number), Some(row));

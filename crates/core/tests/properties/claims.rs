@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgsluice_core::bucket::{
-    Block, Claim, Mark, Payload, PayloadSize, RowAt, Scheduler, Shard, Wire,
+    Block, BlockRow, Claim, Payload, PayloadSize, Scheduler, Shard, SplitOffset, Wire,
 };
 use pgsluice_core::catalog::NodeId;
 
@@ -24,8 +24,8 @@ struct House {
     threads: [Option<Routing>; THREADS],
     splits: u32,
     /// The node of every row that was read.
-    rows: BTreeMap<Mark, NodeId>,
-    committed: BTreeSet<Mark>,
+    rows: BTreeMap<SplitOffset, NodeId>,
+    committed: BTreeSet<SplitOffset>,
     claims: Vec<Claim>,
     in_flight: Vec<Payload>,
 }
@@ -33,14 +33,14 @@ struct House {
 /// A split on a thread: its current rows, and the rows that wait for the next pass.
 struct Routing {
     split: u32,
-    rows: Vec<Mark>,
+    rows: Vec<SplitOffset>,
     next: usize,
-    waiting: Vec<Mark>,
+    waiting: Vec<SplitOffset>,
 }
 
 impl Routing {
     /// Returns the first row that waits or is still to come.
-    fn pending(&self, asks: bool) -> Option<Mark> {
+    fn pending(&self, asks: bool) -> Option<SplitOffset> {
         let again = self.rows.get(self.next).filter(|_| asks);
         self.waiting.first().into_iter().chain(again).min().copied()
     }
@@ -127,17 +127,17 @@ impl House {
         let mut offset = 0;
         let mut rows = Vec::new();
         for _ in 0..choices.below(12) {
-            let mark = Mark { split, offset };
-            self.rows.insert(mark, choices.below(self.nodes));
-            rows.push(mark);
+            let row = SplitOffset { split, offset };
+            self.rows.insert(row, choices.below(self.nodes));
+            rows.push(row);
             offset += 1 + choices.below(2) as u32;
         }
         Routing { split, rows, next: 0, waiting: Vec::new() }
     }
 
-    fn push(&mut self, thread: usize, row: Mark, wire: Wire, choices: &mut Choices<'_>) {
+    fn push(&mut self, thread: usize, row: SplitOffset, wire: Wire, choices: &mut Choices<'_>) {
         let bucket = Scheduler::of(self.nodes, self.rows[&row], wire);
-        let at = RowAt::new(row.split, row.offset, 0);
+        let at = BlockRow::new(row.split, row.offset, 0);
         if let Err(bytes) = self.shards[thread].room(bucket, 8) {
             let pending = self.shards[thread].add_pending(at);
             // While it waits for room, other threads take the existing rows and commit them.
@@ -179,7 +179,7 @@ impl House {
         assert_eq!(claims.iter().map(|claim| claim.rows).sum::<usize>(), payload.rows());
         assert_eq!(claims.iter().map(|claim| claim.node).collect::<Vec<_>>(), payload.nodes());
         for (at, _) in payload.in_order() {
-            let row = Mark { split: at.split, offset: at.offset };
+            let row = at.start;
             assert!(self.committed.insert(row), "{row:?} is in twice");
             assert!(claims.iter().any(|claim| self.is_in(claim, row)), "{row:?}: {claims:?}");
         }
@@ -192,7 +192,7 @@ impl House {
         self.check();
     }
 
-    fn is_in(&self, claim: &Claim, row: Mark) -> bool {
+    fn is_in(&self, claim: &Claim, row: SplitOffset) -> bool {
         let within = claim.ranges.iter().any(|range| (range.first..=range.last).contains(&row));
         self.rows[&row] == claim.node && (row < claim.upto || within)
     }
@@ -223,7 +223,10 @@ impl House {
         }
         for node in left {
             let last = self.claims.iter().rfind(|claim| claim.node == node).expect("a claim");
-            assert_eq!((last.upto, &last.ranges[..]), (Mark::start(self.splits), &[][..]));
+            assert_eq!(
+                (last.upto, &last.ranges[..]),
+                (SplitOffset::start_of(self.splits), &[][..])
+            );
         }
         assert_eq!(self.committed.len(), self.rows.len());
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pgsluice_core::bucket::Mark;
+use pgsluice_core::bucket::SplitOffset;
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::route::{Cause, Scratch};
 
@@ -95,8 +95,9 @@ impl<'p> Bucketing<'p> {
             self.doubt.get_or_insert(error);
             return;
         }
-        let mark = |index: usize| Mark { split: split.number, offset: split.rows[index].start };
-        filler.set_pending(routed.waiting.map(mark));
+        let start =
+            |index: usize| SplitOffset { split: split.number, offset: split.rows[index].start };
+        filler.set_pending(routed.waiting.map(start));
         self.counts.count(routed.at, routed.asked);
         // If there is no memory, the load has failed, and nothing more is sent.
         let Some(written) = write(self.plan, split, routed, filler) else { return };
@@ -132,7 +133,7 @@ impl<'p> Bucketing<'p> {
         let message =
             format!("cannot send the row in input order: {what}: {why}, so its leaf is unknown");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000").permanent();
-        let place = split.position(index).and_then(|position| self.inputs.locate(position));
+        let place = self.inputs.locate_row(split, index);
         place.into_iter().fold(error, Error::at)
     }
 

@@ -1,7 +1,7 @@
 //! A thread that fills the buckets.
 
 use parking_lot::MutexGuard;
-use pgsluice_core::bucket::{Block, Mark, RowAt, Shard};
+use pgsluice_core::bucket::{Block, BlockRow, Shard, SplitOffset};
 
 use super::first::First;
 use super::queue::Queue;
@@ -67,10 +67,10 @@ pub(crate) struct Filler<'q, 'c> {
 }
 
 impl Filler<'_, '_> {
-    /// Records the position in the split from which rows before the next ones may still come.
+    /// Records the offset in the split from which rows before the next ones may still come.
     #[inline]
-    pub(crate) fn set_pending(&mut self, mark: Option<Mark>) {
-        self.shard.set_pending(mark);
+    pub(crate) fn set_pending(&mut self, first: Option<SplitOffset>) {
+        self.shard.set_pending(first);
     }
 
     /// Requests that the rows of a bucket are sent soon, even if they are few.
@@ -94,7 +94,7 @@ impl RowBuffer for Filler<'_, '_> {
     }
 
     /// Waits for memory. Returns `None` if the load has failed and nothing more is sent.
-    fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block> {
+    fn block(&mut self, bytes: usize, at: BlockRow) -> Option<Block> {
         let Self { queue, shard, .. } = self;
         // A connection that takes rows from the shard in the meantime must not claim this row.
         let pending = shard.add_pending(at);

@@ -104,7 +104,7 @@ impl Buf for Message {
 
 #[cfg(test)]
 mod tests {
-    use pgsluice_core::bucket::{Block, PayloadSize, RowAt, Scheduler, Shard, Wire};
+    use pgsluice_core::bucket::{Block, BlockRow, PayloadSize, Scheduler, Shard, Wire};
 
     use super::*;
 
@@ -113,7 +113,7 @@ mod tests {
         let mut shard = Shard::new(Scheduler::count(1));
         for (split, bytes) in rows.iter().enumerate() {
             let room = shard.add_block(Scheduler::of(1, 0, wire), Block::new(*bytes));
-            let pushed: Result<(), ()> = room.push(RowAt::new(split as u32, 0, 0), |block| {
+            let pushed: Result<(), ()> = room.push(BlockRow::new(split as u32, 0, 0), |block| {
                 block.extend((0..*bytes).map(|at| (at + split) as u8));
                 Ok(())
             });

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use pgsluice_core::bucket::{Block, RowAt, Scheduler, Shard, Wire};
+use pgsluice_core::bucket::{Block, BlockRow, Scheduler, Shard, Wire};
 use pgsluice_core::encode::{Encoder, NotEncodable};
 use pgsluice_core::parse::Fields;
 
@@ -16,7 +16,7 @@ pub(crate) trait RowBuffer {
     fn shard(&mut self) -> &mut Shard;
 
     /// Returns a block for the row at `at` of about `bytes` bytes, or `None` if the memory is used up.
-    fn block(&mut self, bytes: usize, at: RowAt) -> Option<Block>;
+    fn block(&mut self, bytes: usize, at: BlockRow) -> Option<Block>;
 
     /// Counts the memory by which blocks have grown, and takes back an unused block.
     fn account(&mut self, grown: usize, unused: Option<Block>);
@@ -27,7 +27,7 @@ pub(crate) trait RowBuffer {
     fn push<E>(
         &mut self,
         bucket: usize,
-        at: RowAt,
+        at: BlockRow,
         bytes: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Option<Result<(), E>> {
@@ -63,7 +63,7 @@ pub(crate) fn write(
 ) -> Option<WrittenRow> {
     let bucket = |wire| Scheduler::of(plan.tree.nodes.len(), routed.node(), wire);
     let row = &split.rows[routed.index];
-    let at = RowAt::new(split.number, row.start, row.line);
+    let at = BlockRow::new(split.number, row.start, row.line);
     let not_encodable = match BinaryRow::of(plan, split, routed) {
         Ok(binary) => {
             let bucket = bucket(Wire::Binary);

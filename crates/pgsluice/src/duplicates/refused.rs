@@ -38,7 +38,7 @@ impl DuplicateFinding<'_> {
     pub(super) fn refused_at(&self, split: &Split, routed: &Routed<'_>, why: &str) -> Error {
         let message = format!("cannot compare the row with others: {why}");
         let error = Error::new(Kind::Data, message).with_sqlstate("0A000");
-        let place = split.position(routed.index).and_then(|at| self.inputs.locate(at));
+        let place = self.inputs.locate_row(split, routed.index);
         match place {
             Some(place) => error.at(place),
             None => error,
@@ -78,8 +78,9 @@ impl DuplicateFinding<'_> {
         let mut used = None;
         while let Ok(Some(split)) = reader.next(used.take()) {
             let index = row.checked_sub(split.first_row)?;
-            if let Some(position) = split.position(usize::try_from(index).ok()?) {
-                return inputs.locate(position);
+            let index = usize::try_from(index).ok()?;
+            if index < split.rows.len() {
+                return inputs.locate_row(&split, index);
             }
             used = Some(split);
         }

@@ -12,7 +12,7 @@
 pub mod relay;
 
 use pgsluice_core::bucket::{
-    Block, Payload, Pool, RowAt, Scheduler, Shard, Wire, gather, gather_each,
+    Block, BlockRow, Payload, Pool, Scheduler, Shard, Wire, gather, gather_each,
 };
 
 use crate::bucket::write::{RowBuffer, write};
@@ -35,7 +35,7 @@ pub(crate) fn check_rows(inputs: &Inputs, split: &Split) -> Result<()> {
 
 fn check_row(inputs: &Inputs, split: &Split, index: usize) -> Result<()> {
     let Some(refusal) = split.refusal(index) else { return Ok(()) };
-    let place = split.position(index).and_then(|at| inputs.locate(at));
+    let place = inputs.locate_row(split, index);
     Err(place.into_iter().fold(Error::from(refusal.clone()), Error::at))
 }
 
@@ -59,7 +59,7 @@ impl RowBuffer for LocalBuffer {
         &mut self.shard
     }
 
-    fn block(&mut self, bytes: usize, _: RowAt) -> Option<Block> {
+    fn block(&mut self, bytes: usize, _: BlockRow) -> Option<Block> {
         self.pool.take(bytes)
     }
 

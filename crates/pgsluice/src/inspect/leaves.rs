@@ -96,7 +96,7 @@ impl Search<'_> {
                     .with_detail(format!("{what}: {why}."))
             }
         };
-        let place = split.position(index).and_then(|at| self.job.input.files.locate(at));
+        let place = self.job.input.files.locate_row(split, index);
         place.into_iter().fold(error, Error::at)
     }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use pgsluice_core::catalog::NodeId;
 use pgsluice_core::encode::NotEncodable;
+use pgsluice_core::origin::Origin;
 use pgsluice_core::parse::Fields;
-use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
-use pgsluice_core::split::Row;
 
 use crate::bucket::write::find_obstacle;
 use crate::control::Control;
@@ -37,8 +36,8 @@ pub struct Preview {
     pub not_encodable: BTreeMap<NotEncodable, u64>,
     /// Rows for the self-test.
     pub samples: Samples,
-    /// The first row that no partition accepts, and the node at which it stopped.
-    unrouted: Option<(Position, NodeId)>,
+    /// The origin and the line of the first row that no partition accepts, and the node at which it stopped.
+    unrouted: Option<(Origin, u64, NodeId)>,
 }
 
 impl Preview {
@@ -74,7 +73,7 @@ impl Preview {
                 split.rows.truncate(left);
                 left -= split.rows.len();
                 bytes = bytes.saturating_sub(split.size());
-                split.start.origin.input = number;
+                split.start.input = number;
                 preview.add(plan, &mut routing, &split, &mut stopped)?;
                 used = Some(split);
             }
@@ -102,11 +101,11 @@ impl Preview {
 
     /// Returns the error for the first row that no partition accepts, in PostgreSQL's words.
     pub(crate) fn first_unrouted(&self, plan: &Plan, job: &Job) -> Option<Error> {
-        let (position, node) = self.unrouted?;
+        let (origin, line, node) = self.unrouted?;
         let name = &plan.tree.nodes[node].relation.name;
         let message = format!("no partition of relation \"{name}\" found for row");
         let error = Error::new(Kind::Data, message).with_sqlstate("23514");
-        Some(error.at(job.input.files.locate(position)?))
+        Some(error.at(job.input.files.locate(origin, line)?))
     }
 
     fn add(
@@ -132,10 +131,8 @@ impl Preview {
                 Err((node, cause)) => {
                     *self.stops.entry((node, cause)).or_default() += 1;
                     if cause == Cause::NoPartition && self.unrouted.is_none() {
-                        let Row { start, line, .. } = split.rows[index];
-                        let origin = split.start.origin.plus(start.into());
-                        let line = split.start.line + u64::from(line);
-                        self.unrouted = Some((Position { origin, line }, node));
+                        let line = split.line + u64::from(split.rows[index].line);
+                        self.unrouted = Some((split.origin(index), line, node));
                     }
                     if outcome.is_ok() {
                         outcome = stopped(row, keys, node, cause);

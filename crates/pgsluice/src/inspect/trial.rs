@@ -7,7 +7,7 @@ use std::pin::pin;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use pgsluice_core::catalog::ROOT;
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::origin::Origin;
 use tokio_postgres::Transaction;
 
 use crate::control::Control;
@@ -162,8 +162,7 @@ impl TrialSent {
             bytes.extend_from_slice(text);
             bytes.push(b'\n');
             self.lines += 1 + text.iter().filter(|byte| **byte == b'\n').count() as u64;
-            let origin = split.start.origin.plus(row.start.into());
-            self.rows.push((self.lines, origin.at, split.start.line + u64::from(row.line)));
+            self.rows.push((self.lines, split.origin(index).at, split.line + u64::from(row.line)));
         }
         bytes.into()
     }
@@ -198,7 +197,7 @@ impl TrialSent {
         let report = refusal.map_or(report, |refusal| refusal.clone().into());
         let place = row.and_then(|row| {
             let (_, at, line) = self.rows[row];
-            job.input.files.locate(Position { origin: Origin { input, at }, line })
+            job.input.files.locate(Origin { input, at }, line)
         });
         Ok(place.into_iter().fold(report, Error::at))
     }

@@ -32,7 +32,7 @@ use crate::pg::sql::{COMMIT, DURABLE, NO_LOCK_TIMEOUT, PG_CATALOG_ONLY, literal}
 use crate::plan::{Plan, format_for};
 use crate::row_counts::RowCounts;
 use crate::source::Fingerprint;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// Begins or resumes a load. This is durable before the attempt writes any row. Otherwise a server that lost
 /// it in a crash would ascribe these rows to another attempt.

@@ -13,7 +13,7 @@ use pgsluice_core::hash::bytes_extended;
 
 use crate::error::{Error, Result};
 use crate::source::{Fingerprint, Input, OfStream, Split, changed};
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// A block that was read from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Blocks {
         inputs: &[Input],
         is_same: impl FnOnce(&mut BlockState, StreamBlock) -> bool,
     ) -> Result<()> {
-        let Origin { input: source, at: start } = split.start.origin;
+        let Origin { input: source, at: start } = split.start;
         let Some(input) =
             inputs.get(source as usize).filter(|it| !it.is_file() && !it.may_change())
         else {

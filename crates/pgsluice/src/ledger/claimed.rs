@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 use crate::row_counts::RowCounts;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio_postgres::{Client, Row};

@@ -98,7 +98,7 @@ use crate::pg::sql::{BEGIN, COMMIT, DURABLE, NO_LOCK_TIMEOUT, ROLLBACK};
 use crate::row_counts::RowCounts;
 use crate::source::{Fingerprint, Input, Split};
 use crate::testing::failpoint::failpoint;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// The pause between two attempts to take a lock that is held for a moment.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -254,8 +254,8 @@ impl Ledger {
         self.blocks.check_block(split, inputs).map_err(|error| refuse(error, self.id()))
     }
 
-    /// Compares the streams, or the inputs of a share, with the record in the ledger. All of them must have been read
-    /// again.
+    /// Compares the streams, or the inputs of a share, with the record in the ledger. All of them must have
+    /// been read again.
     pub(crate) fn check_finished(&self, inputs: &[Input]) -> Result<()> {
         if let Some(share) = &self.share {
             return share.compare();

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::pg::introspect;
 use crate::plan::Plan;
 use crate::route::row::Routed;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// An earlier tree, and the rows that were committed by it.
 pub(crate) struct Past {

@@ -9,7 +9,7 @@ use pgsluice_core::bucket::{Claim, Span};
 use super::claimed::StoredReceipt;
 use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// All receipts of a load that are known to be committed.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Receipts {
             number: 0,
             tree,
             node: claim.node,
-            upto: splits.behind(claim.upto),
+            upto: splits.end_before(claim.upto),
             ranges: claim.ranges.iter().flat_map(|span| ranges(splits, *span)).collect(),
             rows: claim.rows as u64,
             counts: RowCounts::default(),
@@ -101,7 +101,7 @@ impl ReceiptState {
 
 /// Returns the bytes from the first row to the last, as one range for each source.
 fn ranges(splits: &Splits, Span { first, last }: Span) -> impl Iterator<Item = (u32, u64, u64)> {
-    let (begin, end) = (splits.row_at(first), splits.row_at(last));
+    let (begin, end) = (splits.origin_at(first), splits.origin_at(last));
     (begin.input..=end.input).map(move |source| {
         let start = if source == begin.input { begin.at } else { 0 };
         let stop = if source == end.input { end.at + 1 } else { i64::MAX.unsigned_abs() };

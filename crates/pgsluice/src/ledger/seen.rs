@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::route::row::Routed;
 use crate::source::Split;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// A node that claims rows: the number of its tree (0 for the present one, then the earlier ones), and the
 /// node.
@@ -88,5 +88,5 @@ impl Ledger {
 
 /// Returns the place where a row begins.
 fn origin(split: &Split, routed: &Routed<'_>) -> Origin {
-    split.start.origin.plus(split.rows[routed.index].start.into())
+    split.origin(routed.index)
 }

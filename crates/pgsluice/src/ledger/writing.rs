@@ -19,7 +19,7 @@ use crate::ledger::sql;
 use crate::pg::lost;
 use crate::row_counts::RowCounts;
 use crate::source::splits::Splits;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// The prepared statements that write the entries.
 pub(crate) struct ReceiptStatements {

@@ -162,8 +162,7 @@ fn route(
             flow.ledger.map_or(Ok(()), |ledger| ledger.verify_block(&split, &flow.inputs));
         let already = bucketing.rows_already();
         if let Err(error) = verified.and_then(|()| bucketing.split(&split, &mut routing, filling)) {
-            let place = routing.hopeless().and_then(|row| split.position(row));
-            let place = place.and_then(|position| flow.inputs.locate(position));
+            let place = routing.hopeless().and_then(|row| flow.inputs.locate_row(&split, row));
             flow.splits.wait_for_earlier(split.number, || flow.control.stop.is_stopped());
             flow.control.stop.fail(place.into_iter().fold(error, Error::at));
             break;

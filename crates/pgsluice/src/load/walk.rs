@@ -72,7 +72,7 @@ fn walk(
     let mut reader = Reader::new(job.input.files.clone(), &plan.shape);
     reader.skips_streams = true;
     let (routers, end) = (plan.routers(job), ledger.end());
-    let is_within = move |split: &Split| split.start.origin < end;
+    let is_within = move |split: &Split| split.start < end;
     let reading = Reading::begin(reader, control, routers, is_within);
     let look = |reading: &Reading| look(attempt, plan, ledger, duplicates, reading);
     let mut found = FoundRows::default();

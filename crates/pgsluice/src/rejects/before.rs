@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::files::RejectBatch;
 use crate::source::Input;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// An earlier run of the load.
 pub(super) struct Before<'b> {

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::error::{Location, Unit};
     use crate::rejects::RejectReason;
-    use pgsluice_core::position::Origin;
+    use pgsluice_core::origin::Origin;
 
     fn reject(row: &str) -> Reject {
         let source = "rows.csv".to_owned();

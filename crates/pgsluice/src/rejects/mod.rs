@@ -25,7 +25,7 @@ use crate::error::{Error, Location, Result};
 use crate::job::{self, Job, Most, RejectPlace};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// A rejected row and the server's reason.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 use std::iter::once;
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 
 use super::connection::Connection;
@@ -47,12 +47,12 @@ impl Connection<'_> {
         (node, wire, mut rows): PartRows<'_>,
     ) -> Result<Option<Error>, Failure> {
         let order = |place: &Location| (place.input, place.offset);
-        let place_of = |at: RowAt| self.flow.place_of(at).as_ref().map(order);
+        let place_of = |at: BlockRow| self.flow.place_of(at).as_ref().map(order);
         rows.retain(|(at, _)| place_of(*at).is_some_and(|at| at < order(place)));
         if rows.is_empty() {
             return Ok(None);
         }
-        rows.sort_unstable_by_key(|(at, _)| (at.split, at.offset));
+        rows.sort_unstable_by_key(|(row, _)| row.start);
         self.roll_back().await?;
         let mut transaction = self.transaction(Commit::Each, once((node, wire)), None);
         let part = Part { rows: Rows::Some(wire, rows.clone()), landing: Landing::Leaf(node) };
@@ -73,7 +73,7 @@ impl Connection<'_> {
         error: &tokio_postgres::Error,
         node: NodeId,
         wire: Wire,
-        rows: &[(RowAt, &[u8])],
+        rows: &[(BlockRow, &[u8])],
     ) -> Option<Error> {
         let blame = blame(self.flow, error, node)?;
         let line = blame.context.certain()?.line;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pgsluice_core::bucket::RowAt;
+use pgsluice_core::bucket::BlockRow;
 
 use crate::control::Control;
 use crate::counts::first_row::Opening;
@@ -50,7 +50,8 @@ impl Flow<'_> {
     }
 
     /// Returns the location of a row as shown to the user.
-    pub(crate) fn place_of(&self, at: RowAt) -> Option<Location> {
-        self.inputs.locate(self.splits.position_of(at)?)
+    pub(crate) fn place_of(&self, at: BlockRow) -> Option<Location> {
+        let (origin, line) = self.splits.origin_of(at)?;
+        self.inputs.locate(origin, line)
     }
 }

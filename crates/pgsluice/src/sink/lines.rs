@@ -5,7 +5,7 @@
 //! reads the first row of a COPY, it does not know the style of line ends yet and counts carriage returns.
 
 use memchr::memchr_iter;
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 use pgsluice_core::format::{Format, Syntax};
 
 /// Returns the number of lines of `payload`, which is the `first` of its COPY or not.
@@ -14,13 +14,16 @@ pub(super) fn count(payload: &Payload, format: &Format, first: bool) -> u64 {
 }
 
 /// Returns the row that the server means by `line`, counted from 1 at the start of `payload`.
-pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) -> Option<RowAt> {
+pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) -> Option<BlockRow> {
     let mut rows = of_rows(payload.in_order(), payload.wire(), format, first);
     at_line(&mut rows, line)
 }
 
 /// Returns the row that contains the line `line`, counted from 1 at the first of `rows`.
-pub(super) fn at_line(rows: &mut impl Iterator<Item = (RowAt, u64)>, line: u64) -> Option<RowAt> {
+pub(super) fn at_line(
+    rows: &mut impl Iterator<Item = (BlockRow, u64)>,
+    line: u64,
+) -> Option<BlockRow> {
     let mut last = 0;
     rows.find_map(|(at, lines)| {
         last += lines;
@@ -30,11 +33,11 @@ pub(super) fn at_line(rows: &mut impl Iterator<Item = (RowAt, u64)>, line: u64) 
 
 /// Returns each row with its number of lines. All line ends except the last of a row are inside quotes.
 pub(super) fn of_rows<'r>(
-    rows: impl Iterator<Item = (RowAt, &'r [u8])>,
+    rows: impl Iterator<Item = (BlockRow, &'r [u8])>,
     wire: Wire,
     format: &Format,
     first: bool,
-) -> impl Iterator<Item = (RowAt, u64)> {
+) -> impl Iterator<Item = (BlockRow, u64)> {
     let are_lines = wire == Wire::Binary || format.syntax == Syntax::Text;
     rows.enumerate().map(move |(index, (at, row))| match row.split_last() {
         Some((_, row)) if !are_lines => {
@@ -55,7 +58,7 @@ mod tests {
         for (line, row) in rows.iter().enumerate() {
             let row = [row, &b"\n"[..]].concat();
             let room = shard.add_block(0, Block::new(row.len()));
-            let written: Result<(), ()> = room.push(RowAt::new(0, 0, line as u32), |block| {
+            let written: Result<(), ()> = room.push(BlockRow::new(0, 0, line as u32), |block| {
                 block.extend_from_slice(&row);
                 Ok(())
             });
@@ -65,7 +68,7 @@ mod tests {
         Scheduler::new(vec![true], 0).take(size, &mut [&mut shard]).expect("rows")
     }
 
-    fn line(row: Option<RowAt>) -> Option<u32> {
+    fn line(row: Option<BlockRow>) -> Option<u32> {
         row.map(|row| row.line)
     }
 

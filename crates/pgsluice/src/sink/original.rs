@@ -1,8 +1,7 @@
 //! The original form of a rejected row in its input.
 
-use pgsluice_core::bucket::RowAt;
+use pgsluice_core::bucket::BlockRow;
 use pgsluice_core::parse::Fields;
-use pgsluice_core::position::Position;
 
 use super::refusal::Blame;
 use crate::error::kind::Kind;
@@ -12,8 +11,8 @@ use crate::sink::flow::Flow;
 
 /// Reads a row that was sent in binary as `bytes` from its input again. Fails if it does not encode to the
 /// same bytes.
-pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u8>> {
-    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
+pub(super) fn original(flow: &Flow<'_>, at: BlockRow, bytes: &[u8]) -> Result<Vec<u8>> {
+    let (origin, _) = flow.splits.origin_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
     let shape = &flow.plan.shape;
     let raw = input.row_at(origin.at, shape)?;
@@ -33,9 +32,9 @@ pub(super) fn original(flow: &Flow<'_>, at: RowAt, bytes: &[u8]) -> Result<Vec<u
 
 /// Returns a row that was sent as text in the form for the reject file: for objects the original from the
 /// input, if that can be read again.
-pub(super) fn as_rejected(flow: &Flow<'_>, at: RowAt, sent: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn as_rejected(flow: &Flow<'_>, at: BlockRow, sent: &[u8]) -> Result<Vec<u8>> {
     let shape = &flow.plan.shape;
-    let Position { origin, .. } = flow.splits.position_of(at).ok_or_else(lost_place)?;
+    let (origin, _) = flow.splits.origin_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
     if !shape.is_of_objects() || !input.is_seekable() {
         return Ok(shape.rejected(sent));
@@ -51,7 +50,12 @@ pub(super) fn lost_place() -> Error {
     Error::new(Kind::Server, "internal error: a row has lost its place").with_sqlstate("XX000")
 }
 
-pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &RejectKeeper) -> Error {
+pub(super) fn too_many(
+    flow: &Flow<'_>,
+    at: BlockRow,
+    blame: Blame,
+    rejects: &RejectKeeper,
+) -> Error {
     let rows = match rejects.limit().as_str() {
         "1" => "1 row".to_owned(),
         share if share.ends_with('%') => format!("{share} of the rows"),
@@ -62,7 +66,7 @@ pub(super) fn too_many(flow: &Flow<'_>, at: RowAt, blame: Blame, rejects: &Rejec
 }
 
 /// Adds the location of its row to an error.
-pub(super) fn at_row(flow: &Flow<'_>, at: RowAt, error: Error) -> Error {
+pub(super) fn at_row(flow: &Flow<'_>, at: BlockRow, error: Error) -> Error {
     match flow.place_of(at) {
         Some(place) => error.at(place),
         None => error,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 
 use super::merge::Merge;
@@ -21,7 +21,7 @@ pub(crate) enum Rows<'p> {
     /// All rows of a payload.
     All(&'p Arc<Payload>),
     /// Some rows in one format, each with its position in the input.
-    Some(Wire, Vec<(RowAt, &'p [u8])>),
+    Some(Wire, Vec<(BlockRow, &'p [u8])>),
 }
 
 /// The destination of the rows of a part.

@@ -1,10 +1,10 @@
 //! Pieces of a payload that the server has refused, by destination.
 
-use pgsluice_core::bucket::{FEW_ROWS, Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, FEW_ROWS, Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 
 /// Rows that are sent to one table.
-pub(super) type PartRows<'p> = (NodeId, Wire, Vec<(RowAt, &'p [u8])>);
+pub(super) type PartRows<'p> = (NodeId, Wire, Vec<(BlockRow, &'p [u8])>);
 
 /// Returns the rows for each table. If the leaves have many rows each, they are addressed by name, so that
 /// the server checks them.

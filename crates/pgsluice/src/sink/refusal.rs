@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use pgsluice_core::parse::{Fields, Parser, Value};
 use tokio_postgres::error::{DbError, SqlState};
@@ -136,7 +136,7 @@ fn shadow(flow: &Flow<'_>, node: NodeId) -> Option<Relation> {
 fn range(flow: &Flow<'_>, sent: &[Sent]) -> Option<String> {
     let rows: usize = sent.iter().map(|sent| sent.payload.rows()).sum();
     let places = || sent.iter().flat_map(|sent| sent.payload.in_order().map(|(at, _)| at));
-    let order = |at: &RowAt| (at.split, at.offset);
+    let order = |row: &BlockRow| row.start;
     let first = flow.place_of(places().min_by_key(order)?)?;
     let last = flow.place_of(places().max_by_key(order)?)?;
     Some(match rows {
@@ -161,7 +161,7 @@ fn row<'s>(
     flow: &Flow<'_>,
     entry: &ContextLine,
     sent: &'s [Sent],
-) -> Option<(RowAt, (&'s [u8], Wire))> {
+) -> Option<(BlockRow, (&'s [u8], Wire))> {
     let after = sent.partition_point(|sent| sent.lines_before < entry.line);
     let Sent { lines_before, payload } = &sent[after.checked_sub(1)?];
     let line = entry.line - lines_before;

@@ -23,7 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{try_join, try_join3};
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 use tokio_postgres::{CopyInSink, Statement};
 
@@ -72,7 +72,7 @@ struct Salvage<'s, 't> {
     all: &'s mut Salvaged,
     node: NodeId,
     wire: Wire,
-    rows: Vec<(RowAt, &'s [u8])>,
+    rows: Vec<(BlockRow, &'s [u8])>,
     /// Whether each row is stored or rejected.
     settled: Vec<bool>,
     copy: Statement,
@@ -329,9 +329,9 @@ impl Salvage<'_, '_> {
             _ => original(flow, at, bytes),
         };
         let reject = row.and_then(|row| {
-            let position = flow.splits.position_of(at).ok_or_else(lost_place)?;
-            let place = flow.inputs.locate(position).ok_or_else(lost_place)?;
-            Ok(Reject { origin: position.origin, place, reason: blame.reason, row })
+            let (origin, line) = flow.splits.origin_of(at).ok_or_else(lost_place)?;
+            let place = flow.inputs.locate(origin, line).ok_or_else(lost_place)?;
+            Ok(Reject { origin, place, reason: blame.reason, row })
         });
         if reject.is_err() {
             rejects.dismiss(1);

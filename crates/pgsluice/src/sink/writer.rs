@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Error, Statement};
 
 use crate::error::Result;
 use crate::ledger::{Ledger, ReceiptStatements, Writing};
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 
 /// A writer of receipts on one connection. Its statements are prepared in advance: COMMIT is sent without
 /// waiting for their answers, so it would overtake a statement that needed a round trip to be prepared.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use pgsluice_core::catalog::label;
 use pgsluice_core::leads::Leads;
+use pgsluice_core::origin::Origin;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::position::{Origin, Position};
 
 use super::shown::{shown, shown_list};
 use super::{Header, Input, Shape};
@@ -31,8 +31,8 @@ impl Shape {
             Header::Present => self.check_present(fields, &input.name),
             Header::Match | Header::Map => self.check_names(&fields),
         };
-        let at = Position { origin: Origin { input: number, at: 0 }, line: 1 };
-        checked.map_err(|error| error.at(input.locate(at)))
+        let origin = Origin { input: number, at: 0 };
+        checked.map_err(|error| error.at(input.locate(origin, 1)))
     }
 
     /// Rejects an input that ends before its header with [`Header::Match`], for which the server compares even a

@@ -19,7 +19,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use pgsluice_core::position::Position;
+use pgsluice_core::origin::Origin;
 use tempfile::TempPath;
 
 pub(super) use self::entries::pattern_of;
@@ -33,7 +33,7 @@ use super::encoding::Encoding;
 use super::relation::{OpenRelation, Relation, Snapshots};
 use super::stream::Stream;
 use super::typed::Handed;
-use super::{FileFormat, typed};
+use super::{FileFormat, Split, typed};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result, Unit, plain_io};
 
@@ -226,9 +226,9 @@ impl Input {
     }
 
     /// Returns the location of a row for the user. For a Parquet file, this reads the footer.
-    pub(super) fn locate(&self, Position { origin, line }: Position) -> Location {
+    pub(super) fn locate(&self, origin: Origin, line: u64) -> Location {
         if let Place::OpenTable(relation) = &self.place {
-            return relation.locate(Position { origin, line });
+            return relation.locate(origin, line);
         }
         let (unit, line) = match self.format.is_typed() {
             true => typed::unit(self, line),
@@ -367,9 +367,14 @@ impl Inputs {
     }
 
     /// Returns the location of a row for the user.
-    pub(crate) fn locate(&self, Position { origin, line }: Position) -> Option<Location> {
-        let input = self.get(origin.input as usize)?;
-        Some(input.locate(Position { origin, line }))
+    pub(crate) fn locate(&self, origin: Origin, line: u64) -> Option<Location> {
+        Some(self.get(origin.input as usize)?.locate(origin, line))
+    }
+
+    /// Returns the location of the row at `index` of a split for the user.
+    pub(crate) fn locate_row(&self, split: &Split, index: usize) -> Option<Location> {
+        let row = split.rows.get(index)?;
+        self.locate(split.origin(index), split.line + u64::from(row.line))
     }
 
     /// Returns the size of all inputs in bytes before decompression, if known in advance.

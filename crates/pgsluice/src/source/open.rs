@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::origin::Origin;
 use pgsluice_core::split::{Malformed, OpenQuote, Row, Splitter};
 
 use super::ahead::Ahead;
@@ -10,7 +10,7 @@ use super::starts::BYTE_ORDER_MARK;
 use super::stream::Stream;
 use super::{Input, Shape};
 use crate::error::kind::Kind;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, Result};
 
 /// The longest row: `MaxAllocSize` of `src/include/utils/memutils.h`, at which `enlargeStringInfo` rejects a
 /// line, minus the byte that ends the line in memory.
@@ -29,7 +29,9 @@ pub(super) struct Open {
     taken: u64,
     pub(super) splitter: Splitter,
     /// The start of the next split.
-    pub(super) start: Position,
+    pub(super) start: Origin,
+    /// The physical line of that byte, from 1.
+    pub(super) line: u64,
     rest: Vec<u8>,
     /// Header rows that are still to come, and the text of the header rows so far.
     pub(super) header_left: usize,
@@ -45,7 +47,8 @@ impl Open {
             stream: input.open()?,
             taken: 0,
             splitter: shape.splitter(),
-            start: Position { origin: Origin { input: source as u32, at: 0 }, line: 1 },
+            start: Origin { input: source as u32, at: 0 },
+            line: 1,
             rest: Vec::new(),
             header_left: shape.header.rows(),
             header_text: Vec::new(),
@@ -76,11 +79,12 @@ impl Open {
             Ok(got) => Ok(got < want),
             Err(error) if input.is_seekable() => Err(input.cannot_read(&error)),
             // The user cannot find the place otherwise.
-            Err(error) => Err(input.cannot_read(&error).at(self.place(self.start, input))),
+            Err(error) => Err(input.cannot_read(&error).at(input.locate(self.start, self.line))),
         }
     }
 
-    /// Returns the bytes of the input, compressed or not, that were read for the next `consumed` bytes of its text.
+    /// Returns the bytes of the input, compressed or not, that were read for the next `consumed` bytes of its
+    /// text.
     pub(super) fn take(&mut self, consumed: usize) -> u64 {
         let Some(taken) = self.stream.taken() else { return consumed as u64 };
         let before = std::mem::replace(&mut self.taken, taken);
@@ -108,7 +112,7 @@ impl Open {
         let is_there = bytes.starts_with(BYTE_ORDER_MARK);
         if is_there {
             bytes.drain(..BYTE_ORDER_MARK.len());
-            self.start.origin.at += BYTE_ORDER_MARK.len() as u64;
+            self.start.at += BYTE_ORDER_MARK.len() as u64;
         }
         is_there
     }
@@ -133,7 +137,7 @@ impl Open {
         let quote = self.splitter.open_quote(row);
         let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
         let enders = self.splitter.enders(quote.is_some());
-        let ahead = input.ahead(self.start.origin.at + row.len() as u64, most, enders)?;
+        let ahead = input.ahead(self.start.at + row.len() as u64, most, enders)?;
         let (message, sqlstate) = match ahead {
             _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
             Ahead::Nothing => (TOO_LONG, "54000"),
@@ -141,7 +145,8 @@ impl Open {
             Ahead::Found | Ahead::End => return Ok(()),
         };
         let error = Error::new(Kind::Data, message).with_sqlstate(sqlstate).permanent();
-        Err(self.with_quote(error, self.start, quote, input).at(self.place(self.start, input)))
+        Err(with_quote(error, (self.start, self.line), quote, input)
+            .at(input.locate(self.start, self.line)))
     }
 
     /// Reads the bytes after an end-of-data marker up to the end, and returns their number.
@@ -154,40 +159,31 @@ impl Open {
     /// Returns the error for a malformed row.
     pub(super) fn malformed(&self, malformed: Malformed, input: &Input) -> Error {
         let Malformed { message, hint, start, line, quote } = malformed;
-        let mut at = self.start;
-        at.origin.at += u64::from(start);
-        at.line += u64::from(line);
-        let error =
-            Error::new(Kind::Data, message).with_sqlstate("22P04").at(self.place(at, input));
+        let (origin, line) = (self.start.plus(start.into()), self.line + u64::from(line));
+        let error = Error::new(Kind::Data, message).with_sqlstate("22P04");
+        let error = error.at(input.locate(origin, line));
         // The start of the next row is unknown, so the row cannot be skipped.
         let error = error.permanent();
-        let error = self.with_quote(error, at, quote, input);
+        let error = with_quote(error, (origin, line), quote, input);
         match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
         }
     }
+}
 
-    /// Adds to `error` the place where a quote of the row at `at` was opened.
-    fn with_quote(
-        &self,
-        error: Error,
-        at: Position,
-        quote: Option<OpenQuote>,
-        input: &Input,
-    ) -> Error {
-        let Some(OpenQuote { offset, lines }) = quote else { return error };
-        let (origin, line) = (at.origin.plus(offset.into()), at.line + u64::from(lines));
-        let opened = self.place(Position { origin, line }, input);
-        let byte = opened.offset;
-        let detail = format!("The unclosed quote is at {opened}, byte {byte}.");
-        error.with_detail(detail).with_hint(
-            "An unbalanced quote turns everything after it into one field: close it, or double it.",
-        )
-    }
-
-    /// Returns the location of a position for the user.
-    pub(super) fn place(&self, at: Position, input: &Input) -> Location {
-        input.locate(at)
-    }
+/// Adds to `error` the place where a quote of the row that begins at `origin`, on this line, was opened.
+fn with_quote(
+    error: Error,
+    (origin, line): (Origin, u64),
+    quote: Option<OpenQuote>,
+    input: &Input,
+) -> Error {
+    let Some(OpenQuote { offset, lines }) = quote else { return error };
+    let opened = input.locate(origin.plus(offset.into()), line + u64::from(lines));
+    let byte = opened.offset;
+    let detail = format!("The unclosed quote is at {opened}, byte {byte}.");
+    error.with_detail(detail).with_hint(
+        "An unbalanced quote turns everything after it into one field: close it, or double it.",
+    )
 }

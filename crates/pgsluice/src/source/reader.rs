@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::origin::Origin;
 use pgsluice_core::split::Row;
 
 use super::batches::Batches;
@@ -91,7 +91,7 @@ impl Reader {
             let used_buffers = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
             let Buffers { mut bytes, mut rows, rewritten } = used_buffers.unwrap_or_default();
             let last = open.fill(&mut bytes, self.split_bytes, input)?;
-            if open.start.origin.at == 0 {
+            if open.start.at == 0 {
                 input.keep_opening(&bytes);
                 check_start(&bytes, input, &self.shape)?;
                 if open.skip_byte_order_mark(&mut bytes) {
@@ -101,13 +101,13 @@ impl Reader {
             }
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
-            let start = open.start;
+            let (start, line) = (open.start, open.line);
             open.keep(&mut bytes, scan.consumed);
             let taken = self.taken_before + open.take(scan.consumed);
             self.taken_before = 0;
-            open.start.origin.at += scan.consumed as u64;
-            open.start.line += u64::from(scan.lines);
-            self.take_header(&mut rows, &bytes, start)?;
+            open.start.at += scan.consumed as u64;
+            open.line += u64::from(scan.lines);
+            self.take_header(&mut rows, &bytes, (start, line))?;
             if last || scan.ended {
                 self.end_input(scan.ended)?;
             }
@@ -116,6 +116,7 @@ impl Reader {
                 number,
                 first_row,
                 start,
+                line,
                 bytes,
                 rows,
                 length,
@@ -134,7 +135,12 @@ impl Reader {
     }
 
     /// Removes the rows of an incomplete header from `rows`, which begin at `start`.
-    fn take_header(&mut self, rows: &mut Vec<Row>, bytes: &[u8], start: Position) -> Result<()> {
+    fn take_header(
+        &mut self,
+        rows: &mut Vec<Row>,
+        bytes: &[u8],
+        (start, line): (Origin, u64),
+    ) -> Result<()> {
         let Some(open) = self.open.as_mut().filter(|open| open.header_left > 0) else {
             return Ok(());
         };
@@ -144,7 +150,7 @@ impl Reader {
         let input = &self.inputs[self.next - 1];
         let text = open.take_header(rows, bytes);
         if text.contains(&0) {
-            return Err(not_text().at(open.place(start, input)));
+            return Err(not_text().at(input.locate(start, line)));
         }
         if self.shape.header.is_compared() {
             self.shape.check_header(&text, input, self.next as u32 - 1)?;
@@ -222,12 +228,13 @@ impl Reader {
         // Rows of a batch have places instead of byte offsets, and each counts as one line.
         let stretch = batch.place(*row, &mut rows);
         let (count, input) = (rows.len() as u64, self.next as u32 - 1);
-        let start = Position { origin: Origin { input, at: stretch.start }, line: *row + 1 };
+        let (start, line) = (Origin { input, at: stretch.start }, *row + 1);
         *row += count;
         let split = Split {
             number: self.splits,
             first_row: self.rows,
             start,
+            line,
             bytes,
             rows,
             length: stretch.length,

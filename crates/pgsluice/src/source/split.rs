@@ -2,7 +2,7 @@
 
 use pgsluice_core::encode::NotEncodable;
 use pgsluice_core::hash::bytes_extended;
-use pgsluice_core::position::Position;
+use pgsluice_core::origin::Origin;
 use pgsluice_core::route::Cause;
 use pgsluice_core::split::Row;
 use twox_hash::XxHash3_64;
@@ -18,8 +18,10 @@ pub struct Split {
     pub number: u32,
     /// The number of its first row, counted over all inputs.
     pub first_row: u64,
-    /// The position of the first byte.
-    pub start: Position,
+    /// The origin of the first byte.
+    pub start: Origin,
+    /// The physical line of the first byte, from 1.
+    pub line: u64,
     /// The bytes. Bytes after the last row belong to the next split.
     pub bytes: Vec<u8>,
     /// The rows within `bytes`.
@@ -43,11 +45,9 @@ pub(super) struct Buffers {
 }
 
 impl Split {
-    /// Returns the position of the row at `index`.
-    pub(crate) fn position(&self, index: usize) -> Option<Position> {
-        let row = self.rows.get(index)?;
-        let origin = self.start.origin.plus(row.start.into());
-        Some(Position { origin, line: self.start.line + u64::from(row.line) })
+    /// Returns the origin of the row at `index`.
+    pub(crate) fn origin(&self, index: usize) -> Origin {
+        self.start.plus(self.rows[index].start.into())
     }
 
     /// Returns the text of the row at `index`, as COPY accepts it.

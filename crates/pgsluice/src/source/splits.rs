@@ -1,12 +1,12 @@
-//! The positions of splits in the inputs, from which the positions of rows follow.
+//! The origins of splits in the inputs, from which the origins of rows follow.
 
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use pgsluice_core::bucket::{Mark, RowAt};
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::bucket::{BlockRow, SplitOffset};
+use pgsluice_core::origin::Origin;
 
 use crate::source::Split;
 
@@ -30,17 +30,18 @@ struct RoutedSplits {
     beyond: BTreeSet<u32>,
 }
 
-/// The start of a split and its length in bytes.
+/// The start of a split with its line, and its length in bytes.
 #[derive(Clone, Copy)]
 struct Extent {
-    start: Position,
+    start: Origin,
+    line: u64,
     length: u64,
 }
 
 impl Splits {
-    /// Records the position of a split.
+    /// Records the origin of a split.
     pub(crate) fn begin(&self, split: &Split) {
-        let extent = Extent { start: split.start, length: split.length as u64 };
+        let extent = Extent { start: split.start, line: split.line, length: split.length as u64 };
         let mut splits = self.extents.lock();
         let number = split.number as usize;
         let length = splits.len().max(number + 1);
@@ -67,34 +68,32 @@ impl Splits {
         }
     }
 
-    /// Returns the place where a row begins.
-    pub(crate) fn row_at(&self, mark: Mark) -> Origin {
-        self.extents.lock()[mark.split as usize].start.origin.plus(mark.offset.into())
+    /// Returns the origin of a row that begins at `at`.
+    pub(crate) fn origin_at(&self, at: SplitOffset) -> Origin {
+        self.extents.lock()[at.split as usize].start.plus(at.offset.into())
     }
 
-    /// Returns a place after all rows before `mark`, but not after `mark` itself. Its split may not have
-    /// begun.
-    pub(crate) fn behind(&self, mark: Mark) -> Origin {
-        match (mark.offset, mark.split.checked_sub(1)) {
+    /// Returns an origin after all rows before `at`, but not after `at` itself. Its split may not have begun.
+    pub(crate) fn end_before(&self, at: SplitOffset) -> Origin {
+        match (at.offset, at.split.checked_sub(1)) {
             (0, None) => Origin::default(),
             (0, Some(before)) => {
-                let Extent { start, length } = self.extents.lock()[before as usize];
-                start.origin.plus(length)
+                let Extent { start, length, .. } = self.extents.lock()[before as usize];
+                start.plus(length)
             }
-            _ => self.row_at(mark),
+            _ => self.origin_at(at),
         }
     }
 
     /// Returns the end of all splits.
     pub(crate) fn end(&self) -> Origin {
         let splits = self.extents.lock().len();
-        self.behind(Mark::start(splits as u32))
+        self.end_before(SplitOffset::start_of(splits as u32))
     }
 
-    /// Returns the position of a row.
-    pub(crate) fn position_of(&self, at: RowAt) -> Option<Position> {
-        let start = self.extents.lock().get(at.split as usize)?.start;
-        let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
-        Some(Position { origin, line })
+    /// Returns the origin of a row, and its line.
+    pub(crate) fn origin_of(&self, row: BlockRow) -> Option<(Origin, u64)> {
+        let Extent { start, line, .. } = *self.extents.lock().get(row.start.split as usize)?;
+        Some((start.plus(row.start.offset.into()), line + u64::from(row.line)))
     }
 }

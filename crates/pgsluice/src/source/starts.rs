@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
+use pgsluice_core::origin::Origin;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::position::{Origin, Position};
 
 use super::file_format::check_ndjson;
 use super::inputs::pattern_of;
@@ -64,8 +64,7 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
             Some((row, text)) => {
                 let line = 1 + u64::from(row.line);
                 let origin = Origin { input: number, at: row.start.into() };
-                let at = Position { origin, line };
-                check_fields(shape, text).map_err(|error| error.at(input.locate(at)))
+                check_fields(shape, text).map_err(|error| error.at(input.locate(origin, line)))
             }
             None => Ok(()),
         }

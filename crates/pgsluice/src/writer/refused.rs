@@ -1,30 +1,29 @@
 //! Conversion of a server's refusal of rows into an error with the location of the row.
 
-use pgsluice_core::bucket::{Payload, RowAt, Wire};
-use pgsluice_core::position::Position;
+use pgsluice_core::bucket::{BlockRow, Payload, Wire};
 
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, sqlstate};
 use crate::sink::context::Context;
+use crate::source::splits::Splits;
 use crate::source::{Inputs, Split};
 
 /// The input of the rows that are sent.
 #[derive(Default)]
 pub(super) struct Read {
     files: Inputs,
-    /// The position at which each split begins.
-    starts: Vec<Position>,
+    splits: Splits,
 }
 
 impl Read {
     /// Starts with `files` and no splits.
     pub(super) fn of(files: &Inputs) -> Self {
-        Self { files: files.clone(), starts: Vec::new() }
+        Self { files: files.clone(), splits: Splits::default() }
     }
 
     /// Adds the next split.
     pub(super) fn add(&mut self, split: &Split) {
-        self.starts.push(split.start);
+        self.splits.begin(split);
     }
 
     /// Converts a refusal of `payload`, whose COPY was into `table`. Adds the location of the row if the
@@ -57,10 +56,9 @@ impl Read {
     }
 
     /// Returns the location of a row.
-    pub(super) fn locate(&self, at: RowAt) -> Option<Location> {
-        let start = self.starts.get(at.split as usize)?;
-        let (origin, line) = (start.origin.plus(at.offset.into()), start.line + u64::from(at.line));
-        self.files.locate(Position { origin, line })
+    pub(super) fn locate(&self, at: BlockRow) -> Option<Location> {
+        let (origin, line) = self.splits.origin_of(at)?;
+        self.files.locate(origin, line)
     }
 }
 

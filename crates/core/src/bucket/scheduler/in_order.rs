@@ -48,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bucket::{Block, Mark, RowAt};
+    use crate::bucket::{Block, BlockRow, SplitOffset};
 
     const ANY: PayloadSize = PayloadSize { least: 0, most: 1, together: 1 };
 
@@ -71,7 +71,7 @@ mod tests {
                 Ok(room) => room,
                 Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
             };
-            let pushed = room.push(RowAt::new(split, offset, 0), |block| {
+            let pushed = room.push(BlockRow::new(split, offset, 0), |block| {
                 block.extend_from_slice(&[b'x'; 24]);
                 Ok::<(), ()>(())
             });
@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn places(payload: &Payload) -> Vec<(u32, u32)> {
-        payload.in_order().map(|(at, _)| (at.split, at.offset)).collect()
+        payload.in_order().map(|(at, _)| (at.start.split, at.start.offset)).collect()
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         house.push(1, 50);
         assert!(house.take().is_none(), "another payload of the node is under way");
         house.scheduler.release(&first);
-        house.shard.set_pending(Some(Mark { split: 1, offset: 40 }));
+        house.shard.set_pending(Some(SplitOffset { split: 1, offset: 40 }));
         assert!(house.take().is_none(), "an earlier row may still come");
         house.shard.set_pending(None);
         assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(1, 50)]));
@@ -135,7 +135,7 @@ mod tests {
             for row in 0..rows {
                 let bucket = Scheduler::of(3, node, Wire::Text);
                 let room = shard.add_block(bucket, Block::new(100));
-                let pushed = room.push(RowAt::new(0, row, 0), |data| {
+                let pushed = room.push(BlockRow::new(0, row, 0), |data| {
                     data.extend_from_slice(b"row");
                     Ok::<(), ()>(())
                 });
@@ -164,13 +164,13 @@ mod tests {
                 }
             };
             for (split, late) in (0..).zip(&splits) {
-                let mark = |place: usize| Mark { split, offset: place as u32 };
+                let at = |place: usize| SplitOffset { split, offset: place as u32 };
                 let first_late = |from: usize| {
                     let late = late.iter().enumerate().skip(from).find(|(_, late)| **late);
-                    late.map(|(place, _)| mark(place))
+                    late.map(|(place, _)| at(place))
                 };
                 for place in (0..late.len()).filter(|place| !late[*place]) {
-                    house.shard.set_pending(first_late(0).filter(|first| *first < mark(place)));
+                    house.shard.set_pending(first_late(0).filter(|first| *first < at(place)));
                     house.push(split, place as u32);
                     maybe_take(&mut house);
                 }

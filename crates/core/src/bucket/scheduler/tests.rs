@@ -1,7 +1,7 @@
 //! Tests of the choice of payloads, and of their contents.
 
 use super::*;
-use crate::bucket::{FEW_ROWS, RowAt};
+use crate::bucket::{BlockRow, FEW_ROWS};
 use crate::catalog::ROOT;
 
 /// A scheduler, and the shard of one thread.
@@ -27,7 +27,7 @@ impl House {
                 Ok(room) => room,
                 Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
             };
-            let at = RowAt::new(self.split, 10 * line as u32, line as u32);
+            let at = BlockRow::new(self.split, 10 * line as u32, line as u32);
             let pushed = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
             assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
         }
@@ -58,7 +58,8 @@ fn gathers_rows_with_their_places() {
     house.push(&[(0, b"a"), (1, b"b"), (0, b"c")]);
     let payload = house.take(ANY).expect("two rows");
     assert_eq!((payload.node(), payload.rows(), text(&payload)), (0, 2, b"a\nc\n".to_vec()));
-    let places: Vec<_> = payload.in_order().map(|(at, _)| (at.split, at.offset)).collect();
+    let places: Vec<_> =
+        payload.in_order().map(|(at, _)| (at.start.split, at.start.offset)).collect();
     assert_eq!(places, [(0, 0), (0, 20)]);
 }
 
@@ -74,7 +75,7 @@ fn rows_of_two_threads_are_in_the_order_of_the_input() {
     let mut shards = [&mut other.shard, &mut house.shard];
     let payload = house.buckets.take(ANY, &mut shards).expect("five rows");
     assert_eq!(text(&payload), b"1\n2\n3\n4\n5\n");
-    let rows: Vec<_> = payload.in_order().map(|(at, row)| (at.split, row[0])).collect();
+    let rows: Vec<_> = payload.in_order().map(|(at, row)| (at.start.split, row[0])).collect();
     assert_eq!(rows, [(0, b'1'), (0, b'2'), (1, b'3'), (1, b'4'), (2, b'5')]);
 }
 
@@ -82,7 +83,7 @@ fn rows_of_two_threads_are_in_the_order_of_the_input() {
 fn a_row_that_cannot_be_written_leaves_nothing_behind() {
     let mut shard = Shard::new(Scheduler::count(1));
     assert_eq!(shard.room(1, 9).err(), Some(265));
-    let written = shard.add_block(1, Block::new(265)).push(RowAt::new(0, 0, 0), |block| {
+    let written = shard.add_block(1, Block::new(265)).push(BlockRow::new(0, 0, 0), |block| {
         block.push(b'x');
         Err("not a number")
     });
@@ -113,7 +114,7 @@ fn small_remainders_travel_together_through_the_root() {
     house.push(&[(2, b"c"), (1, b"b"), (2, b"d"), (3, b"e")]);
     let payload = house.take(ANY).expect("remainders");
     assert_eq!((payload.node(), text(&payload)), (ROOT, b"c\nd\nb\ne\n".to_vec()));
-    assert_eq!(payload.in_order().nth(2).map(|(at, _)| at.offset), Some(10));
+    assert_eq!(payload.in_order().nth(2).map(|(at, _)| at.start.offset), Some(10));
     assert!(house.take(ANY).is_none());
     house.buckets.release(&payload);
     assert_eq!(house.buckets.writers, [0; 4]);
@@ -134,7 +135,7 @@ fn text_and_binary_do_not_travel_together() {
     house.push(&[(0, b"a"), (1, b"b")]);
     let bucket = Scheduler::of(2, 1, Wire::Binary);
     let room = house.shard.add_block(bucket, Block::new(100));
-    assert_eq!(room.push(RowAt::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
+    assert_eq!(room.push(BlockRow::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
     let wires = std::iter::from_fn(|| house.take(ANY)).map(|it| (it.wire(), it.rows()));
     let mut wires: Vec<_> = wires.collect();
     wires.sort_by_key(|(_, rows)| *rows);
@@ -171,7 +172,7 @@ fn each_row_that_is_left_behind_ends_one_range() {
             Ok(room) => room,
             Err(bytes) => shard.add_block(bucket, Block::new(bytes)),
         };
-        let pushed = room.push(RowAt::new(0, row, row), |block| written(block, b"x"));
+        let pushed = room.push(BlockRow::new(0, row, row), |block| written(block, b"x"));
         assert_eq!(pushed, Ok(()));
     }
     buckets.complete(0);
@@ -181,6 +182,6 @@ fn each_row_that_is_left_behind_ends_one_range() {
     let ends: Vec<_> =
         claim.ranges.iter().map(|span| (span.first.offset, span.last.offset)).collect();
     let between = |end: u32| (end - 98, end.min(999));
-    assert_eq!(claim.upto, Mark { split: 0, offset: 50 });
+    assert_eq!(claim.upto, SplitOffset { split: 0, offset: 50 });
     assert_eq!(ends, (1..=10).map(|number| between(100 * number + 49)).collect::<Vec<_>>());
 }

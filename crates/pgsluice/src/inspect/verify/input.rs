@@ -7,7 +7,6 @@ use std::pin::pin;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use pgsluice_core::catalog::ROOT;
-use pgsluice_core::position::Position;
 use pgsluice_core::route::Cause;
 use tokio_postgres::Transaction;
 
@@ -70,7 +69,7 @@ impl Side<'_> {
         let message = "cannot verify rows with fields that stand for defaults";
         let error = Error::new(Kind::Usage, message)
             .with_detail("The server does not record the values that it filled in for them.");
-        let place = split.position(index).and_then(|at| self.job.input.files.locate(at));
+        let place = self.job.input.files.locate_row(split, index);
         Err(place.into_iter().fold(error, Error::at))
     }
 
@@ -78,11 +77,11 @@ impl Side<'_> {
         Reader::new(self.job.input.files.clone(), &self.plan.shape.in_text())
     }
 
-    /// Returns the rows of `split` that are compared, and their positions.
-    fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (Position, &'s [u8])> {
-        let rows = (0..split.rows.len())
-            .filter_map(|index| Some((split.position(index)?, split.text(index))));
-        rows.filter(|(at, _)| !self.rejected.has(&self.job.input.files, at.origin))
+    /// Returns the rows of `split` that are compared, and their indexes.
+    fn rows<'s>(&'s self, split: &'s Split) -> impl Iterator<Item = (usize, &'s [u8])> {
+        let files = &self.job.input.files;
+        let is_compared = move |index: &usize| !self.rejected.has(files, split.origin(*index));
+        (0..split.rows.len()).filter(is_compared).map(|index| (index, split.text(index)))
     }
 
     /// Returns the error for a row that the server refuses, with its location in the input.
@@ -118,11 +117,11 @@ impl Side<'_> {
         }
         let (mut reader, mut lines) = (self.reader(), 0);
         while let Some(split) = reader.next(None).ok()? {
-            for (at, row) in self.rows(&split) {
+            for (index, row) in self.rows(&split) {
                 lines += 1 + row.iter().filter(|byte| **byte == b'\n').count() as u64;
                 if lines >= line {
                     let refusal = self.plan.shape.refusal(row);
-                    return Some((self.job.input.files.locate(at)?, refusal));
+                    return Some((self.job.input.files.locate_row(&split, index)?, refusal));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use pgsluice_core::position::Origin;
+use pgsluice_core::origin::Origin;
 use serde::Deserialize;
 use tokio_postgres::Client;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::position::{Origin, Position};
+use pgsluice_core::origin::Origin;
 use pgsluice_session::conninfo::Target;
 
 use super::super::interruptible::unless_stopped;
@@ -18,15 +18,15 @@ impl Input {
         match &self.place {
             Place::OpenTable(_) => {
                 let origin = Origin { input: 0, at };
-                self.locate(Position { origin, line: 1 }).to_string()
+                self.locate(origin, 1).to_string()
             }
             _ if self.format.is_typed() => format!("row {at}"),
             _ => format!("byte {at}"),
         }
     }
 
-    /// Returns the place of the row at `offset` of `source`, if this input contains it. `source` may be a partition of
-    /// a table.
+    /// Returns the place of the row at `offset` of `source`, if this input contains it. `source` may be a
+    /// partition of a table.
     pub(crate) fn place_of(&self, source: &str, offset: u64) -> Option<u64> {
         match &self.place {
             Place::OpenTable(relation) => relation.place_of(source, offset),
@@ -73,8 +73,8 @@ impl Input {
 }
 
 impl Inputs {
-    /// Opens the tables among the inputs, each for at most `readers` concurrent sessions. Returns the inputs and the
-    /// names of their columns.
+    /// Opens the tables among the inputs, each for at most `readers` concurrent sessions. Returns the inputs
+    /// and the names of their columns.
     ///
     /// # Errors
     ///

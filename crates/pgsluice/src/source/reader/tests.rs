@@ -17,8 +17,8 @@ fn read(content: &str, header: Header) -> Result<Vec<(u64, u64, String)>> {
     while let Some(split) = reader.next(None)? {
         rows.extend(split.rows.iter().enumerate().map(|(index, row)| {
             let text = String::from_utf8_lossy(split.text(index)).into_owned();
-            let offset = split.start.origin.at + u64::from(row.start);
-            (offset, split.start.line + u64::from(row.line), text)
+            let offset = split.start.at + u64::from(row.start);
+            (offset, split.line + u64::from(row.line), text)
         }));
     }
     Ok(rows)

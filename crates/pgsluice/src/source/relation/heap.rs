@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pgsluice_core::position::Position;
+use pgsluice_core::origin::Origin;
 
 use super::Snapshots;
 use super::session::Sessions;
@@ -18,7 +18,8 @@ const PART_BYTES: u64 = 4 << 20;
 /// log each time.
 const LARGEST_PART: u64 = 256 << 20;
 
-/// The number of such statements that a large table is read by, unless they would read more than [`LARGEST_PART`].
+/// The number of such statements that a large table is read by, unless they would read more than
+/// [`LARGEST_PART`].
 const FEW_PARTS: u64 = 64;
 
 /// Number of bits of a place that hold a row's page and its number in that page.
@@ -123,7 +124,7 @@ impl OpenRelation {
     }
 
     /// Returns the location of a row for messages.
-    pub(in crate::source) fn locate(&self, Position { origin, line }: Position) -> Location {
+    pub(in crate::source) fn locate(&self, origin: Origin, line: u64) -> Location {
         let heap = self.heaps.get((origin.at >> CTID_BITS) as usize);
         let source = heap.map_or_else(String::new, |heap| heap.label.clone());
         let unit = if heap.is_some_and(|heap| heap.has_pages) { Unit::Tuple } else { Unit::Rows };

@@ -1,4 +1,4 @@
-//! The position of a row in its input, used by rejects, receipts and error messages.
+//! The origin of a row in its input, used by rejects, receipts and error messages.
 
 /// The first byte of a row, ordered as the inputs are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,13 +15,4 @@ impl Origin {
     pub fn plus(self, bytes: u64) -> Self {
         Self { at: self.at + bytes, ..self }
     }
-}
-
-/// An origin with its line number, as an editor shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// The row's first byte.
-    pub origin: Origin,
-    /// Physical line of that byte, from 1.
-    pub line: u64,
 }
