@@ -5,10 +5,10 @@
 
 use wide::u8x16;
 
-const LANES: usize = 16;
+const VECTOR_BYTES: usize = 16;
 
 /// Number of bytes that one look scans.
-pub(crate) const REACH: usize = 4 * LANES;
+pub(crate) const REACH: usize = 4 * VECTOR_BYTES;
 
 /// Runs `find` over the [`REACH`] bytes from `from` on, or over fewer if the input ends. Returns a bit for each
 /// byte, the first one lowest.
@@ -57,9 +57,9 @@ fn two_ends<const HALF: usize, const N: usize>(
 /// Returns a bit for each byte of `chunk` for which `is` sets all bits.
 #[inline(always)]
 pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
-    let (chunks, _) = chunk.as_chunks::<LANES>();
-    let bits = |chunk: &[u8; LANES]| u64::from(is(u8x16::new(*chunk)).move_mask() as u16);
-    chunks.iter().rev().fold(0, |marked, chunk| marked << LANES | bits(chunk))
+    let (chunks, _) = chunk.as_chunks::<VECTOR_BYTES>();
+    let bits = |chunk: &[u8; VECTOR_BYTES]| u64::from(is(u8x16::new(*chunk)).move_mask() as u16);
+    chunks.iter().rev().fold(0, |marked, chunk| marked << VECTOR_BYTES | bits(chunk))
 }
 
 /// A search for any of three bytes.

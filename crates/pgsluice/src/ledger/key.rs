@@ -36,8 +36,8 @@ impl OfKey {
         self.has("Opaque").then_some(Key { strategy: Strategy::Range, columns })
     }
 
-    fn has(&self, lane: &str) -> bool {
-        self.columns.iter().any(|column| column.starts_with(lane))
+    fn has(&self, variant: &str) -> bool {
+        self.columns.iter().any(|column| column.starts_with(variant))
     }
 
     /// Returns the reason why this key is no longer read as before; `now` is the present key of the same

@@ -2,7 +2,7 @@
 
 use pgsluice_core::split::Row;
 
-use super::lanes::{Counted, Lanes};
+use super::parallel::{Counted, ParallelReader};
 use super::relation::CopiedRows;
 use super::typed;
 use crate::error::Result;
@@ -10,17 +10,21 @@ use crate::error::Result;
 /// The batches of one input.
 pub(crate) enum Batches {
     /// Rows of typed columns.
-    Typed(Lanes<typed::Batch>),
+    Typed(ParallelReader<typed::Batch>),
     /// Rows that a server copies out.
-    Copied(Lanes<CopiedRows>),
+    Copied(ParallelReader<CopiedRows>),
 }
 
 impl Batches {
     /// Returns the next batch and the number of input bytes that it covers; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
         Ok(match self {
-            Self::Typed(lanes) => lanes.next()?.map(|(batch, taken)| (Batch::Typed(batch), taken)),
-            Self::Copied(lanes) => lanes.next()?.map(|(rows, taken)| (Batch::Copied(rows), taken)),
+            Self::Typed(reader) => {
+                reader.next()?.map(|(batch, taken)| (Batch::Typed(batch), taken))
+            }
+            Self::Copied(reader) => {
+                reader.next()?.map(|(rows, taken)| (Batch::Copied(rows), taken))
+            }
         })
     }
 }
@@ -51,9 +55,9 @@ impl Batch {
         }
     }
 
-    /// Appends the rows to `rows`, with places relative to the start of the returned range. The place of a row of typed
-    /// columns is its number in the input, which is `number` for the first one; the place of a row of a table is its
-    /// ctid.
+    /// Appends the rows to `rows`, with places relative to the start of the returned range. The place of a row
+    /// of typed columns is its number in the input, which is `number` for the first one; the place of a row of
+    /// a table is its ctid.
     pub(super) fn place(&self, number: u64, rows: &mut Vec<Row>) -> Stretch {
         let row = |place: u32, line: usize| Row { start: place, end: place, line: line as u32 };
         match self {

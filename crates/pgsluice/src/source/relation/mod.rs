@@ -1,14 +1,15 @@
 //! Relation: a table of a server, read in place of files.
 //!
-//! One session exports a snapshot and holds it until the load ends. Other sessions import it, and each copies out one
-//! range of pages after another. All rows therefore come from the same snapshot, and every read returns them in the
-//! same order.
+//! One session exports a snapshot and holds it until the load ends. Other sessions import it, and each copies
+//! out one range of pages after another. All rows therefore come from the same snapshot, and every read returns
+//! them in the same order.
 //!
 //! If the caller knows which rows change, each range is read under a snapshot of its own
 //! ([`Snapshots::Each`]), so that VACUUM is not held back. One session only keeps the pages in place, by an
 //! ACCESS SHARE lock.
 //!
-//! The place of a row is its ctid, prefixed with the number of its heap. Receipts, rejects and messages refer to it.
+//! The place of a row is its ctid, prefixed with the number of its heap. Receipts, rejects and messages refer
+//! to it.
 
 mod heap;
 mod open;
@@ -25,7 +26,7 @@ pub(crate) use self::heap::{OpenRelation, SourceColumn};
 pub(super) use self::open::open;
 use self::read::begin;
 pub(crate) use self::rows::CopiedRows;
-use super::lanes::Lanes;
+use super::parallel::ParallelReader;
 use super::written::Written;
 
 /// A table that is read in place of files.
@@ -107,7 +108,7 @@ impl Copied {
     }
 
     /// Starts reading a table.
-    pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> Lanes<CopiedRows> {
+    pub(super) fn open(&self, relation: &Arc<OpenRelation>) -> ParallelReader<CopiedRows> {
         begin(self, relation)
     }
 }

@@ -14,7 +14,7 @@ use super::{Copied, Snapshots};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::key_form::KeyForm;
-use crate::source::lanes::{Give, InputPart, Lanes};
+use crate::source::parallel::{Give, InputPart, ParallelReader};
 use crate::source::sql::relation::{HeapQuery, column, text_of};
 use crate::source::written::Written;
 
@@ -28,12 +28,12 @@ struct TablePart {
 }
 
 /// Starts reading a table.
-pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> Lanes<CopiedRows> {
+pub(super) fn begin(copied: &Copied, relation: &Arc<OpenRelation>) -> ParallelReader<CopiedRows> {
     let parts = relation.parts().into_iter().enumerate();
     // Samples are taken from the first rows, and the server is asked about their keys as text.
     let parts = parts.map(|(number, pages)| TablePart::new(relation, copied, pages, number == 0));
     let parts: Vec<TablePart> = parts.collect();
-    Lanes::begin(parts, relation.sessions.readers, lost(&relation.label))
+    ParallelReader::begin(parts, relation.sessions.readers, lost(&relation.label))
 }
 
 fn lost(name: &str) -> Error {

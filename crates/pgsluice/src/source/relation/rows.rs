@@ -4,7 +4,7 @@ use pgsluice_core::parse::{Value, text_row};
 
 use super::heap::{numbered, place_of};
 use crate::source::key_form::KeyForm;
-use crate::source::lanes::{BATCH_BYTES, Counted, MOST_ROWS};
+use crate::source::parallel::{BATCH_BYTES, Counted, MOST_ROWS};
 use crate::source::rewritten::Rewritten;
 use crate::source::written::Written;
 

@@ -8,7 +8,7 @@ use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
 use super::kept::Kept;
-use super::lanes::{Counted, Lanes};
+use super::parallel::{Counted, ParallelReader};
 use super::rewritten::Rewritten;
 use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
@@ -98,7 +98,7 @@ impl Typed {
         Err(refused(input, self.format))
     }
 
-    pub(super) fn open(&self, input: &Input) -> Result<Lanes<Batch>> {
+    pub(super) fn open(&self, input: &Input) -> Result<ParallelReader<Batch>> {
         Err(refused(input, self.format))
     }
 

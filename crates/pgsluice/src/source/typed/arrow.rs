@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
-use super::super::lanes::Lanes;
+use super::super::parallel::ParallelReader;
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input, ReadSeek};
 use super::batches::{self, Batch, GiveRows, TypedPart};
@@ -31,7 +31,7 @@ pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
 pub(super) fn open(
     input: &Input,
     mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
-) -> Result<Lanes<Batch>> {
+) -> Result<ParallelReader<Batch>> {
     let mapping = mapping(&schema(input)?)?;
     // Fields without a column are not decoded.
     let places = mapping.places();

@@ -6,7 +6,7 @@ use std::thread;
 use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
-use super::super::lanes::{BATCH_BYTES, Counted, Give, InputPart, Lanes, MOST_ROWS};
+use super::super::parallel::{BATCH_BYTES, Counted, Give, InputPart, MOST_ROWS, ParallelReader};
 use crate::error::{Error, Result};
 
 /// Consecutive rows of an input.
@@ -60,10 +60,10 @@ pub(super) fn begin<P: TypedPart + Send + 'static>(
     parts: Vec<P>,
     mapping: &Arc<Mapping>,
     lost: Error,
-) -> Lanes<Batch> {
+) -> ParallelReader<Batch> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let cut = |part| CutPart { part, mapping: Arc::clone(mapping) };
-    Lanes::begin(parts.into_iter().map(cut).collect(), processors, lost)
+    ParallelReader::begin(parts.into_iter().map(cut).collect(), processors, lost)
 }
 
 /// Returns rows as a batch.

@@ -13,7 +13,7 @@ use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
 use super::super::guard::guarded;
-use super::super::lanes::{Counted as _, Lanes};
+use super::super::parallel::{Counted as _, ParallelReader};
 use super::batches::{self, Batch, GiveRows, TypedPart, batch_of, in_pieces};
 use super::size::bytes_of;
 use super::unreadable;
@@ -131,7 +131,7 @@ impl Handed {
         &self,
         input: &Input,
         mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
-    ) -> Result<Lanes<Batch>> {
+    ) -> Result<ParallelReader<Batch>> {
         let mapping = Arc::new(mapping(&self.schema(input)?)?);
         if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
             let mut ready = VecDeque::new();
@@ -142,7 +142,7 @@ impl Handed {
                 }))
             })?;
             ready.retain(|(batch, _)| batch.count() > 0);
-            return Ok(Lanes::of(ready, lost(input)));
+            return Ok(ParallelReader::of(ready, lost(input)));
         }
         Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
     }

@@ -31,7 +31,7 @@ pub(super) use self::batches::Batch;
 pub(super) use self::memory::Handed;
 pub(super) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
-use super::lanes::Lanes;
+use super::parallel::ParallelReader;
 use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
@@ -165,7 +165,7 @@ impl Typed {
     }
 
     /// Begins to read an input.
-    pub(super) fn open(&self, input: &Input) -> Result<Lanes<Batch>> {
+    pub(super) fn open(&self, input: &Input) -> Result<ParallelReader<Batch>> {
         if let Some(handed) = input.handed() {
             return handed.open(input, |schema| self.mapping(schema, input));
         }

@@ -14,7 +14,7 @@ use parquet::file::reader::Length;
 use pgsluice_arrow::Mapping;
 
 use super::super::guard::guarded;
-use super::super::lanes::Lanes;
+use super::super::parallel::ParallelReader;
 use super::super::{FileFormat, Input, Stored};
 use super::batches::{self, Batch, GiveRows, TypedPart, rows_of};
 use super::chunks::Chunks;
@@ -62,7 +62,7 @@ pub(super) fn check<'n>(input: &Input, mut names: impl Iterator<Item = &'n Strin
 pub(super) fn open(
     input: &Input,
     mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
-) -> Result<Lanes<Batch>> {
+) -> Result<ParallelReader<Batch>> {
     let metadata = metadata(input)?;
     let mapping = mapping(metadata.schema())?;
     // Fields without a column are not decoded.

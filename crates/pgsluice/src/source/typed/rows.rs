@@ -4,7 +4,7 @@ use pgsluice_arrow::{BoundBatch, Unfit, Unwritten};
 use pgsluice_core::encode::NotEncodable;
 
 use super::super::key_form::KeyForm;
-use super::super::lanes::Counted as _;
+use super::super::parallel::Counted as _;
 use super::super::rewritten::{Rewritten, RowRefusal};
 use super::super::written::Written;
 use super::{Batch, Typed};

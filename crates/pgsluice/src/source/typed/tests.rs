@@ -5,7 +5,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use pgsluice_core::types::{Column, ColumnType, Made};
 
-use super::super::lanes::Counted as _;
+use super::super::parallel::Counted as _;
 use super::*;
 
 fn batch() -> RecordBatch {

@@ -38,10 +38,10 @@ pub(super) trait InputPart<B> {
 type Read<B> = Result<Option<(B, u64)>>;
 
 /// A reader of the parts of one input, in order.
-pub(super) struct Lanes<B> {
+pub(super) struct ParallelReader<B> {
     /// Batches to return first.
     ready: VecDeque<(B, u64)>,
-    lanes: Vec<Receiver<Read<B>>>,
+    receivers: Vec<Receiver<Read<B>>>,
     /// Bytes of empty batches, which count with the next batch.
     skipped: u64,
     /// The number of the part whose batches come next.
@@ -52,7 +52,7 @@ pub(super) struct Lanes<B> {
     lost: Error,
 }
 
-impl<B: Counted + Send + 'static> Lanes<B> {
+impl<B: Counted + Send + 'static> ParallelReader<B> {
     /// Starts reading `parts` with at most `threads` threads.
     pub(super) fn begin<P>(parts: Vec<P>, threads: usize, lost: Error) -> Self
     where
@@ -68,14 +68,14 @@ impl<B: Counted + Send + 'static> Lanes<B> {
             thread::spawn(move || parts.iter().all(|part| hand_over(part, &full)));
             batches
         };
-        let lanes = of_thread.into_iter().map(begin).collect();
-        Self { ready: VecDeque::new(), lanes, skipped: 0, part: 0, parts: count, lost }
+        let receivers = of_thread.into_iter().map(begin).collect();
+        Self { ready: VecDeque::new(), receivers, skipped: 0, part: 0, parts: count, lost }
     }
 
     /// Returns a reader of batches that are already in memory, each with its bytes.
     #[cfg(feature = "arrow")]
     pub(super) fn of(ready: VecDeque<(B, u64)>, lost: Error) -> Self {
-        Self { ready, lanes: Vec::new(), skipped: 0, part: 0, parts: 0, lost }
+        Self { ready, receivers: Vec::new(), skipped: 0, part: 0, parts: 0, lost }
     }
 
     /// Returns the next batch and the number of input bytes that it covers; `None` at the end.
@@ -84,8 +84,8 @@ impl<B: Counted + Send + 'static> Lanes<B> {
             return Ok(Some(ready));
         }
         while self.part < self.parts {
-            let lane = &self.lanes[self.part % self.lanes.len()];
-            match lane.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
+            let receiver = &self.receivers[self.part % self.receivers.len()];
+            match receiver.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
                 None => self.part += 1,
                 Some((batch, taken)) if batch.count() == 0 => self.skipped += taken,
                 Some((batch, taken)) => {
@@ -97,7 +97,8 @@ impl<B: Counted + Send + 'static> Lanes<B> {
     }
 }
 
-/// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is gone.
+/// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is
+/// gone.
 fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
     let mut is_taken = true;
     let mut give = |batch: B, taken| {
