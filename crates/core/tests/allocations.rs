@@ -1,4 +1,4 @@
-//! No stage allocates memory for a row: once its buffers are warm, its allocations depend on the blocks that
+//! No step allocates memory for a row: once its buffers are warm, its allocations depend on the blocks that
 //! it fills, not on the rows.
 
 #[path = "../benches/stages/inputs.rs"]
@@ -12,7 +12,7 @@ use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::route::{Route, Router, Scratch};
 use pgsluice_core::split::{Row, Splitter};
 
-/// All stages of one thread, with their buffers.
+/// All steps of one thread, with their buffers.
 struct Flow {
     input: Input,
     parser: Parser,
@@ -49,7 +49,7 @@ impl Flow {
         }
     }
 
-    /// Runs all stages from the bytes to the buckets. Returns the number of rows.
+    /// Runs all steps from the bytes to the buckets. Returns the number of rows.
     fn split(&mut self) -> u64 {
         self.rows.clear();
         let scan = Splitter::new(&self.input.format).scan(&self.input.bytes, true, &mut self.rows);

@@ -8,7 +8,7 @@ use pgsluice_core::catalog::NodeId;
 use super::shadow::Shadow;
 use crate::control::Control;
 use crate::error::Result;
-use crate::exchange::sql::{BuildStage, Definition};
+use crate::exchange::sql::{BuildPhase, Definition};
 use crate::pg::conninfo::Target;
 use crate::pg::statements::{self, Statement};
 use crate::plan::Plan;
@@ -24,17 +24,17 @@ pub(super) async fn build(
     let statement = |node: NodeId, step: &Definition| {
         let leaf = plan.tree.nodes[node].relation.label();
         let what = format!("{} {} of {leaf}", step.kind, step.name);
-        Statement { sql: step.sql.clone(), what, is_index: step.stage == BuildStage::Index }
+        Statement { sql: step.sql.clone(), what, is_index: step.phase == BuildPhase::Index }
     };
     // Several indexes of one table can be built at once. The later steps lock the table.
     let indexes: Vec<Vec<Statement>> = leaves
         .iter()
         .flat_map(|(node, shadow)| {
-            shadow.steps(BuildStage::Index).map(|index| vec![statement(*node, index)])
+            shadow.steps(BuildPhase::Index).map(|index| vec![statement(*node, index)])
         })
         .collect();
     let rest = leaves.iter().map(|(node, shadow)| {
-        shadow.steps(BuildStage::Finish).map(|step| statement(*node, step)).collect()
+        shadow.steps(BuildPhase::Finish).map(|step| statement(*node, step)).collect()
     });
     let rest: Vec<Vec<Statement>> = rest.filter(|task: &Vec<_>| !task.is_empty()).collect();
     control.progress.indexes_total.store(indexes.len() as u64, Relaxed);

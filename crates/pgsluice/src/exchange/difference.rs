@@ -17,7 +17,7 @@ pub(super) fn difference(before: &[Definition], now: &[Definition]) -> Option<Di
     let (left, right) = (before.get(place), now.get(place));
     let thing = left.into_iter().chain(right).min()?;
     let is_it = |other: &&Definition| {
-        (other.stage, &other.kind, &other.name) == (thing.stage, &thing.kind, &thing.name)
+        (other.phase, &other.kind, &other.name) == (thing.phase, &thing.kind, &thing.name)
     };
     let [left, right] = [left.filter(is_it), right.filter(is_it)];
     let (was, is) = match (left, right) {
@@ -39,11 +39,11 @@ fn differing<'a>(before: &'a str, now: &'a str) -> (&'a str, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::{Definition, difference, differing};
-    use crate::exchange::sql::BuildStage;
+    use crate::exchange::sql::BuildPhase;
 
     fn list(things: &[(&str, &str)]) -> Vec<Definition> {
         let thing = |(name, sql): &(&str, &str)| Definition {
-            stage: BuildStage::Described,
+            phase: BuildPhase::Described,
             kind: "column".into(),
             name: (*name).into(),
             sql: (*sql).into(),

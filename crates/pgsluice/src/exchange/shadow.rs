@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use super::{Exchange, LeafClaim, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::exchange::sql::{BuildStage, Defined, Definition, LeafReader};
+use crate::exchange::sql::{BuildPhase, Defined, Definition, LeafReader};
 use crate::pg::sql;
 
 /// How often a connection checks whether another one has created the shadow that it needs.
@@ -24,9 +24,9 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// Returns the statements of one stage, in order.
-    pub(super) fn steps(&self, stage: BuildStage) -> impl Iterator<Item = &Definition> {
-        self.defined.shadow.iter().filter(move |made| made.stage == stage)
+    /// Returns the statements of one phase, in order.
+    pub(super) fn steps(&self, phase: BuildPhase) -> impl Iterator<Item = &Definition> {
+        self.defined.shadow.iter().filter(move |made| made.phase == phase)
     }
 }
 
@@ -145,7 +145,7 @@ impl Exchange<'_> {
 /// Returns the statements that begin a transaction with the creation of the shadow, and reset the session's
 /// settings.
 fn making(defined: &Defined) -> String {
-    let statements = defined.shadow.iter().filter(|made| made.stage == BuildStage::Create);
+    let statements = defined.shadow.iter().filter(|made| made.phase == BuildPhase::Create);
     let statements: Vec<&str> = statements.map(|made| made.sql.as_str()).collect();
     [sql::BEGIN, &statements.join("; "), sql::RESET_SETTINGS].join("; ")
 }

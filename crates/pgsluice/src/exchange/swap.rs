@@ -19,7 +19,7 @@ use crate::error::backoff::Backoff;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result, option};
-use crate::exchange::sql::{self as catalogue, BuildStage, LeafReader, find};
+use crate::exchange::sql::{self as catalogue, BuildPhase, LeafReader, find};
 use crate::ledger::sql::is_held;
 use crate::ledger::{Ledger, ReceiptStatements};
 use crate::pg::exchange::obstacles;
@@ -196,7 +196,7 @@ impl Swap<'_> {
 
     async fn move_rows(&self) -> Result<u64> {
         // Functions resolve names as in every other session of this user.
-        let moving = self.statements(BuildStage::Move).collect::<Vec<_>>().join("; ");
+        let moving = self.statements(BuildPhase::Move).collect::<Vec<_>>().join("; ");
         let moving = [sql::RESET_SEARCH_PATH, &moving, sql::PG_CATALOG_ONLY].join("; ");
         let answers = self.client.simple_query(&moving).await?;
         let rows = answers.iter().map(|answer| match answer {
@@ -206,8 +206,8 @@ impl Swap<'_> {
         Ok(rows.sum())
     }
 
-    fn statements(&self, stage: BuildStage) -> impl Iterator<Item = String> {
-        let all = self.leaves.iter().flat_map(move |(_, shadow)| shadow.steps(stage));
+    fn statements(&self, phase: BuildPhase) -> impl Iterator<Item = String> {
+        let all = self.leaves.iter().flat_map(move |(_, shadow)| shadow.steps(phase));
         all.map(|step| step.sql.clone())
     }
 
@@ -221,7 +221,7 @@ impl Swap<'_> {
             let leaf = &self.plan.tree.nodes[*node].relation;
             catalogue::rename(&self.exchange.shadow_name(*node), leaf)
         });
-        gone.chain(named).chain(self.statements(BuildStage::Rename))
+        gone.chain(named).chain(self.statements(BuildPhase::Rename))
     }
 
     /// Returns the statements that attach the new leaves.
@@ -231,7 +231,7 @@ impl Swap<'_> {
             let bound = self.plan.catalogue.facts[*node].bound.as_deref().unwrap_or_default();
             catalogue::enter(parent, new, bound)
         });
-        attached.chain(self.statements(BuildStage::Late))
+        attached.chain(self.statements(BuildPhase::Late))
     }
 
     /// Returns the parent of a leaf, and the leaf.

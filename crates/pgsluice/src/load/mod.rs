@@ -1,4 +1,4 @@
-//! The load: connects the stages from bytes to committed rows.
+//! The load: connects the steps from bytes to committed rows.
 //!
 //! ```text
 //!     |- one thread -|   |----- one thread a processor ------|  |- one a connection

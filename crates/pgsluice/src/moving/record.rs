@@ -49,7 +49,7 @@ pub(super) struct Record<'a> {
     label: String,
     /// The name in the ledger of the load that copies the rows.
     pub(super) load: String,
-    stage: Cell<Stage>,
+    progress: Cell<MoveProgress>,
     /// The session that has written the record, without a transaction.
     pub(super) client: Client,
 }
@@ -62,7 +62,7 @@ pub(super) struct Left {
 
 /// The progress of a move, which decides what is kept of it after an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum MoveProgress {
     /// Changes are not logged.
     Begun,
     /// Another process can continue.
@@ -103,8 +103,16 @@ impl<'a> Record<'a> {
             Ok(())
         };
         link.canceller.unless_stopped(control, creating).await?;
-        let (relation, stage) = (survey.table.oid, Cell::new(Stage::Begun));
-        Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
+        let (relation, progress) = (survey.table.oid, Cell::new(MoveProgress::Begun));
+        Ok(Self {
+            target: &it.target,
+            schema,
+            relation,
+            label,
+            load,
+            progress,
+            client: link.client,
+        })
     }
 
     /// Continues with the record of another process.
@@ -120,20 +128,28 @@ impl<'a> Record<'a> {
         link.client.batch_execute(DEPARSE_SETTINGS).await?;
         schema.make(&link.client, Access::Write).await?;
         link.client.batch_execute(&schema.take_over_move(relation, &Run::new())).await?;
-        let stage = Cell::new(Stage::Kept);
-        Ok(Self { target: &it.target, schema, relation, label, load, stage, client: link.client })
+        let progress = Cell::new(MoveProgress::Kept);
+        Ok(Self {
+            target: &it.target,
+            schema,
+            relation,
+            label,
+            load,
+            progress,
+            client: link.client,
+        })
     }
 
     /// Keeps the state from which another process can continue, in a comment on `log`.
     pub(super) async fn keep(&self, log: &Log, state: &str) -> Result<()> {
         self.client.batch_execute(&log.keep(state)).await?;
-        self.stage.set(Stage::Kept);
+        self.progress.set(MoveProgress::Kept);
         Ok(())
     }
 
     /// Records that the table is partitioned, so that nothing is dropped any more.
     pub(super) fn done(&self) {
-        self.stage.set(Stage::Done);
+        self.progress.set(MoveProgress::Done);
     }
 
     /// Records the phase that the move has reached.
@@ -165,10 +181,10 @@ impl<'a> Record<'a> {
     /// Drops the tree of a failed move, unless another process can continue. Adds a detail to its error about
     /// anything that is left.
     pub(super) async fn take_back(&self, error: Error, hold: &Hold) -> Error {
-        if self.stage.get() == Stage::Done {
+        if self.progress.get() == MoveProgress::Done {
             return error;
         }
-        let is_kept = self.stage.get() == Stage::Kept;
+        let is_kept = self.progress.get() == MoveProgress::Kept;
         if is_kept && is_passing(&error) && self.can_go_on().await {
             return error
                 .with_detail(

@@ -1,4 +1,4 @@
-//! Shared state of one load, which all stages see. Nothing in it changes except through [`Control`].
+//! Shared state of one load, which all steps see. Nothing in it changes except through [`Control`].
 
 use std::sync::{Arc, OnceLock};
 

@@ -10,7 +10,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
 use super::link::Link;
-use super::watch::{Stage, Watched};
+use super::watch::{TlsState, Watched};
 use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::chain;
 use crate::failure::FailedAttempt;
@@ -74,7 +74,7 @@ async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Faile
     config.ssl_mode(SslMode::Disable);
     start(&config, NoTls, None)
         .await
-        .map_err(|error| candidate.explain(&error, Stage::Unused, false))
+        .map_err(|error| candidate.explain(&error, TlsState::Unused, false))
 }
 
 /// Tries a connection with TLS. A failure is returned with whether a plain attempt may succeed: TLS was to
@@ -89,15 +89,15 @@ async fn encrypted(
     let mut config = candidate.config(target);
     config.ssl_mode(mode).ssl_negotiation(target.tls().negotiation);
     start(&config, tls.clone(), Some(tls.clone())).await.map_err(|error| {
-        let mut failure = candidate.explain(&error, tls.stage(), mode == SslMode::Require);
+        let mut failure = candidate.explain(&error, tls.state(), mode == SslMode::Require);
         let direct = target.tls().negotiation == SslNegotiation::Direct;
-        if direct && tls.stage() == Stage::Begun && !failure.has_hint() {
+        if direct && tls.state() == TlsState::Begun && !failure.has_hint() {
             failure = failure.with_hint("sslnegotiation=direct needs PostgreSQL 17 or later.");
         }
-        let retry = match tls.stage() {
-            Stage::Unused => false,
-            Stage::Begun => true,
-            Stage::Done => failure.is_from_server(),
+        let retry = match tls.state() {
+            TlsState::Unused => false,
+            TlsState::Begun => true,
+            TlsState::Done => failure.is_from_server(),
         };
         (failure, retry)
     })
@@ -189,13 +189,13 @@ impl Candidate<'_> {
     fn explain(
         &self,
         error: &tokio_postgres::Error,
-        stage: Stage,
+        state: TlsState,
         required: bool,
     ) -> FailedAttempt {
         if let Some(refusal) = error.as_db_error() {
             return self.name_passfile(FailedAttempt::from_server(refusal));
         }
-        if stage == Stage::Begun {
+        if state == TlsState::Begun {
             return FailedAttempt::from_tls(error);
         }
         let cause = error.source();
@@ -214,7 +214,7 @@ impl Candidate<'_> {
                 FailedAttempt::without_password()
                     .with_hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
             }
-            None if required && stage == Stage::Unused => {
+            None if required && state == TlsState::Unused => {
                 FailedAttempt::new("server does not support SSL, but SSL was required")
                     .with_hint("Turn on ssl in the server, or change sslmode.")
             }

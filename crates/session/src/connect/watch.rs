@@ -14,7 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Progress of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum TlsState {
     /// The server did not agree to TLS, or was not asked.
     Unused,
     /// The handshake began and has not succeeded.
@@ -27,19 +27,19 @@ pub(super) enum Stage {
 #[derive(Clone)]
 pub(super) struct Watched {
     inner: MakeRustlsConnect,
-    stage: Arc<AtomicU8>,
+    state: Arc<AtomicU8>,
 }
 
 impl Watched {
     pub(super) fn new(config: ClientConfig) -> Self {
-        Self { inner: MakeRustlsConnect::new(config), stage: Arc::default() }
+        Self { inner: MakeRustlsConnect::new(config), state: Arc::default() }
     }
 
-    pub(super) fn stage(&self) -> Stage {
-        match self.stage.load(Ordering::Relaxed) {
-            0 => Stage::Unused,
-            1 => Stage::Begun,
-            _ => Stage::Done,
+    pub(super) fn state(&self) -> TlsState {
+        match self.state.load(Ordering::Relaxed) {
+            0 => TlsState::Unused,
+            1 => TlsState::Begun,
+            _ => TlsState::Done,
         }
     }
 }
@@ -50,7 +50,7 @@ type WatchedStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 /// One handshake to watch.
 pub(super) struct Handshake {
     inner: Connector,
-    stage: Arc<AtomicU8>,
+    state: Arc<AtomicU8>,
 }
 
 impl MakeTlsConnect<Socket> for Watched {
@@ -60,7 +60,7 @@ impl MakeTlsConnect<Socket> for Watched {
 
     fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, Self::Error> {
         let inner = MakeTlsConnect::<Socket>::make_tls_connect(&mut self.inner, host)?;
-        Ok(Handshake { inner, stage: self.stage.clone() })
+        Ok(Handshake { inner, state: self.state.clone() })
     }
 }
 
@@ -71,9 +71,9 @@ impl TlsConnect<Socket> for Handshake {
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            self.stage.store(1, Ordering::Relaxed);
+            self.state.store(1, Ordering::Relaxed);
             let stream = self.inner.connect(socket).await?;
-            self.stage.store(2, Ordering::Relaxed);
+            self.state.store(2, Ordering::Relaxed);
             Ok(stream)
         })
     }

@@ -1,6 +1,6 @@
 //! A description of a leaf from the catalogue, as the statements that create a table like it.
 //!
-//! Each row describes one part of a leaf: the stage that creates it, its kind, its name, and a text. The text
+//! Each row describes one part of a leaf: the phase that creates it, its kind, its name, and a text. The text
 //! is the statement that creates it, unless another statement does. All names in the texts are the leaf's
 //! own, or those of its shadow, the table that is built for it. So the same query returns the statements, and
 //! later shows whether the finished table is complete.
@@ -86,7 +86,7 @@ statistics_ AS (
 /// The parts that are only described for comparison: rows of the catalogue, without the columns of
 /// [`super::harmless`]. Oids of other tables are replaced by texts.
 const DESCRIBED: &str = "
-SELECT place, shadow, 'described' AS stage, 0 AS step, 'table' AS kind, relname::text AS name,
+SELECT place, shadow, 'described' AS phase, 0 AS step, 'table' AS kind, relname::text AS name,
        concat_ws(', ', own, 'partition of ' || inhparent::regclass, pg_get_expr(relpartbound, 0),
                  'below ' || pg_partition_root(oid)::regclass, 'owner ' || relowner::regrole,
                  (SELECT 'method ' || amname FROM pg_am WHERE pg_am.oid = relam),
@@ -303,7 +303,7 @@ WHERE description IS NOT NULL";
 pub(super) fn query() -> String {
     let all = [DESCRIBED, CREATED, BUILT, SWAPPED].join("\nUNION ALL\n");
     let query = format!(
-        "{LEAVES}\nSELECT place::int4, shadow, stage, kind, name, sql FROM ({all}) AS thing\n\
+        "{LEAVES}\nSELECT place::int4, shadow, phase, kind, name, sql FROM ({all}) AS thing\n\
          ORDER BY place, step, kind, name, sql"
     );
     HARMLESS.iter().fold(query, |query, (catalogue, columns)| {

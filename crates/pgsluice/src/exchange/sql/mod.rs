@@ -47,9 +47,9 @@ pub(crate) fn enter(parent: &Relation, leaf: &Relation, bound: &str) -> [String;
     ]
 }
 
-/// The stage of an exchange in which a part is created.
+/// The phase of an exchange in which a part is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BuildStage {
+pub(crate) enum BuildPhase {
     /// Created together with another part.
     Described,
     /// Together with the table, before its rows.
@@ -69,7 +69,7 @@ pub(crate) enum BuildStage {
 /// A part of a leaf, and the statement that creates it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
-    pub(crate) stage: BuildStage,
+    pub(crate) phase: BuildPhase,
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) sql: String,
@@ -143,14 +143,14 @@ impl LeafReader {
             Ok((
                 place,
                 row.get(1),
-                Definition { stage: BuildStage::of(row.get(2)), kind, name, sql },
+                Definition { phase: BuildPhase::of(row.get(2)), kind, name, sql },
             ))
         };
         rows.iter().map(thing).collect()
     }
 }
 
-impl BuildStage {
+impl BuildPhase {
     fn of(word: &str) -> Self {
         match word {
             "create" => Self::Create,
