@@ -73,12 +73,12 @@ pub(crate) struct Exchange<'a> {
     lock_session: Link,
     /// The number of leaves that one transaction can swap.
     most: usize,
-    leaves: Mutex<BTreeMap<NodeId, LeafClaim>>,
+    leaves: Mutex<BTreeMap<NodeId, LeafState>>,
     moved: AtomicU64,
 }
 
 /// The state of a leaf that receives rows.
-enum LeafClaim {
+enum LeafState {
     /// Its shadow is being created, with its first rows.
     Making,
     /// Its shadow exists.
@@ -143,8 +143,8 @@ impl<'a> Exchange<'a> {
 
     /// Returns the shadow that is built for `node`, if there is one.
     pub(crate) fn relation(&self, node: NodeId) -> Option<Relation> {
-        match self.claims().get(&node) {
-            Some(LeafClaim::Making | LeafClaim::Made(_)) => Some(self.shadow_name(node)),
+        match self.leaves().get(&node) {
+            Some(LeafState::Making | LeafState::Made(_)) => Some(self.shadow_name(node)),
             _ => None,
         }
     }
@@ -170,9 +170,9 @@ impl<'a> Exchange<'a> {
 
     /// Returns the outcome of the exchange.
     pub(crate) fn done(&self) -> Exchanged {
-        let claims = self.claims();
-        let kept = claims.iter().filter(|(_, claim)| matches!(claim, LeafClaim::Kept));
-        let made = claims.iter().filter(|(_, claim)| matches!(claim, LeafClaim::Made(_)));
+        let leaves = self.leaves();
+        let kept = leaves.iter().filter(|(_, state)| matches!(state, LeafState::Kept));
+        let made = leaves.iter().filter(|(_, state)| matches!(state, LeafState::Made(_)));
         Exchanged {
             leaves: made.clone().count(),
             replaced: made.filter(|(node, _)| self.eligible.filled.contains(node)).count(),
@@ -183,7 +183,7 @@ impl<'a> Exchange<'a> {
 
     /// Drops the shadows of a failed load. If that fails too, adds a detail to its error.
     pub(crate) async fn abandon(&self, target: &Target, error: Error) -> Error {
-        if self.claims().is_empty() {
+        if self.leaves().is_empty() {
             return error;
         }
         let dropping = async {
@@ -214,9 +214,9 @@ impl<'a> Exchange<'a> {
 
     /// Returns the leaves whose shadows exist, in descending order of their rows.
     fn made(&self) -> Vec<(NodeId, Shadow)> {
-        let claims = self.claims();
-        let made = claims.iter().filter_map(|(node, claim)| match claim {
-            LeafClaim::Made(shadow) => Some((*node, shadow.clone())),
+        let leaves = self.leaves();
+        let made = leaves.iter().filter_map(|(node, state)| match state {
+            LeafState::Made(shadow) => Some((*node, shadow.clone())),
             _ => None,
         });
         let mut made: Vec<_> = made.collect();
@@ -224,7 +224,7 @@ impl<'a> Exchange<'a> {
         made
     }
 
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<NodeId, LeafClaim>> {
+    fn leaves(&self) -> MutexGuard<'_, BTreeMap<NodeId, LeafState>> {
         self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgsluice_core::catalog::{NodeId, ROOT, Relation};
 use tokio_postgres::Client;
 
-use super::{Exchange, LeafClaim, TOO_MANY};
+use super::{Exchange, LeafState, TOO_MANY};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::exchange::sql::{BuildPhase, Defined, Definition, LeafReader};
@@ -68,7 +68,7 @@ impl<'a> Maker<'a> {
     ) -> Result<Option<Destination>> {
         let relation = self.exchange.shadow_name(node);
         loop {
-            return match self.exchange.claim(node) {
+            return match self.exchange.begin_shadow(node) {
                 Turn::Kept => Ok(None),
                 Turn::TooMany => self.exchange.plan.refuse(node, TOO_MANY).map_or(Ok(None), Err),
                 Turn::Made => {
@@ -92,11 +92,11 @@ impl<'a> Maker<'a> {
 
     /// Counts `rows` rows that are committed in `destination`.
     pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
-        let mut claims = self.exchange.claims();
+        let mut leaves = self.exchange.leaves();
         if let Some(defined) = destination.made {
-            claims.insert(node, LeafClaim::Made(Shadow { defined, rows: 0 }));
+            leaves.insert(node, LeafState::Made(Shadow { defined, rows: 0 }));
         }
-        if let Some(LeafClaim::Made(shadow)) = claims.get_mut(&node) {
+        if let Some(LeafState::Made(shadow)) = leaves.get_mut(&node) {
             shadow.rows += rows;
         }
     }
@@ -121,21 +121,21 @@ impl<'a> Maker<'a> {
 }
 
 impl Exchange<'_> {
-    fn claim(&self, node: NodeId) -> Turn {
+    fn begin_shadow(&self, node: NodeId) -> Turn {
         if !self.eligible.leaves.contains(&node) {
             return Turn::Kept;
         }
-        let mut claims = self.claims();
-        match claims.get(&node) {
-            Some(LeafClaim::Making) => Turn::Anothers,
-            Some(LeafClaim::Made(_)) => Turn::Made,
-            Some(LeafClaim::Kept) => Turn::TooMany,
-            None if claims.len() < self.most => {
-                claims.insert(node, LeafClaim::Making);
+        let mut leaves = self.leaves();
+        match leaves.get(&node) {
+            Some(LeafState::Making) => Turn::Anothers,
+            Some(LeafState::Made(_)) => Turn::Made,
+            Some(LeafState::Kept) => Turn::TooMany,
+            None if leaves.len() < self.most => {
+                leaves.insert(node, LeafState::Making);
                 Turn::Mine
             }
             None => {
-                claims.insert(node, LeafClaim::Kept);
+                leaves.insert(node, LeafState::Kept);
                 Turn::TooMany
             }
         }
