@@ -58,7 +58,7 @@ async fn take_out(named: &Participant, run: Option<&Run>, client: &Client) -> Re
         return Ok(());
     }
     // Rows of a transaction that is still running must not outlive their receipts.
-    let begin = format!("{BEGIN}; {}", named.is_over());
+    let begin = format!("{BEGIN}; {}", named.try_lock_attempt());
     while !sql::is_held(&client.simple_query(&begin).await?) {
         client.batch_execute(ROLLBACK).await?;
         tokio::time::sleep(PAUSE).await;

@@ -228,7 +228,7 @@ fn questions(named: &Participant, job: &Job) -> [String; 3] {
     let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, &job.target.table, &sources, look);
-    [named.is_known(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
+    [named.find_load(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
 }
 
 /// Returns the table, and the answers of the ledger, which is created for the first load. Returns `None` if

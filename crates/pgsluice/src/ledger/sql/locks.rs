@@ -209,7 +209,7 @@ impl Participant {
 
     /// Returns the statement that takes the load's lock exclusively until the transaction ends; [`is_held`]
     /// reads from the answers whether it succeeded.
-    pub(crate) fn is_over(&self) -> String {
+    pub(crate) fn try_lock_attempt(&self) -> String {
         format!("SELECT pg_catalog.pg_try_advisory_xact_lock({})", self.attempt_lock())
     }
 

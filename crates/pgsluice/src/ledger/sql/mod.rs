@@ -190,7 +190,7 @@ impl Participant {
     }
 
     /// Returns the query for whether the load is in the ledger: it returns a row if it is.
-    pub(crate) fn is_known(&self) -> String {
+    pub(crate) fn find_load(&self) -> String {
         let [id, participant] = [&self.id, &self.participant].map(|text| literal(text.as_bytes()));
         let ledger = self.sql("{ledger}");
         format!(
