@@ -75,7 +75,7 @@ impl Members {
     }
 
     /// Whether this participant is a member.
-    pub(super) fn have(&self, participant: &str) -> bool {
+    pub(super) fn contains(&self, participant: &str) -> bool {
         let is_within =
             |number| self.numbers.iter().any(|(first, last)| (*first..=*last).contains(&number));
         number(participant).map_or_else(|| self.others.contains(participant), is_within)
@@ -89,7 +89,7 @@ impl Members {
 
     /// Returns the numbers below `count` that are missing.
     fn missing(&self, count: u32) -> impl Iterator<Item = u64> {
-        (0..u64::from(count)).filter(|number| !self.have(&number.to_string()))
+        (0..u64::from(count)).filter(|number| !self.contains(&number.to_string()))
     }
 
     /// Checks the participants against the conditions.
@@ -170,10 +170,10 @@ mod tests {
         assert_eq!(members.numbers, [(0, 99_999), (100_001, 100_001)]);
         assert_eq!((members.count(), &*members.name), (100_004, "100004 participants"));
         for there in ["0", "99999", "100001", "007", "a", "-1"] {
-            assert!(members.have(there), "{there}");
+            assert!(members.contains(there), "{there}");
         }
         for absent in ["100000", "7a", "07", "1a", "", "b"] {
-            assert!(!members.have(absent), "{absent}");
+            assert!(!members.contains(absent), "{absent}");
         }
         let kept = json(&members).expect("JSON");
         assert!(kept.len() < 200, "{kept}");

@@ -97,7 +97,7 @@ impl Share {
     ) -> Result<Self> {
         let own = Participant { participant: participant.clone(), ..named.clone() };
         let before = match found.is_finished {
-            true => match Members::of(found)?.have(participant) {
+            true => match Members::of(found)?.contains(participant) {
                 true => Before::Load,
                 false => return Err(too_late(&own)),
             },
