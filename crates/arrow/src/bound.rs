@@ -64,12 +64,12 @@ impl<'b> BoundBatch<'b> {
     #[must_use]
     pub fn ranges(&self, bytes: usize, most: usize) -> Vec<Range<usize>> {
         let sources = || self.columns.iter().map(|(_, source)| source);
-        let steady: usize = sources().filter_map(Source::steady_weight).sum();
-        let others: Vec<_> = sources().filter(|it| it.steady_weight().is_none()).collect();
+        let constant: usize = sources().filter_map(Source::constant_weight).sum();
+        let others: Vec<_> = sources().filter(|it| it.constant_weight().is_none()).collect();
         let (mut ranges, mut start, mut weight) = (Vec::new(), 0, 0_usize);
         for row in 0..self.rows {
             let of_row = others.iter().map(|source| source.weight(row));
-            let of_row = of_row.fold(steady, usize::saturating_add);
+            let of_row = of_row.fold(constant, usize::saturating_add);
             weight = weight.saturating_add(of_row);
             if row > start && (weight > bytes || row - start == most) {
                 ranges.push(start..row);

@@ -24,7 +24,7 @@ const INSTALLED: [&str; 4] = [
 const OLDEST: u32 = 13;
 
 /// The directory of programs that come with the software that contains pgsluice, if set.
-static BESIDE: OnceLock<PathBuf> = OnceLock::new();
+static BUNDLED_BIN: OnceLock<PathBuf> = OnceLock::new();
 
 /// A directory with PostgreSQL's programs, and their version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl Binaries {
 
     fn search(major: Option<u32>) -> Result<Self> {
         let fits = |found: &Self| major.is_none_or(|major| major == found.major);
-        let beside = BESIDE.get().cloned().into_iter().chain(wheels());
-        let wheel = beside.filter_map(|bin| Self::at(&bin)).find(fits);
+        let bundled = BUNDLED_BIN.get().cloned().into_iter().chain(wheels());
+        let wheel = bundled.filter_map(|bin| Self::at(&bin)).find(fits);
         wheel
             .or_else(|| installed().into_iter().find(fits))
             .or_else(|| on_path().filter(fits))
@@ -98,7 +98,7 @@ impl Binaries {
 /// Sets a directory in which to search for the embedded server's programs, before all places except the user's
 /// choice. Only the first call in a process counts.
 pub fn look_in(bin: PathBuf) {
-    let _ = BESIDE.set(bin);
+    let _ = BUNDLED_BIN.set(bin);
 }
 
 /// Returns the directory that `PGSLUICE_PG_BIN` names.

@@ -9,7 +9,7 @@ const SCALAR: usize = 24;
 
 impl Source<'_> {
     /// Returns the weight of every row, if all rows have the same.
-    pub(crate) fn steady_weight(&self) -> Option<usize> {
+    pub(crate) fn constant_weight(&self) -> Option<usize> {
         match &self.data {
             Data::Utf8(_)
             | Data::LargeUtf8(_)
@@ -26,7 +26,7 @@ impl Source<'_> {
             Data::Dictionary(_, values)
             | Data::Runs16(_, values)
             | Data::Runs32(_, values)
-            | Data::Runs64(_, values) => values.steady_weight(),
+            | Data::Runs64(_, values) => values.constant_weight(),
             _ => Some(SCALAR),
         }
     }
@@ -50,7 +50,7 @@ impl Source<'_> {
 
 impl Items<'_, '_> {
     fn weight(&self) -> usize {
-        match self.source().steady_weight() {
+        match self.source().constant_weight() {
             Some(weight) => weight.saturating_mul(self.len()),
             None => {
                 let weights = self.rows().map(|row| self.source().weight(row));

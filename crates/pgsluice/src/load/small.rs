@@ -129,7 +129,7 @@ impl Small<'_> {
                     None => Ok(None),
                 }
             };
-            let asking = try_join3(self.link.last(target), holding, published);
+            let asking = try_join3(self.link.set_timeouts(target), holding, published);
             asking.await.map(|((), holds, published)| (holds, published))
         };
         let began = Instant::now();
@@ -164,7 +164,7 @@ impl Small<'_> {
         if !is_intact {
             return Ok(Tried::Not(None));
         }
-        self.link.last(target).await?;
+        self.link.set_timeouts(target).await?;
         Ok(Tried::Not(Some(self.link)))
     }
 }

@@ -110,7 +110,7 @@ impl Link {
 
     /// Prevents timeouts of the role from ending the session, and makes the server end it soon after this client
     /// is gone.
-    pub async fn last(&self, target: &Target) -> Result<(), Error> {
+    pub async fn set_timeouts(&self, target: &Target) -> Result<(), Error> {
         timeouts::set(&self.client, self.version, target.liveness()).await
     }
 

@@ -74,7 +74,7 @@ pub async fn open(target: &Target) -> Result<Link> {
     });
     let link = link.await?;
     check_own(target, &link).await?;
-    link.last(target).await?;
+    link.set_timeouts(target).await?;
     Ok(link)
 }
 
