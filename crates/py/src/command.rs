@@ -65,7 +65,7 @@ impl Command {
         keywords: Option<Vec<String>>,
         level: Option<u8>,
     ) -> Self {
-        let given = input.map(|input| input.handed(py));
+        let given = input.map(|input| input.clone_given(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let shared = Arc::new(Shared::default());
         let events = EventQueue::begin(level, &shared.control);

@@ -103,8 +103,8 @@ impl PyInput {
         matches!(&self.0.kind, GivenKind::Text(text, _) if text.is_empty())
     }
 
-    /// Returns the data for another thread.
-    pub(crate) fn handed(&self, py: Python<'_>) -> GivenInput {
+    /// Clones the data for another thread.
+    pub(crate) fn clone_given(&self, py: Python<'_>) -> GivenInput {
         let GivenInput { name, kind, raised } = &self.0;
         let kind = match kind {
             GivenKind::Table(items) => GivenKind::Table(items.clone_ref(py)),

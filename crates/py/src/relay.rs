@@ -32,7 +32,7 @@ impl PyRelay {
     #[new]
     #[pyo3(signature = (options, input=None))]
     fn new(py: Python<'_>, options: String, input: Option<&PyInput>) -> Self {
-        let given = input.map(|input| input.handed(py));
+        let given = input.map(|input| input.clone_given(py));
         let raised = given.as_ref().map(|given| given.raised.clone()).unwrap_or_default();
         let control = Arc::new(Control::default());
         let of_thread = Arc::clone(&control);

@@ -381,9 +381,9 @@ impl GivenAlong {
 }
 
 fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<WriterRest> {
-    let handed = input.handed(py);
-    let raised = handed.raised.clone();
-    let (inputs, starts) = handed.numbered().map_err(|error| failure(&error, &raised))?;
+    let given = input.clone_given(py);
+    let raised = given.raised.clone();
+    let (inputs, starts) = given.numbered().map_err(|error| failure(&error, &raised))?;
     Ok(WriterRest { options, inputs, starts, is_empty: input.is_empty() })
 }
 

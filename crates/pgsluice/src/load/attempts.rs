@@ -87,7 +87,7 @@ impl Load {
         let mut job = job.opened(target, control)?;
         if job.changes.is_any() || job.safety.share.is_some() {
             // Such inputs are read twice: to look for keys in advance, or to compare a stored share.
-            job.input.files = job.input.files.kept(control)?;
+            job.input.files = job.input.files.spool(control)?;
         }
         let job = &job;
         job.input.notes().into_iter().for_each(|note| control.note(&note));

@@ -32,7 +32,7 @@ use super::compression::Compression;
 use super::encoding::Encoding;
 use super::relation::{OpenRelation, Relation, Snapshots};
 use super::stream::Stream;
-use super::typed::Handed;
+use super::typed::CallerBatches;
 use super::{FileFormat, Split, typed};
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result, Unit, plain_io};
@@ -40,7 +40,7 @@ use crate::error::{Error, Location, Result, Unit, plain_io};
 /// The likely number of bytes of text per byte of a compressed input.
 const LIKELY_RATIO: u64 = 8;
 
-/// The number of bytes that are kept of the beginning of an input.
+/// The maximum number of bytes of the beginning of an input that are saved.
 pub(crate) const OPENING: usize = 64 << 10;
 
 /// One input, found but not yet opened.
@@ -80,9 +80,9 @@ enum Place {
     Begun(Arc<Mutex<Option<Bytes>>>),
     /// Batches from the calling program.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code))]
-    Batches(Handed),
+    Batches(CallerBatches),
     /// An input that could be read only once, copied into a file that is removed with its last user.
-    Kept(Arc<TempPath>),
+    Spooled(Arc<TempPath>),
     /// Text from the calling program.
     Memory(Arc<[u8]>),
     /// A table that is not open yet.
@@ -137,7 +137,7 @@ impl Input {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => resolve::open(path)?,
-            Place::Kept(path) => resolve::open(path)?,
+            Place::Spooled(path) => resolve::open(path)?,
             Place::Object(object) => object.open(),
             Place::Memory(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Place::Once(bytes) | Place::Begun(bytes) => {
@@ -160,11 +160,11 @@ impl Input {
     }
 
     /// Returns this input with its bytes copied into a file.
-    pub(super) fn kept_in(&self, path: TempPath, bytes: u64, content: &str) -> Self {
+    pub(super) fn with_spool_file(&self, path: TempPath, bytes: u64, content: &str) -> Self {
         Self {
             name: self.name.clone(),
             size: Some(bytes),
-            place: Place::Kept(Arc::new(path)),
+            place: Place::Spooled(Arc::new(path)),
             compression: None,
             encoding: Encoding::default(),
             reread: Reread::Seek,
@@ -181,8 +181,8 @@ impl Input {
         Self { place: Place::Begun(Arc::new(Mutex::new(Some(Bytes(text))))), ..self.clone() }
     }
 
-    /// Keeps the beginning of the text for [`Self::opening`], if the input cannot be read again.
-    pub(super) fn keep_opening(&self, text: &[u8]) {
+    /// Saves the beginning of the text for [`Self::opening`], if the input cannot be read again.
+    pub(super) fn save_opening(&self, text: &[u8]) {
         if !self.is_rereadable() {
             self.opening.get_or_init(|| text[..text.len().min(OPENING)].to_vec());
         }
@@ -202,16 +202,16 @@ impl Input {
 
     /// Creates an input from batches of the calling program; `size` is their size in bytes, if known.
     #[cfg(feature = "arrow")]
-    pub(super) fn handed_over(name: String, handed: Handed, size: Option<u64>) -> Self {
-        let reread = if handed.is_rereadable() { Reread::FromStart } else { Reread::Never };
+    pub(super) fn of_batches(name: String, batches: CallerBatches, size: Option<u64>) -> Self {
+        let reread = if batches.is_rereadable() { Reread::FromStart } else { Reread::Never };
         let known = Some(FileFormat::Arrow);
-        Self { size, reread, known, ..resolve::pipe(name, Place::Batches(handed)) }
+        Self { size, reread, known, ..resolve::pipe(name, Place::Batches(batches)) }
     }
 
     /// Returns the batches from the calling program, if it is such an input.
-    pub(super) fn handed(&self) -> Option<&Handed> {
+    pub(super) fn caller_batches(&self) -> Option<&CallerBatches> {
         match &self.place {
-            Place::Batches(handed) => Some(handed),
+            Place::Batches(batches) => Some(batches),
             _ => None,
         }
     }

@@ -117,8 +117,8 @@ impl Open {
         is_there
     }
 
-    /// Keeps the bytes that a scan has not consumed.
-    pub(super) fn keep(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
+    /// Saves the bytes that a scan has not consumed.
+    pub(super) fn save_rest(&mut self, bytes: &mut Vec<u8>, consumed: usize) {
         match consumed {
             0 => std::mem::swap(bytes, &mut self.rest),
             _ => {

@@ -92,7 +92,7 @@ impl Reader {
             let Buffers { mut bytes, mut rows, rewritten } = used_buffers.unwrap_or_default();
             let last = open.fill(&mut bytes, self.split_bytes, input)?;
             if open.start.at == 0 {
-                input.keep_opening(&bytes);
+                input.save_opening(&bytes);
                 check_start(&bytes, input, &self.shape)?;
                 if open.skip_byte_order_mark(&mut bytes) {
                     let what = "the byte order mark at its beginning was skipped";
@@ -102,7 +102,7 @@ impl Reader {
             let scan = open.splitter.scan(&bytes, last, &mut rows);
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let (start, line) = (open.start, open.line);
-            open.keep(&mut bytes, scan.consumed);
+            open.save_rest(&mut bytes, scan.consumed);
             let taken = self.taken_before + open.take(scan.consumed);
             self.taken_before = 0;
             open.start.at += scan.consumed as u64;

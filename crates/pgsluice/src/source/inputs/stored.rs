@@ -125,7 +125,7 @@ impl Input {
     /// Returns its file, if it can be read again.
     pub(in crate::source) fn file(&self) -> Option<&Path> {
         match &self.place {
-            Place::Kept(path) => Some(path),
+            Place::Spooled(path) => Some(path),
             _ => self.path().filter(|_| self.is_rereadable()),
         }
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
-use super::kept::Kept;
 use super::parallel::{Counted, ParallelReader};
 use super::rewritten::Rewritten;
+use super::spool::SpoolFile;
 use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
@@ -39,10 +39,10 @@ impl KeyText<'_> {
 
 /// Batches from the calling program, which never exist.
 #[derive(Clone, Debug)]
-pub(in crate::source) enum Handed {}
+pub(in crate::source) enum CallerBatches {}
 
-impl Handed {
-    pub(in crate::source) fn keep(&self, _: &Input, _: &Control) -> Result<Kept> {
+impl CallerBatches {
+    pub(in crate::source) fn spool(&self, _: &Input, _: &Control) -> Result<SpoolFile> {
         match *self {}
     }
 }

@@ -20,7 +20,7 @@ use super::unreadable;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::kept::{Kept, no_room};
+use crate::source::spool::{SpoolFile, no_room};
 use crate::source::{FileFormat, Input, Inputs};
 
 /// The maximum size in bytes of a table that is read without a thread, which would cost more than the
@@ -29,7 +29,7 @@ const FEW_BYTES: u64 = 256 << 10;
 
 /// Batches from the calling program.
 #[derive(Clone, Debug)]
-pub(in crate::source) enum Handed {
+pub(in crate::source) enum CallerBatches {
     /// A table, which can be read again.
     Table { schema: SchemaRef, batches: Arc<[RecordBatch]> },
     /// A stream of batches, which can be read once.
@@ -68,7 +68,7 @@ impl Input {
         let table = |batches: Arc<[RecordBatch]>| {
             let schema = schema_of(batches.first());
             let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
-            Self::handed_over(name.clone(), Handed::Table { schema, batches }, Some(size))
+            Self::of_batches(name.clone(), CallerBatches::Table { schema, batches }, Some(size))
         };
         let collect = || batches.into_iter().collect::<Result<_>>();
         guarded(collect, || lost(&table(Arc::default()))).map(table)
@@ -86,9 +86,9 @@ impl Input {
     ) -> Result<Inputs> {
         let name = name.into();
         let collect = || batches.into_iter().collect::<Result<Vec<_>>>();
-        let nothing = Self::handed_over(
+        let nothing = Self::of_batches(
             name.clone(),
-            Handed::Table { schema: schema_of(None), batches: Arc::default() },
+            CallerBatches::Table { schema: schema_of(None), batches: Arc::default() },
             Some(0),
         );
         let batches = guarded(collect, || lost(&nothing))?;
@@ -108,11 +108,11 @@ impl Input {
         batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     ) -> Self {
         let stream = Stream { schema: None, first: None, rest: Some(Box::new(batches)) };
-        Self::handed_over(name.into(), Handed::Stream(Arc::new(Mutex::new(stream))), None)
+        Self::of_batches(name.into(), CallerBatches::Stream(Arc::new(Mutex::new(stream))), None)
     }
 }
 
-impl Handed {
+impl CallerBatches {
     /// Whether it can be read again.
     pub(in crate::source) fn is_rereadable(&self) -> bool {
         matches!(self, Self::Table { .. })
@@ -177,11 +177,11 @@ impl Handed {
     }
 
     /// Writes a stream to a file of Arrow IPC.
-    pub(in crate::source) fn keep(&self, input: &Input, control: &Control) -> Result<Kept> {
+    pub(in crate::source) fn spool(&self, input: &Input, control: &Control) -> Result<SpoolFile> {
         guarded(|| self.write(input, control), || lost(input))
     }
 
-    fn write(&self, input: &Input, control: &Control) -> Result<Kept> {
+    fn write(&self, input: &Input, control: &Control) -> Result<SpoolFile> {
         let no_room = |error: ArrowError| match error {
             ArrowError::IoError(_, error) => no_room(input, &error),
             other => unreadable(input, FileFormat::Arrow, other),
@@ -236,12 +236,12 @@ fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Arrow, "its producer ended unexpectedly")
 }
 
-struct Whole(Input, Handed);
+struct Whole(Input, CallerBatches);
 
 impl TypedPart for Whole {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
-        let Self(input, handed) = self;
-        handed.read(input, &mut |batch| {
+        let Self(input, batches) = self;
+        batches.read(input, &mut |batch| {
             let bytes = bytes_of(&batch) as u64;
             Ok(give(batch, bytes))
         })
@@ -311,14 +311,14 @@ mod tests {
         RecordBatch::try_from_iter([("a", array)]).expect("a batch")
     }
 
-    fn handed(input: &Input) -> &Handed {
-        input.handed().expect("batches")
+    fn caller_batches(input: &Input) -> &CallerBatches {
+        input.caller_batches().expect("batches")
     }
 
     /// Counts the rows of all batches.
     fn rows(input: &Input) -> Result<usize> {
         let mut rows = 0;
-        handed(input).read(input, &mut |batch| {
+        caller_batches(input).read(input, &mut |batch| {
             rows += batch.num_rows();
             Ok(true)
         })?;
@@ -334,7 +334,7 @@ mod tests {
         let stream = Input::of_stream("s", batches().into_iter());
         assert!(!stream.is_rereadable() && stream.size.is_none());
         for _ in 0..2 {
-            let schema = handed(&stream).schema(&stream).expect("columns");
+            let schema = caller_batches(&stream).schema(&stream).expect("columns");
             assert_eq!(schema.field(0).name(), "a");
         }
         assert_eq!(rows(&stream).expect("rows"), 3);
@@ -362,25 +362,25 @@ mod tests {
         let stream = Input::of_stream("s", [Ok(batch(&[1])), Err(error())].into_iter());
         assert_eq!(rows(&stream).expect_err("gone").message(), "gone");
         let first = Input::of_stream("s", [Err(error())].into_iter());
-        assert_eq!(handed(&first).schema(&first).expect_err("gone").message(), "gone");
+        assert_eq!(caller_batches(&first).schema(&first).expect_err("gone").message(), "gone");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
         let said = Input::of_table("t", panics).expect_err("lost").to_string();
         assert!(said.contains("ended unexpectedly"), "{said}");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
         let stream = Input::of_stream("s", panics);
-        let said = handed(&stream).schema(&stream).expect_err("lost").to_string();
+        let said = caller_batches(&stream).schema(&stream).expect_err("lost").to_string();
         assert!(said.contains("ended unexpectedly"), "{said}");
     }
 
     #[test]
-    fn a_stream_is_kept_in_a_file() {
+    fn a_stream_is_spooled_to_a_file() {
         let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[3]))].into_iter();
-        let kept = || {
+        let spool = || {
             let inputs = Inputs::from(Input::of_stream("s", batches()));
-            inputs.kept(&Arc::default()).expect("a file")
+            inputs.spool(&Arc::default()).expect("a file")
         };
-        let [one, other] = [kept(), kept()];
-        assert!(one.are_files() && one.are_rereadable() && one[0].handed().is_none());
+        let [one, other] = [spool(), spool()];
+        assert!(one.are_files() && one.are_rereadable() && one[0].caller_batches().is_none());
         assert_eq!((one[0].size, &one[0].content), (other[0].size, &other[0].content));
         let mut read = super::super::arrow::open(&one[0], |schema| {
             assert_eq!(schema.field(0).name(), "a");

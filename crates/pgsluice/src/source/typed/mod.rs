@@ -28,7 +28,7 @@ use pgsluice_core::leads::Leads;
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
 pub(super) use self::batches::Batch;
-pub(super) use self::memory::Handed;
+pub(super) use self::memory::CallerBatches;
 pub(super) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
 use super::parallel::ParallelReader;
@@ -79,8 +79,8 @@ fn names_of(schema: &SchemaRef) -> Vec<String> {
 }
 
 fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
-    if let Some(handed) = input.handed() {
-        return handed.schema(input);
+    if let Some(batches) = input.caller_batches() {
+        return batches.schema(input);
     }
     if let Some(compression) = input.compressed_by() {
         let program = if compression == "gzip" { "zcat {}" } else { "zstdcat {}" };
@@ -166,8 +166,8 @@ impl Typed {
 
     /// Begins to read an input.
     pub(super) fn open(&self, input: &Input) -> Result<ParallelReader<Batch>> {
-        if let Some(handed) = input.handed() {
-            return handed.open(input, |schema| self.mapping(schema, input));
+        if let Some(batches) = input.caller_batches() {
+            return batches.open(input, |schema| self.mapping(schema, input));
         }
         match self.format {
             #[cfg(feature = "parquet")]

@@ -17,8 +17,8 @@ const BLOCK: u64 = 1 << 20;
 
 impl Inputs {
     /// Returns these inputs with every input that cannot be read again copied into a file.
-    pub(crate) fn kept(&self, control: &Arc<Control>) -> Result<Self> {
-        self.keep(|input| !input.is_rereadable(), control)
+    pub(crate) fn spool(&self, control: &Arc<Control>) -> Result<Self> {
+        self.spool_if(|input| !input.is_rereadable(), control)
     }
 
     /// Returns these inputs with every input that is neither a file nor batches copied into a file.
@@ -27,39 +27,43 @@ impl Inputs {
     ///
     /// Fails if an input cannot be read, or if its copy does not fit on the disk.
     pub fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
-        self.keep(|input| !input.is_rereadable() && input.handed().is_none(), control)
+        self.spool_if(|input| !input.is_rereadable() && input.caller_batches().is_none(), control)
     }
 
-    fn keep(&self, those: impl Fn(&Input) -> bool, control: &Arc<Control>) -> Result<Self> {
-        if !self.iter().any(&those) {
+    fn spool_if(
+        &self,
+        needs_copy: impl Fn(&Input) -> bool,
+        control: &Arc<Control>,
+    ) -> Result<Self> {
+        if !self.iter().any(&needs_copy) {
             return Ok(self.clone());
         }
         control.wait_for(WaitReason::Input, "reading the input to its end");
-        let kept = self.iter().map(|input| match those(input) {
+        let spooled = self.iter().map(|input| match needs_copy(input) {
             false => Ok(input.clone()),
-            true => keep(input, control),
+            true => spool_input(input, control),
         });
-        let kept = kept.collect::<Result<Vec<_>>>();
+        let spooled = spooled.collect::<Result<Vec<_>>>();
         control.resume(WaitReason::Input);
-        Ok(self.replaced(kept?))
+        Ok(self.replaced(spooled?))
     }
 }
 
 /// The file, its size in bytes, and its hash in base 16.
-pub(super) type Kept = (TempPath, u64, String);
+pub(super) type SpoolFile = (TempPath, u64, String);
 
 /// Copies an input.
-fn keep(input: &Input, control: &Arc<Control>) -> Result<Input> {
+fn spool_input(input: &Input, control: &Arc<Control>) -> Result<Input> {
     let (reading, copying) = (input.clone(), Arc::clone(control));
-    let copied = unless_stopped(control, move || match reading.handed() {
-        Some(handed) => handed.keep(&reading, &copying),
+    let copied = unless_stopped(control, move || match reading.caller_batches() {
+        Some(batches) => batches.spool(&reading, &copying),
         None => copy(&reading, &copying),
     });
     let (path, bytes, content) = copied?;
-    Ok(input.kept_in(path, bytes, &content))
+    Ok(input.with_spool_file(path, bytes, &content))
 }
 
-fn copy(input: &Input, control: &Control) -> Result<Kept> {
+fn copy(input: &Input, control: &Control) -> Result<SpoolFile> {
     let mut source = input.open()?;
     let mut file = NamedTempFile::new().map_err(|error| no_room(input, &error))?;
     let (mut bytes, mut hash) = (0, 0);
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_is_kept_whole() {
+    fn a_pipe_is_copied_whole() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("pipe");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
@@ -101,16 +105,16 @@ mod tests {
         let writing = thread::spawn(move || std::fs::write(writer, written));
         let inputs = Inputs::resolve([path.display().to_string()]).expect("a pipe");
         assert!(!inputs.are_rereadable());
-        let kept = inputs.kept(&Arc::default()).expect("a file");
+        let copied = inputs.spool(&Arc::default()).expect("a file");
         writing.join().expect("a thread").expect("a reader");
-        assert!(kept.are_rereadable());
+        assert!(copied.are_rereadable());
         assert_eq!(
-            (kept[0].name.clone(), kept.size()),
+            (copied[0].name.clone(), copied.size()),
             (path.display().to_string(), Some(text.len() as u64))
         );
         for _ in 0..2 {
             let mut again = String::new();
-            kept[0].open().expect("a file").read_to_string(&mut again).expect("text");
+            copied[0].open().expect("a file").read_to_string(&mut again).expect("text");
             assert!(again == text);
         }
     }
