@@ -6,9 +6,9 @@ use tokio_postgres::Client;
 
 use super::bounds::{Bound, bounds_of};
 use super::drain::Drain;
-use super::kept::RelationName;
 use super::spec::{Level, MOST_LEAVES, Shape};
 use super::sql::definitions::{KEYS, TREE};
+use super::state::RelationName;
 use super::table::{Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
@@ -68,15 +68,19 @@ impl Branches {
 
     /// Returns the leaves.
     pub(super) fn leaves(&self) -> Vec<&Relation> {
-        self.walk().into_iter().filter(|it| it.key.is_none()).map(|it| &it.relation).collect()
+        self.descendants()
+            .into_iter()
+            .filter(|it| it.key.is_none())
+            .map(|it| &it.relation)
+            .collect()
     }
 
     /// Returns all partitions, parents first.
     pub(super) fn tables(&self) -> Vec<&Relation> {
-        self.walk().into_iter().map(|branch| &branch.relation).collect()
+        self.descendants().into_iter().map(|branch| &branch.relation).collect()
     }
 
-    fn walk(&self) -> Vec<&Branch> {
+    fn descendants(&self) -> Vec<&Branch> {
         let mut all: Vec<&Branch> = self.below.iter().collect();
         let mut at = 0;
         while let Some(branch) = all.get(at).copied() {

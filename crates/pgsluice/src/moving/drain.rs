@@ -12,12 +12,12 @@ use tokio_postgres::types::Oid;
 
 use super::bounds::{Bound, Ranged, list_bounds, range, suffixes};
 use super::branches::{Branch, Branches};
-use super::kept::RelationName;
 use super::spec::{MOST_LEAVES, Shape};
 use super::sql::ddl;
 use super::sql::drain::{
     BOUND, CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_root,
 };
+use super::state::RelationName;
 use super::survey::Survey;
 use super::table::{Table, Thing, described, find};
 use crate::error::kind::Kind;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 use super::log::Watched;
-use super::sql::follow::{AS_BEFORE, BY_INDEX, NOTHING, begin_at, keep_name, truncate};
+use super::sql::follow::{AS_BEFORE, BY_INDEX, NOTHING, begin_at, lock_name, truncate};
 use super::sql::log::{CAP, Log};
 use super::survey::Survey;
 use crate::control::Control;
@@ -20,7 +20,7 @@ use crate::pg::sql::{BEGIN, COMMIT, IMMEDIATE, ROLLBACK};
 const BATCH: i64 = 20_000;
 
 /// The number of entries that may be processed under the lock of the swap.
-pub(super) const FEW: i64 = 500;
+pub(super) const FIRST_UNDER_LOCK: i64 = 500;
 
 /// The number of entries after which the trigger switches to the other table.
 const TURN: i64 = 100_000;
@@ -86,9 +86,9 @@ impl<'a> Follower<'a> {
 
     /// Begins a transaction in which the table keeps its name, and its rows their pages: a copy that is
     /// resumed identifies the rows that it has copied by their pages. The transaction holds no snapshot.
-    pub(super) async fn keep_pages(&self) -> Result<()> {
+    pub(super) async fn hold_pages(&self) -> Result<()> {
         let (client, oid) = (&self.link.client, self.survey.table.oid);
-        client.batch_execute(&[BEGIN, &keep_name(&self.log.table)].join("; ")).await?;
+        client.batch_execute(&[BEGIN, &lock_name(&self.log.table)].join("; ")).await?;
         self.log.check(client, oid, &self.watched).await?;
         self.log.check_pages(client, oid, &self.watched).await?;
         // The portal of the last query would keep its snapshot.
@@ -149,7 +149,7 @@ impl<'a> Follower<'a> {
         }
         client.batch_execute(COMMIT).await?;
         self.turn.set(turn.unwrap_or(self.turn.get()));
-        Ok(Pass { rows, bound, is_last: bound.is_none() && rows <= FEW as u64 })
+        Ok(Pass { rows, bound, is_last: bound.is_none() && rows <= FIRST_UNDER_LOCK as u64 })
     }
 
     /// Processes the entries with these numbers, or all. Returns the number of rows in the batch.

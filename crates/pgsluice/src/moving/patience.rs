@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::sql::locks::lock_alone;
+use super::sql::locks::lock_out_autovacuum;
 use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::error::policy::{self, Policy};
@@ -27,7 +27,7 @@ pub(super) async fn patiently(
 ) -> Result<()> {
     loop {
         let running = async {
-            link.client.batch_execute(&[BEGIN, &lock_alone(tables)].join("; ")).await?;
+            link.client.batch_execute(&[BEGIN, &lock_out_autovacuum(tables)].join("; ")).await?;
             let statements = [&lock_timeout(max_lock), statements, COMMIT].join("; ");
             Ok(link.client.batch_execute(&statements).await?)
         };

@@ -8,9 +8,9 @@ use tokio::runtime::Runtime;
 
 use super::follow::{Follower, explain};
 use super::hold::Hold;
-use super::kept::{Copied, Filled, Kept};
 use super::log::Watched;
 use super::record::Record;
+use super::state::{Copied, Filled, MoveState};
 use super::survey::Survey;
 use super::swap::{Swap, Swapped};
 use super::{Move, Moved, Until, build, referring, verify};
@@ -37,7 +37,7 @@ impl Move {
             let beginning = Follower::begin(log, survey, &hold.link, self.max_lock, control);
             runtime.block_on(beginning).map(Some)
         })?;
-        runtime.block_on(self.keep(hold, record, follower.as_ref(), &Filled::default()))?;
+        runtime.block_on(self.save_state(hold, record, follower.as_ref(), &Filled::default()))?;
         failpoint("moving::logged");
         self.fill(hold, record, (follower.as_ref(), Filled::default()), runtime, control)
     }
@@ -80,12 +80,12 @@ impl Move {
         let swapped = lock_watch::watched(&self.target, control, || {
             runtime.block_on(async {
                 if !is_built {
-                    self.keep(hold, record, follower, &filled).await?;
+                    self.save_state(hold, record, follower, &filled).await?;
                     record.advance("index", control).await?;
                     build::build(hold, &record.client, self.speed.jobs, &self.target, control)
                         .await?;
                     filled.is_built = true;
-                    self.keep(hold, record, follower, &filled).await?;
+                    self.save_state(hold, record, follower, &filled).await?;
                 }
                 failpoint("moving::built");
                 if self.until == Some(Until::Copy) {
@@ -108,7 +108,7 @@ impl Move {
     ) -> Result<Copied> {
         let load = Load::new(self.job(&hold.survey, &record.load), self.target.clone());
         if let Some(follower) = follower {
-            runtime.block_on(follower.keep_pages())?;
+            runtime.block_on(follower.hold_pages())?;
         }
         control.emit(&Event::Phase { name: "copy" });
         let loading = || load.run_as_part(control).map_err(explain);
@@ -119,8 +119,8 @@ impl Move {
         Ok(Copied::of(loaded))
     }
 
-    /// Keeps the state from which another process can continue, if changes are logged.
-    async fn keep(
+    /// Saves the state from which another process can continue, if changes are logged.
+    async fn save_state(
         &self,
         hold: &Hold,
         record: &Record<'_>,
@@ -128,7 +128,7 @@ impl Move {
         filled: &Filled,
     ) -> Result<()> {
         let Some(Follower { log, watched, .. }) = follower else { return Ok(()) };
-        record.keep(log, &Kept::write(self, hold, watched, filled)).await
+        record.save_state(log, &MoveState::write(self, hold, watched, filled)).await
     }
 
     /// Returns the outcome. Drops the tree of a failed move.

@@ -8,10 +8,10 @@ use tokio_postgres::types::Oid;
 
 use super::Move;
 use super::hold::Hold;
-use super::kept::Kept;
-use super::sql::ddl::OWN_TABLESPACE;
+use super::sql::ddl::NO_DEFAULT_TABLESPACE;
 use super::sql::locks::{DROPPING, HOLDER, TRY_LOCK, UNLOCK};
 use super::sql::log::Log;
+use super::state::MoveState;
 use super::table::Table;
 use crate::control::{Control, Event};
 use crate::error::kind::Kind;
@@ -56,11 +56,11 @@ pub(super) struct Record<'a> {
 
 /// An unfinished move, and the name of the load that copies the rows.
 pub(super) struct Left {
-    pub(super) kept: Kept,
+    pub(super) state: MoveState,
     pub(super) load: String,
 }
 
-/// The progress of a move, which decides what is kept of it after an error.
+/// The progress of a move, which decides what remains of it after an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MoveProgress {
     /// Changes are not logged.
@@ -90,7 +90,7 @@ impl<'a> Record<'a> {
             let log = log.map(|log| log.name.as_str());
             let by = (log, log.map(|_| load.as_str()));
             let record = schema.record_move(&own, &label, &root, by, &run);
-            let begin = [BEGIN, OWN_TABLESPACE].map(str::to_owned);
+            let begin = [BEGIN, NO_DEFAULT_TABLESPACE].map(str::to_owned);
             let statements = begin.into_iter().chain(ddl).chain([record]);
             client.batch_execute(&statements.collect::<Vec<_>>().join(";\n")).await.map_err(
                 |error| {
@@ -140,9 +140,9 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Keeps the state from which another process can continue, in a comment on `log`.
-    pub(super) async fn keep(&self, log: &Log, state: &str) -> Result<()> {
-        self.client.batch_execute(&log.keep(state)).await?;
+    /// Saves the state from which another process can continue, in a comment on `log`.
+    pub(super) async fn save_state(&self, log: &Log, state: &str) -> Result<()> {
+        self.client.batch_execute(&log.save_state(state)).await?;
         self.progress.set(MoveProgress::Kept);
         Ok(())
     }
@@ -232,18 +232,18 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
         client.batch_execute(DEPARSE_SETTINGS).await?;
         let moves = schema.moves(&client).await?;
         let left = moves.iter().find(|left| left.relation == oid);
-        let kept = left.filter(|left| left.can_go_on()).and_then(|left| {
-            let kept = Kept::read(left.state.as_deref()?, it)?;
-            Some(Left { kept, load: left.load.clone()? })
+        let resumable = left.filter(|left| left.can_go_on()).and_then(|left| {
+            let state = MoveState::read(left.state.as_deref()?, it)?;
+            Some(Left { state, load: left.load.clone()? })
         });
-        if it.goes_on && kept.is_none() {
+        if it.goes_on && resumable.is_none() {
             let message = format!("no rows of table {} are kept", relation.label());
             return Err(Error::new(Kind::Usage, message).with_sqlstate("55000").with_hint(
                 Words::from("List unfinished moves with ") + command("partition status") + ".",
             ));
         }
-        if kept.is_some() {
-            return Ok(kept);
+        if resumable.is_some() {
+            return Ok(resumable);
         }
         if let Some(left) = left
             && lock(&client, oid).await?

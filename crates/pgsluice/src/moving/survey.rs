@@ -6,13 +6,13 @@ use tokio_postgres::Client;
 
 use super::branches::{Branches, key_columns};
 use super::drain::Drain;
-use super::kept::RelationName;
 use super::referring::{self, Referring};
 use super::spec::Shape;
 use super::sql::ddl;
 use super::sql::definitions::{GRANTEES, OF_COLUMNS};
 use super::sql::log::Log;
 use super::sql::preflight::{OBSTACLES, UNPUBLISHED, stale};
+use super::state::RelationName;
 use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
@@ -100,7 +100,7 @@ impl Survey {
         for mut index in table.indexes(client, key.as_deref().unwrap_or_default()).await? {
             let was = index.definition.clone();
             let obstacle = match &drain {
-                Some(_) => own_key(&index),
+                Some(_) => drained_key(&index),
                 None => key_obstacle(&table, &index, key.is_some(), widens),
             };
             let widened = if obstacle.is_some() { None } else { index.widen() };
@@ -319,7 +319,7 @@ fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -
 }
 
 /// Returns the obstacle of a unique index of a drained partition that the new partitions cannot have.
-fn own_key(index: &Index) -> Option<Obstacle> {
+fn drained_key(index: &Index) -> Option<Obstacle> {
     let name = &index.name;
     let why = format!("unique key {name} does not contain the partition key");
     let next = format!("Drop {name}: the partitioned table does not have it.").into();

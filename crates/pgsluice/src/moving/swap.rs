@@ -7,12 +7,12 @@ use pgsluice_core::catalog::Relation;
 
 use super::branches::Branches;
 use super::build::add_foreign_keys;
-use super::follow::{FEW, Follower};
+use super::follow::{FIRST_UNDER_LOCK, Follower};
 use super::patience::{self, LONGEST};
 use super::referring::{self, Referring};
 use super::sql::ddl;
 use super::sql::definitions::{LATE, OID, PUBLISHED, SEQUENCE};
-use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, lock_alone, lock_parents};
+use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, lock_out_autovacuum, lock_parents};
 use super::survey::{NewIndex, Survey};
 use super::table::{Table, Thing, described, widened};
 use crate::control::Control;
@@ -24,7 +24,7 @@ use crate::pg::sql::{BEGIN, COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_tim
 use crate::testing::failpoint::failpoint;
 
 /// Maximum number of log entries that are processed under the lock, after many attempts.
-const MANY: i64 = 20_000;
+const MOST_UNDER_LOCK: i64 = 20_000;
 
 /// The interval between two notices about lock holders.
 const NOTICE: Duration = Duration::from_secs(10);
@@ -88,12 +88,12 @@ impl<'a> Swap<'a> {
     /// Swaps, and commits. Retries while other sessions hold locks. `last` is the last statement.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
-        let (mut swapped, mut few, mut count) = (Swapped::default(), FEW, 0_u32);
+        let (mut swapped, mut most, mut count) = (Swapped::default(), FIRST_UNDER_LOCK, 0_u32);
         loop {
             let attempt = match self.begin(control).await {
                 Ok(()) => {
                     let began = Instant::now();
-                    let attempt = self.attempt(control, count, few, last).await;
+                    let attempt = self.attempt(control, count, most, last).await;
                     swapped.longest = swapped.longest.max(began.elapsed());
                     attempt
                 }
@@ -106,7 +106,7 @@ impl<'a> Swap<'a> {
                     return Ok(Swapped { referring, ..swapped });
                 }
                 // Too many entries were left to be processed under the lock.
-                Ok(None) => few = (2 * few).min(MANY),
+                Ok(None) => most = (2 * most).min(MOST_UNDER_LOCK),
                 Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
                 Err(error) => return Err(error),
             }
@@ -136,7 +136,7 @@ impl<'a> Swap<'a> {
                 BEGIN
             }
         };
-        let lock = (!tables.is_empty()).then(|| lock_alone(&tables));
+        let lock = (!tables.is_empty()).then(|| lock_out_autovacuum(&tables));
         let begin = [begin].into_iter().chain(lock.as_deref()).collect::<Vec<_>>().join("; ");
         let beginning = async { Ok(self.link.client.batch_execute(&begin).await?) };
         self.link.canceller.unless_stopped(control, beginning).await
@@ -148,13 +148,13 @@ impl<'a> Swap<'a> {
             None if self.referring.is_empty() => self.max_lock,
             None => self.max_lock.min(LONGEST),
             // The work under the lock takes time as well.
-            Some(_) if self.is_alone() => self.max_lock / 2,
+            Some(_) if self.locks_one_table() => self.max_lock / 2,
             Some(_) => (self.max_lock / 2).min(LONGEST),
         }
     }
 
     /// Whether the swap locks only one table. With several, a writer may hold one lock and wait for another.
-    fn is_alone(&self) -> bool {
+    fn locks_one_table(&self) -> bool {
         self.foreign_keys.is_empty() && self.referring.is_empty() && self.survey.drain.is_none()
     }
 
@@ -187,7 +187,7 @@ impl<'a> Swap<'a> {
         &self,
         control: &Control,
         count: u32,
-        few: i64,
+        most: i64,
         last: &str,
     ) -> Result<Option<(u64, Vec<Referring>)>> {
         let client = &self.link.client;
@@ -202,7 +202,7 @@ impl<'a> Swap<'a> {
         self.link.canceller.unless_stopped(control, locking).await?;
         let followed = match self.follower {
             None => 0,
-            Some(follower) => match self.follow(follower, few).await? {
+            Some(follower) => match self.follow(follower, most).await? {
                 Some(rows) => rows,
                 None => return Ok(None),
             },
@@ -268,8 +268,8 @@ impl<'a> Swap<'a> {
         Ok((left.into_iter().chain(dropped).collect(), taken.into_iter().chain(added).collect()))
     }
 
-    /// Processes the last entries of the log, and drops it. Returns `None` if there are more than `few`.
-    async fn follow(&self, follower: &Follower<'_>, few: i64) -> Result<Option<u64>> {
+    /// Processes the last entries of the log, and drops it. Returns `None` if there are more than `most`.
+    async fn follow(&self, follower: &Follower<'_>, most: i64) -> Result<Option<u64>> {
         let client = &self.link.client;
         follower.check().await?;
         let Table { options, tablespace, .. } = &self.survey.table;
@@ -284,7 +284,7 @@ impl<'a> Swap<'a> {
                 ),
             ));
         }
-        if follower.bound(few, 0).await?.is_some() {
+        if follower.bound(most, 0).await?.is_some() {
             return Ok(None);
         }
         let rows = follower.pass(None).await?;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
-use super::kept::RelationName;
 use super::sql::ddl;
 use super::sql::definitions::{
     DESCRIBED, FACTS, FIND, FOREIGN_KEYS, GENERATED, IDENTITIES, INDEXES,
 };
 use super::sql::values;
+use super::state::RelationName;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 

@@ -6,7 +6,7 @@ use crate::ledger::sql::moves::MARK;
 use crate::pg::sql::{alter_column, literal};
 
 /// Puts tables without a tablespace clause into the database's tablespace.
-pub(in crate::moving) const OWN_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
+pub(in crate::moving) const NO_DEFAULT_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
 
 /// Creates the partitioned table `root` like the table `own`, without indexes, and with the additional
 /// clauses `without`.

@@ -17,11 +17,11 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 /// Returns the statements that begin a transaction that sees one state of the log, of the table and of the
 /// tree. Until it ends, no other table can get the name of the table.
 pub(in crate::moving) fn begin_at(table: &str) -> String {
-    format!("{BEGIN}; {}", keep_name(table))
+    format!("{BEGIN}; {}", lock_name(table))
 }
 
 /// Prevents other tables from getting the name of the table until the transaction ends.
-pub(in crate::moving) fn keep_name(table: &str) -> String {
+pub(in crate::moving) fn lock_name(table: &str) -> String {
     format!("LOCK TABLE ONLY {table} IN ACCESS SHARE MODE")
 }
 

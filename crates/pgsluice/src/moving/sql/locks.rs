@@ -39,7 +39,7 @@ pub(in crate::moving) const UNLOCK: &str = "SELECT pg_catalog.pg_advisory_unlock
 
 /// Ends autovacuum of `tables`, which would be in the way of other locks. There is no limit for the wait,
 /// because only VACUUM, ANALYZE and DDL queue behind it.
-pub(in crate::moving) fn lock_alone(tables: &[String]) -> String {
+pub(in crate::moving) fn lock_out_autovacuum(tables: &[String]) -> String {
     format!("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE", tables.join(", "))
 }
 

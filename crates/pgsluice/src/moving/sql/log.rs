@@ -187,8 +187,8 @@ impl Log {
         statements
     }
 
-    /// Returns the statement that keeps the state of the move. Only the owner of the log can write it.
-    pub(in crate::moving) fn keep(&self, state: &str) -> String {
+    /// Returns the statement that saves the state of the move. Only the owner of the log can write it.
+    pub(in crate::moving) fn save_state(&self, state: &str) -> String {
         format!("COMMENT ON COLUMN {}.{} IS {}", self.name, self.number, text(state))
     }
 

@@ -1,4 +1,4 @@
-//! The state of a move whose changes are logged, as the ledger keeps it. Another process can continue the
+//! The state of a move whose changes are logged, as the ledger stores it. Another process can continue the
 //! move.
 
 use pgsluice_core::catalog::Relation;
@@ -13,7 +13,7 @@ use crate::counts::summary::{Fallback, Summary};
 
 /// The state of a move.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Kept {
+pub(super) struct MoveState {
     /// The shape that the user requested. If another version formats it differently, that version copies
     /// again.
     asked: String,
@@ -50,12 +50,12 @@ pub(super) struct RelationName {
     name: String,
 }
 
-impl Kept {
+impl MoveState {
     /// Parses the state in the ledger. Returns `None` if `it` requests something else.
     pub(super) fn read(text: &str, it: &Move) -> Option<Self> {
-        let kept: Self = serde_json::from_str(text).ok()?;
-        let is_asked = it.goes_on || !it.is_offline && kept.asked == asked(it);
-        is_asked.then_some(kept)
+        let state: Self = serde_json::from_str(text).ok()?;
+        let is_asked = it.goes_on || !it.is_offline && state.asked == requested_shape(it);
+        is_asked.then_some(state)
     }
 
     /// Returns the state as JSON.
@@ -63,7 +63,7 @@ impl Kept {
         let Hold { survey, branches, .. } = hold;
         let Filled { copied, is_built } = filled;
         serde_json::json!({
-            "asked": asked(it), "survey": survey, "branches": branches, "watched": watched,
+            "asked": requested_shape(it), "survey": survey, "branches": branches, "watched": watched,
             "copied": copied, "is_built": is_built,
         })
         .to_string()
@@ -81,6 +81,6 @@ impl Copied {
     }
 }
 
-fn asked(it: &Move) -> String {
+fn requested_shape(it: &Move) -> String {
     format!("{:?}, widened: {}", it.shape, it.widens_keys)
 }
