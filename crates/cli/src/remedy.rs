@@ -54,7 +54,7 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             replace_input(&mut words, source)?;
             front = format!("{} | ", programs.replace(TABLE, &bare_table(&words)));
             read_as(&mut words, options);
-            keep_format(&mut words, source);
+            add_format(&mut words, source);
         }
         How::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
         How::Ledger(arguments) => return Some(ledger(&words, arguments)),
@@ -114,7 +114,7 @@ fn replace_input(words: &mut [String], source: &str) -> Option<()> {
 }
 
 /// Adds the format from the name of an input, unless one is given.
-fn keep_format(words: &mut Vec<String>, source: &str) {
+fn add_format(words: &mut Vec<String>, source: &str) {
     let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
     if let Some(format) = format_named(source).filter(|_| !has_format) {
         add(words, &[option("format").of(format)]);

@@ -11,7 +11,7 @@ use crate::runtime::Pending;
 /// The size of a block: small enough for a header or a row, and large enough for the next ones.
 pub(crate) const BLOCK: u64 = 256 << 10;
 
-/// The number of blocks that are kept: 8 MiB.
+/// The maximum number of blocks: 8 MiB.
 const BLOCKS: usize = 32;
 
 /// Blocks of the objects of a store.
@@ -24,15 +24,15 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Returns the block at `first`, if it was kept.
+    /// Returns the block at `first`, if it is in the cache.
     pub(crate) fn recent(&self, path: &Path, first: u64) -> Option<Bytes> {
         let recent = lock(&self.recent);
         let found = recent.iter().find(|(of, at, _)| of == path && *at == first);
         found.map(|(_, _, block)| block.clone())
     }
 
-    /// Keeps the block at `first`, in place of the oldest one.
-    pub(crate) fn keep(&self, path: &Path, first: u64, block: Bytes) {
+    /// Inserts the block at `first`, in place of the oldest one.
+    pub(crate) fn insert(&self, path: &Path, first: u64, block: Bytes) {
         if self.recent(path, first).is_none() {
             let mut recent = lock(&self.recent);
             recent.truncate(BLOCKS - 1);
@@ -40,7 +40,7 @@ impl Cache {
         }
     }
 
-    /// Keeps the request for a first block, unless there is one.
+    /// Stores the request for a first block, unless there is one.
     pub(crate) fn request(&self, path: &Path, request: impl FnOnce() -> Pending<Bytes>) {
         lock(&self.ahead).entry(path.clone()).or_insert_with(request);
     }

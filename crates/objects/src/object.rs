@@ -122,7 +122,7 @@ impl Object {
             Some(block) => block,
             None => {
                 let block = wait(self.clone().fetch(first..(first + BLOCK).min(self.0.size)))?;
-                cache.keep(&self.0.path, first, block.clone());
+                cache.insert(&self.0.path, first, block.clone());
                 block
             }
         };
@@ -138,9 +138,9 @@ impl Object {
         }
     }
 
-    /// Keeps a first block that was read.
-    pub(crate) fn keep(&self, block: &Bytes) {
-        self.0.store.cache().keep(&self.0.path, 0, block.clone());
+    /// Caches a first block that was read.
+    pub(crate) fn cache_first_block(&self, block: &Bytes) {
+        self.0.store.cache().insert(&self.0.path, 0, block.clone());
     }
 
     /// Begins to read a range.

@@ -87,7 +87,7 @@ impl Window {
         if let State::Requested(pending) = state {
             let bytes = pending.take().ok_or_else(lost)?.wait()?;
             if range.start == 0 {
-                self.object.keep(&bytes);
+                self.object.cache_first_block(&bytes);
             }
             *state = State::Here(bytes);
         }

@@ -32,8 +32,8 @@ impl Raised {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Keeps an exception, and describes it.
-    fn keep(&self, py: Python<'_>, raised: PyErr) -> String {
+    /// Stores an exception, and describes it.
+    fn store(&self, py: Python<'_>, raised: PyErr) -> String {
         let name = raised.get_type(py).name().map_or_else(|_| String::new(), |it| it.to_string());
         let text = raised.value(py).to_string();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
@@ -45,7 +45,7 @@ impl Raised {
         &self,
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
     ) -> std::result::Result<T, String> {
-        let done = attached(|py| work(py).map_err(|raised| self.keep(py, raised)));
+        let done = attached(|py| work(py).map_err(|raised| self.store(py, raised)));
         done.unwrap_or_else(|| Err(ENDING.to_owned()))
     }
 }

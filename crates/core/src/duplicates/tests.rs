@@ -47,7 +47,7 @@ fn null_equals_nothing_unless_it_is_said_to() {
 }
 
 /// Writes the entries to parts, and reads them back.
-fn kept<R: Rank>(rows: impl Iterator<Item = (Print, R)>, rule: Rule) -> Vec<Entry<R>> {
+fn write_and_read<R: Rank>(rows: impl Iterator<Item = (Print, R)>, rule: Rule) -> Vec<Entry<R>> {
     let entries = rows.zip(0..).map(|((print, rank), row)| Entry::new(print, rank, row, rule));
     let mut parts = vec![Vec::new(); 7];
     entries.for_each(|entry| entry.write(&mut parts[entry.part(7)]));
@@ -69,9 +69,9 @@ proptest! {
         if rule == Rule::Greatest {
             let value = |value| RankedValue::of(Datum::Int(value)).expect("a short one");
             let values = rows.iter().map(|(_, of)| of.map(value).unwrap_or_default());
-            find_duplicates(&mut kept(prints.zip(values), rule), rule, found);
+            find_duplicates(&mut write_and_read(prints.zip(values), rule), rule, found);
         } else {
-            find_duplicates(&mut kept(prints.map(|print| (print, NoRank)), rule), rule, found);
+            find_duplicates(&mut write_and_read(prints.map(|print| (print, NoRank)), rule), rule, found);
         }
         prop_assert_eq!(counting, naive::counting(&rows, rule));
     }

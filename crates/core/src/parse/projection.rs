@@ -8,7 +8,7 @@ use crate::format::{Format, Syntax};
 pub struct Projection {
     parser: Parser,
     /// Whether each field of a complete row is kept.
-    kept: Vec<bool>,
+    selected: Vec<bool>,
     /// Number of fields that are kept.
     whole: usize,
 }
@@ -16,10 +16,10 @@ pub struct Projection {
 impl Projection {
     /// Creates a projection of the rows that `parser` reads, given whether each field is kept. At least one must
     /// be.
-    pub fn new(parser: Parser, kept: Vec<bool>) -> Self {
-        debug_assert!(kept.contains(&true));
-        let whole = kept.iter().filter(|kept| **kept).count();
-        Self { parser, kept, whole }
+    pub fn new(parser: Parser, selected: Vec<bool>) -> Self {
+        debug_assert!(selected.contains(&true));
+        let whole = selected.iter().filter(|selected| **selected).count();
+        Self { parser, selected, whole }
     }
 
     /// Appends the kept fields of `row`.
@@ -28,22 +28,22 @@ impl Projection {
     /// server rejects it as it would have rejected the original.
     pub fn project(&self, row: &[u8], out: &mut Vec<u8>) {
         let begin = out.len();
-        let (mut next, mut read, mut kept, mut last) = (Some(0), 0, 0, begin);
+        let (mut next, mut read, mut count, mut last) = (Some(0), 0, 0, begin);
         while let Some(start) = next {
             let (_, after) = self.parser.field(row, start);
-            if self.kept.get(read).is_none_or(|kept| *kept) {
+            if self.selected.get(read).is_none_or(|selected| *selected) {
                 last = out.len();
-                if kept > 0 {
+                if count > 0 {
                     out.push(self.parser.format.delimiter);
                 }
                 out.extend_from_slice(&row[start..after.map_or(row.len(), |after| after - 1)]);
-                kept += 1;
+                count += 1;
             }
             read += 1;
             next = after;
         }
-        let is_whole = kept.max(1) == self.whole && read >= self.kept.len();
-        match kept.max(1) == self.whole {
+        let is_whole = count.max(1) == self.whole && read >= self.selected.len();
+        match count.max(1) == self.whole {
             true if is_whole => {}
             true if self.whole == 1 => out.push(self.parser.format.delimiter),
             true => out.truncate(last),
@@ -84,8 +84,8 @@ impl Projection {
 mod tests {
     use super::*;
 
-    fn projected(format: &Format, kept: &[bool], row: &str) -> String {
-        let projection = Projection::new(Parser::new(format, Vec::new()), kept.to_vec());
+    fn project(format: &Format, selected: &[bool], row: &str) -> String {
+        let projection = Projection::new(Parser::new(format, Vec::new()), selected.to_vec());
         let mut out = b"before ".to_vec();
         projection.project(row.as_bytes(), &mut out);
         String::from_utf8(out).expect("text").strip_prefix("before ").expect("it").to_owned()
@@ -93,29 +93,29 @@ mod tests {
 
     #[test]
     fn fields_keep_their_spelling() {
-        let csv = |row: &str| projected(&Format::csv(), &[true, false, true], row);
+        let csv = |row: &str| project(&Format::csv(), &[true, false, true], row);
         assert_eq!(csv("a,b,c"), "a,c");
         assert_eq!(csv("\"a\"\"1\",\"b,\n\",\" c\""), "\"a\"\"1\",\" c\"");
         assert_eq!(csv(",,"), ",");
-        let text = |row: &str| projected(&Format::text(), &[false, true, true], row);
+        let text = |row: &str| project(&Format::text(), &[false, true, true], row);
         assert_eq!(text("x\ta\\\tb\t\\N"), "a\\\tb\t\\N");
     }
 
     #[test]
     fn rows_with_another_number_of_fields_have_one_afterwards() {
-        let fields = |kept: &[bool], row: &str| {
-            let row = projected(&Format::csv(), kept, row);
+        let fields = |selected: &[bool], row: &str| {
+            let row = project(&Format::csv(), selected, row);
             Parser::new(&Format::csv(), Vec::new()).all(row.as_bytes()).len()
         };
-        for kept in [[true, true, false], [true, false, true], [false, true, true]] {
-            assert_eq!(fields(&kept, "1,2,3"), 2);
+        for selected in [[true, true, false], [true, false, true], [false, true, true]] {
+            assert_eq!(fields(&selected, "1,2,3"), 2);
             for row in ["1,2", "1", "", "1,2,3,4"] {
-                assert_ne!(fields(&kept, row), 2, "{kept:?} {row}");
+                assert_ne!(fields(&selected, row), 2, "{selected:?} {row}");
             }
         }
-        for kept in [[true, false], [false, true]] {
-            assert_eq!(fields(&kept, "1,2"), 1);
-            assert_ne!(fields(&kept, "1,2,3"), 1);
+        for selected in [[true, false], [false, true]] {
+            assert_eq!(fields(&selected, "1,2"), 1);
+            assert_ne!(fields(&selected, "1,2,3"), 1);
         }
         assert_ne!(fields(&[true, false], "1"), 1);
         // Nothing is left of the row, and an empty row is one field.
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn no_end_of_the_data_comes_of_a_field() {
-        assert_eq!(projected(&Format::csv(), &[false, true], "1,\\."), "\"\\.\"");
+        assert_eq!(project(&Format::csv(), &[false, true], "1,\\."), "\"\\.\"");
         let dotted = Format { delimiter: b'.', ..Format::csv() };
-        assert_eq!(projected(&dotted, &[true, false, true], "\\.1."), "\"\\\".");
+        assert_eq!(project(&dotted, &[true, false, true], "\\.1."), "\"\\\".");
         let null = Format { null: b"\\.".to_vec(), ..Format::csv() };
-        assert_eq!(projected(&null, &[false, true], "1,\\."), ",");
+        assert_eq!(project(&null, &[false, true], "1,\\."), ",");
     }
 }

@@ -44,7 +44,7 @@ fn row(objects: &mut Objects, line: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn is_kept(types: &[ColumnType], line: &[u8]) -> Result<(), TestCaseError> {
+fn check_round_trip(types: &[ColumnType], line: &[u8]) -> Result<(), TestCaseError> {
     let mut objects = objects(types);
     let Some(written) = row(&mut objects, line) else { return Ok(()) };
     prop_assert_eq!(fields(&written).len(), types.len());
@@ -83,7 +83,7 @@ proptest! {
                 }
             }
         }
-        is_kept(&types, line.as_bytes())?;
+        check_round_trip(&types, line.as_bytes())?;
     }
 
     #[test]
@@ -108,7 +108,7 @@ proptest! {
         let from = at.index(line.len());
         let to = (from + removed).min(line.len());
         line.splice(from..to, put);
-        is_kept(&types, &line)?;
+        check_round_trip(&types, &line)?;
         let _ = Keys::default().add(&line);
     }
 
@@ -117,8 +117,8 @@ proptest! {
         types in prop::collection::vec(draw::types(), 1..4),
         line in prop::collection::vec(any::<u8>(), 0..40),
     ) {
-        is_kept(&types, &line)?;
-        is_kept(&types, &[b"{\"c0\":", &line[..], b"}"].concat())?;
+        check_round_trip(&types, &line)?;
+        check_round_trip(&types, &[b"{\"c0\":", &line[..], b"}"].concat())?;
     }
 }
 

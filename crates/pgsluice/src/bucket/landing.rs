@@ -16,7 +16,7 @@ use std::time::Duration;
 const TRIED: usize = 3;
 
 /// Number of the newest payloads of a method whose median counts.
-const KEPT: usize = 7;
+const NEWEST: usize = 7;
 
 /// Number of payloads between the choice and the first trial of the other method. The pause doubles with each
 /// trial.
@@ -49,7 +49,7 @@ impl LandingWay {
     }
 
     fn record(&mut self, cost: f64) {
-        if self.0.len() == KEPT {
+        if self.0.len() == NEWEST {
             self.0.pop_front();
         }
         self.0.push_back(cost);

@@ -55,7 +55,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     }
     for (leaf, rows) in outcome.routed.leaves() {
         plan.reasons_of_leaf(leaf).for_each(|reason| fallbacks.add(reason, rows));
-        if outcome.exchanged.kept.contains(&leaf) {
+        if outcome.exchanged.over_limit.contains(&leaf) {
             fallbacks.add(Reason::of(leaf, "", TOO_MANY), rows);
         }
     }

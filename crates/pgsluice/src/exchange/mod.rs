@@ -84,7 +84,7 @@ enum LeafState {
     /// Its shadow exists.
     Made(Shadow),
     /// One transaction cannot swap another leaf, so its rows go directly into the leaf.
-    Kept,
+    OverLimit,
 }
 
 /// The reason why an eligible leaf is not exchanged.
@@ -102,7 +102,7 @@ pub(crate) struct Exchanged {
     /// leaves.
     pub(crate) moved: u64,
     /// Leaves that were not exchanged because one transaction cannot swap more.
-    pub(crate) kept: Vec<NodeId>,
+    pub(crate) over_limit: Vec<NodeId>,
 }
 
 impl<'a> Exchange<'a> {
@@ -157,7 +157,7 @@ impl<'a> Exchange<'a> {
         control: &Control,
         receipts: Option<(&Ledger, &Splits)>,
     ) -> Result<()> {
-        let leaves = self.made();
+        let leaves = self.shadows();
         if leaves.is_empty() {
             return Ok(());
         }
@@ -169,15 +169,15 @@ impl<'a> Exchange<'a> {
     }
 
     /// Returns the outcome of the exchange.
-    pub(crate) fn done(&self) -> Exchanged {
+    pub(crate) fn outcome(&self) -> Exchanged {
         let leaves = self.leaves();
-        let kept = leaves.iter().filter(|(_, state)| matches!(state, LeafState::Kept));
+        let over_limit = leaves.iter().filter(|(_, state)| matches!(state, LeafState::OverLimit));
         let made = leaves.iter().filter(|(_, state)| matches!(state, LeafState::Made(_)));
         Exchanged {
             leaves: made.clone().count(),
             replaced: made.filter(|(node, _)| self.eligible.filled.contains(node)).count(),
             moved: self.moved.load(Relaxed),
-            kept: kept.map(|(node, _)| *node).collect(),
+            over_limit: over_limit.map(|(node, _)| *node).collect(),
         }
     }
 
@@ -188,9 +188,9 @@ impl<'a> Exchange<'a> {
         }
         let dropping = async {
             if !self.lock_session.is_closed().await {
-                return dropped(&self.lock_session.client).await;
+                return drop_shadows(&self.lock_session.client).await;
             }
-            dropped(&connect::connect_for_own(target).await?).await
+            drop_shadows(&connect::connect_for_own(target).await?).await
         };
         let patience = match error.kind() {
             Kind::Interrupted => DROPPING_BRIEFLY,
@@ -213,7 +213,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Returns the leaves whose shadows exist, in descending order of their rows.
-    fn made(&self) -> Vec<(NodeId, Shadow)> {
+    fn shadows(&self) -> Vec<(NodeId, Shadow)> {
         let leaves = self.leaves();
         let made = leaves.iter().filter_map(|(node, state)| match state {
             LeafState::Made(shadow) => Some((*node, shadow.clone())),
@@ -229,7 +229,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-async fn dropped(client: &Client) -> Result<()> {
+async fn drop_shadows(client: &Client) -> Result<()> {
     client.batch_execute(catalogue::DROPPING).await?;
     exchange::drop_leftovers(client).await
 }

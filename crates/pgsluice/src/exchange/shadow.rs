@@ -50,7 +50,7 @@ enum Turn {
     Mine,
     Anothers,
     Made,
-    Kept,
+    Direct,
     TooMany,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Maker<'a> {
         let relation = self.exchange.shadow_name(node);
         loop {
             return match self.exchange.begin_shadow(node) {
-                Turn::Kept => Ok(None),
+                Turn::Direct => Ok(None),
                 Turn::TooMany => self.exchange.plan.refuse(node, TOO_MANY).map_or(Ok(None), Err),
                 Turn::Made => {
                     Ok(Some(Destination { begin: sql::BEGIN.to_owned(), relation, made: None }))
@@ -91,7 +91,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Counts `rows` rows that are committed in `destination`.
-    pub(crate) fn committed(&self, node: NodeId, destination: Destination, rows: u64) {
+    pub(crate) fn record_committed(&self, node: NodeId, destination: Destination, rows: u64) {
         let mut leaves = self.exchange.leaves();
         if let Some(defined) = destination.made {
             leaves.insert(node, LeafState::Made(Shadow { defined, rows: 0 }));
@@ -123,19 +123,19 @@ impl<'a> Maker<'a> {
 impl Exchange<'_> {
     fn begin_shadow(&self, node: NodeId) -> Turn {
         if !self.eligible.leaves.contains(&node) {
-            return Turn::Kept;
+            return Turn::Direct;
         }
         let mut leaves = self.leaves();
         match leaves.get(&node) {
             Some(LeafState::Making) => Turn::Anothers,
             Some(LeafState::Made(_)) => Turn::Made,
-            Some(LeafState::Kept) => Turn::TooMany,
+            Some(LeafState::OverLimit) => Turn::TooMany,
             None if leaves.len() < self.most => {
                 leaves.insert(node, LeafState::Making);
                 Turn::Mine
             }
             None => {
-                leaves.insert(node, LeafState::Kept);
+                leaves.insert(node, LeafState::OverLimit);
                 Turn::TooMany
             }
         }

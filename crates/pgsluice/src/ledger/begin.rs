@@ -14,7 +14,7 @@ use super::blocks::{Blocks, StreamBlock};
 use super::claimed::{Claimed, StoredReceipt};
 use super::earlier;
 use super::layout::Layout;
-use super::others::{keep_out, wait_for};
+use super::others::{lock_out_others, wait_for};
 use super::past::Past;
 use super::receipts::Receipts;
 use super::row_counts;
@@ -60,7 +60,7 @@ pub(crate) async fn begin(
     if let Some(share) = &job.safety.share {
         return begin_share::begin(job, of, share, plan, &now, client).await;
     }
-    let is_exclusive = keep_out(of, client, job.safety.end_other, control).await?;
+    let is_exclusive = lock_out_others(of, client, job.safety.end_other, control).await?;
     let end_other = job.safety.end_other && is_exclusive;
     wait_for(named, end_other, client, target, control).await?;
     let ledger = match named.find(client).await? {

@@ -171,7 +171,7 @@ impl Ledger {
         let _ = client.batch_execute(ROLLBACK).await;
         match self.named.stranger(client).await {
             Ok(Some(stranger)) => self.named.held_up(&stranger),
-            _ => self.share.as_ref().map_or_else(|| self.overtaken(), Share::kept_out),
+            _ => self.share.as_ref().map_or_else(|| self.overtaken(), Share::locked_out),
         }
     }
 

@@ -25,7 +25,7 @@ const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes sure that no other run works at the load. Returns true if `client` now keeps others out for as long
 /// as the session lasts, and false if sessions of this same run are left whose connections were lost.
-pub(super) async fn keep_out(
+pub(super) async fn lock_out_others(
     LoadRun { named, run }: LoadRun<'_>,
     client: &Client,
     end_other: bool,

@@ -241,7 +241,7 @@ impl Share {
 
     /// Returns the error of an attempt whose load is locked: another session marks the load as finished, or
     /// removes it because a share has failed before any was stored. The next attempt reports the reason.
-    pub(super) fn kept_out(&self) -> Error {
+    pub(super) fn locked_out(&self) -> Error {
         let message =
             format!("load {} is being finished or removed by another session", self.own.id);
         Error::new(Kind::Server, message).with_sqlstate("40001")

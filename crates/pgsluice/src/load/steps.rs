@@ -27,7 +27,7 @@ use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::rejects::table::RejectTable;
-use crate::rejects::{self, RejectKeeper};
+use crate::rejects::{self, RejectWriter};
 use crate::row_counts::RowCounts;
 use crate::sink::flow::Flow;
 use crate::source::splits::Splits;
@@ -239,9 +239,9 @@ impl Attempt<'_> {
         let session = session.map(|link| link.client);
         let finishing = finish::finish(self.job, session, self.target, flow, outcome);
         let finished = self.runtime.block_on(finishing);
-        let kept = flow.rejects.map_or(Ok(()), RejectKeeper::finish);
-        finished.and(kept).map_err(|error| self.explain(error, flow.plan))?;
-        outcome.exchanged = flow.exchange.map(Exchange::done).unwrap_or_default();
+        let written = flow.rejects.map_or(Ok(()), RejectWriter::finish);
+        finished.and(written).map_err(|error| self.explain(error, flow.plan))?;
+        outcome.exchanged = flow.exchange.map(Exchange::outcome).unwrap_or_default();
         let note = flow.plan.extra_note();
         note.into_iter().for_each(|note| self.control.note(&note));
         Ok(())

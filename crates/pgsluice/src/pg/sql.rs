@@ -111,8 +111,8 @@ pub(crate) const PART: &str = "SAVEPOINT pgsluice_part";
 /// Rolls the part back, to begin it again.
 pub(crate) const BACK_TO_PART: &str = "ROLLBACK TO SAVEPOINT pgsluice_part";
 
-/// Keeps the part.
-pub(crate) const KEEP_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
+/// Ends the part without undoing it.
+pub(crate) const RELEASE_PART: &str = "RELEASE SAVEPOINT pgsluice_part";
 
 /// Commits durably, in spite of [`ASYNCHRONOUS`].
 pub(crate) const COMMIT_DURABLY: &str = concat!(durable!(), "; COMMIT");

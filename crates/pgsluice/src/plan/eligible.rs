@@ -34,13 +34,13 @@ pub struct Eligible {
     /// The exchanged leaves that have rows, which the exchange removes.
     pub filled: BTreeSet<NodeId>,
     /// The leaves that are not exchanged, with the reasons.
-    pub kept: BTreeMap<NodeId, String>,
+    pub excluded: BTreeMap<NodeId, String>,
 }
 
 impl Eligible {
     /// Returns the reason why the leaf is not exchanged, if it is not.
-    pub fn why_kept(&self, leaf: NodeId) -> Option<String> {
-        self.kept.get(&leaf).map(|why| format!("not exchanged: {why}"))
+    pub fn why_excluded(&self, leaf: NodeId) -> Option<String> {
+        self.excluded.get(&leaf).map(|why| format!("not exchanged: {why}"))
     }
 
     /// Whether existing rows of leaves are replaced.
@@ -80,8 +80,12 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
     let is_empty = |leaf: NodeId| facts[leaf].kind == 'r' && !filled.contains(&facts[leaf].oid);
 
     let scanned = filled_defaults(catalogue, is_empty);
-    let mut eligible =
-        Eligible { mode, leaves: BTreeSet::new(), filled: BTreeSet::new(), kept: BTreeMap::new() };
+    let mut eligible = Eligible {
+        mode,
+        leaves: BTreeSet::new(),
+        filled: BTreeSet::new(),
+        excluded: BTreeMap::new(),
+    };
     for leaf in tree.leaves() {
         // The DEFAULT partition itself is attached without being scanned.
         let default = tree.nodes[leaf].parent.and_then(|parent| scanned.get(&parent));
@@ -102,7 +106,7 @@ pub(crate) async fn find(client: &Client, plan: &Plan, mode: ExchangeMode) -> Re
                 continue;
             }
         };
-        eligible.kept.insert(leaf, why);
+        eligible.excluded.insert(leaf, why);
     }
     refuse_obstacles(client, plan, &eligible).await?;
     client.batch_execute(sql::RESET_SETTINGS).await?;

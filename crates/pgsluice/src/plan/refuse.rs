@@ -10,7 +10,7 @@ use crate::error::{Error, option};
 impl Plan {
     /// Returns the reason why a leaf is not exchanged, if the job asks for an exchange.
     pub fn not_exchanged(&self, leaf: NodeId) -> Option<String> {
-        self.exchange.as_ref()?.why_kept(leaf)
+        self.exchange.as_ref()?.why_excluded(leaf)
     }
 
     /// Whether existing rows of leaves are replaced.
@@ -19,7 +19,7 @@ impl Plan {
     }
 
     /// Returns the error for rows of `nodes` if one of these is a leaf that must be exchanged but cannot be.
-    pub(crate) fn refuse_kept(&self, nodes: &[NodeId]) -> Option<Error> {
+    pub(crate) fn refuse_excluded(&self, nodes: &[NodeId]) -> Option<Error> {
         let (node, why) =
             nodes.iter().find_map(|node| Some((*node, self.not_exchanged(*node)?)))?;
         self.refuse(node, &why)

@@ -93,7 +93,7 @@ impl RejectFiles {
     /// files if they are empty.
     pub(super) fn finish(&self) -> Result<()> {
         let mut written = self.written.lock();
-        written.keep_committed()?;
+        written.drop_uncommitted()?;
         let WrittenRejects { rows, log, .. } = &mut *written;
         rows.finish()?;
         log.finish()
@@ -112,11 +112,11 @@ impl WrittenRejects {
             Some(batches) => self.batches = batches,
             None => self.check_empty()?,
         }
-        self.keep_committed()
+        self.drop_uncommitted()
     }
 
     /// Removes rejects of transactions that were not committed.
-    fn keep_committed(&mut self) -> Result<()> {
+    fn drop_uncommitted(&mut self) -> Result<()> {
         let Self { rows, log, batches } = self;
         let header = batches.first().map_or(0, |batch| batch.rows.start);
         batches.retain(|batch| batch.is_kept);

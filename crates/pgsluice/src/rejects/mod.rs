@@ -1,4 +1,4 @@
-//! Rejects: rows that the server refuses, which are kept with its reasons instead of ending the load.
+//! Rejects: rows that the server refuses, which are stored with its reasons instead of ending the load.
 //!
 //! A row is either in the table or among the rejects. Files are written before COMMIT ([`files`]); a table of
 //! rejected rows is written in the transaction itself ([`table`]).
@@ -73,8 +73,8 @@ impl<'r> Report<'r> {
     }
 }
 
-/// A keeper of rejects, up to a limit.
-pub(crate) struct RejectKeeper {
+/// A writer of rejects, up to a limit.
+pub(crate) struct RejectWriter {
     /// The id of the load.
     id: String,
     most: Most,
@@ -87,15 +87,15 @@ enum Place {
     Table(RejectTable),
 }
 
-/// The reason why rejects were not kept.
-pub(crate) enum KeepError {
+/// The reason why rejects were not written.
+pub(crate) enum RejectWriteError {
     /// The connection was lost.
     Lost(PgError),
     /// A file or the table does not accept them.
     Refused(Error),
 }
 
-impl From<Error> for KeepError {
+impl From<Error> for RejectWriteError {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
@@ -111,7 +111,7 @@ pub(crate) fn check_files(rejects: &job::Rejects) -> Result<()> {
     }
 }
 
-/// Returns the keeper of the rejects of the load `id`, if rows may be rejected. They go to the `table` that
+/// Returns the writer of the rejects of the load `id`, if rows may be rejected. They go to the `table` that
 /// was found for them, or to files. `header` is set after it is read.
 pub(crate) fn begin(
     job: &Job,
@@ -120,7 +120,7 @@ pub(crate) fn begin(
     table: Option<RejectTable>,
     ledger: Option<&Ledger>,
     header: &Arc<OnceLock<Vec<u8>>>,
-) -> Result<Option<RejectKeeper>> {
+) -> Result<Option<RejectWriter>> {
     let Some(rejects) = &job.safety.rejects else { return Ok(None) };
     if let Some(why) = &plan.one_statement {
         return Err(Error::new(Kind::Usage, "rows of this table cannot be rejected")
@@ -143,10 +143,10 @@ pub(crate) fn begin(
         }
     };
     let count = before.map_or(0, |before| before.rejected.len() as u64);
-    Ok(Some(RejectKeeper { id: id.to_owned(), most: rejects.most, count: count.into(), place }))
+    Ok(Some(RejectWriter { id: id.to_owned(), most: rejects.most, count: count.into(), place }))
 }
 
-impl RejectKeeper {
+impl RejectWriter {
     /// Counts another row. Returns `false` if the limit is reached.
     pub(crate) fn admit(&self, control: &Control) -> bool {
         let most = match self.most {
@@ -185,17 +185,17 @@ impl RejectKeeper {
         }
     }
 
-    /// Keeps the rejects of the transaction that `client` is about to commit. Returns the number of their
+    /// Writes the rejects of the transaction that `client` is about to commit. Returns the number of their
     /// batch, which must be withdrawn if the commit fails, see [`Self::withdraw`].
     ///
     /// # Errors
     ///
     /// Fails if a file or the table cannot be written.
-    pub(crate) async fn keep(
+    pub(crate) async fn write(
         &self,
         client: &Client,
         rejects: &[Reject],
-    ) -> Result<Option<usize>, KeepError> {
+    ) -> Result<Option<usize>, RejectWriteError> {
         match &self.place {
             Place::Files(files) => Ok(Some(files.write(&self.id, rejects)?)),
             Place::Table(table) => table.insert(client, &self.id, rejects).await.map(|()| None),
@@ -229,20 +229,20 @@ impl RejectKeeper {
 mod tests {
     use super::*;
 
-    fn keeper(most: Most) -> RejectKeeper {
+    fn writer(most: Most) -> RejectWriter {
         let place = Place::Table(RejectTable::default());
-        RejectKeeper { id: "id".to_owned(), most, count: AtomicU64::new(0), place }
+        RejectWriter { id: "id".to_owned(), most, count: AtomicU64::new(0), place }
     }
 
     #[test]
     fn a_limit_holds() {
         let control = Control::default();
-        let rejects = keeper(Most::Rows(2));
+        let rejects = writer(Most::Rows(2));
         assert_eq!([(); 3].map(|()| rejects.admit(&control)), [true, true, false]);
         rejects.dismiss(1);
         assert!(rejects.admit(&control) && !rejects.admit(&control));
 
-        let rejects = keeper(Most::Percent(1.0));
+        let rejects = writer(Most::Percent(1.0));
         assert!(!rejects.admit(&control));
         for (number, value) in [
             (&control.progress.rows_read, 100),

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::sql::FoundRejects;
-use super::{KeepError, Reject, Report};
+use super::{Reject, RejectWriteError, Report};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects};
@@ -131,7 +131,7 @@ impl RejectTable {
         client: &Client,
         id: &str,
         rejects: &[Reject],
-    ) -> Result<(), KeepError> {
+    ) -> Result<(), RejectWriteError> {
         let rows = rejects.iter().map(|reject| {
             let row = self.stored(&reject.row)?;
             Ok(Stored { report: Report::new(id, reject), row })
@@ -143,10 +143,10 @@ impl RejectTable {
         let inserted = self.found.insert(client, &self.columns, &rows).await;
         inserted.map_err(|error| {
             if !is_answer(&error) {
-                return KeepError::Lost(error);
+                return RejectWriteError::Lost(error);
             }
             let error = Error::from(error).of_kind(Kind::Server);
-            KeepError::Refused(match error.sqlstate() {
+            RejectWriteError::Refused(match error.sqlstate() {
                 Some(code) if NO_TEXT.contains(&code) && self.ty == RowType::Text => {
                     self.takes_text(error)
                 }

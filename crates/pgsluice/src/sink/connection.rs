@@ -305,7 +305,7 @@ impl<'a> Connection<'a> {
             is_visible,
         });
         if let (Some(shadow), Some(maker), [only]) = (destination, &self.maker, &settled[..]) {
-            maker.committed(only.node, shadow, only.counts.inserted);
+            maker.record_committed(only.node, shadow, only.counts.inserted);
         }
     }
 

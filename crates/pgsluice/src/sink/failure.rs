@@ -7,7 +7,7 @@ use pgsluice_core::catalog::NodeId;
 use super::recheck::Changed;
 use crate::error::Error;
 use crate::pg::is_answer;
-use crate::rejects::KeepError;
+use crate::rejects::RejectWriteError;
 
 /// The reason why a COPY failed.
 pub(crate) enum Failure {
@@ -22,7 +22,7 @@ pub(crate) enum Failure {
     /// A statement failed while rows were stored. If `at` is `None`, it may also have been the COMMIT;
     /// otherwise it was this part of the transaction.
     Rows { error: tokio_postgres::Error, at: Option<usize> },
-    /// The server refused a row that cannot be rejected, or a rejected row cannot be kept.
+    /// The server refused a row that cannot be rejected, or a rejected row cannot be written.
     Row(Error),
     /// The table has changed since the load began.
     Changed(NodeId, Changed),
@@ -100,11 +100,11 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-impl From<KeepError> for Failure {
-    fn from(error: KeepError) -> Self {
+impl From<RejectWriteError> for Failure {
+    fn from(error: RejectWriteError) -> Self {
         match error {
-            KeepError::Lost(error) => Self::Receipts(error),
-            KeepError::Refused(error) => Self::Row(error),
+            RejectWriteError::Lost(error) => Self::Receipts(error),
+            RejectWriteError::Refused(error) => Self::Row(error),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::Location;
 use crate::exchange::Exchange;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::rejects::RejectKeeper;
+use crate::rejects::RejectWriter;
 use crate::row_counts::RowCounts;
 use crate::source::Inputs;
 use crate::source::splits::Splits;
@@ -24,7 +24,7 @@ pub(crate) struct Flow<'a> {
     pub inputs: Inputs,
     pub opening: &'a Opening,
     pub exchange: Option<&'a Exchange<'a>>,
-    pub rejects: Option<&'a RejectKeeper>,
+    pub rejects: Option<&'a RejectWriter>,
     /// Whether the load is all or nothing: one transaction on one connection.
     pub is_atomic: bool,
     /// The ledger, if the load keeps one.

@@ -6,7 +6,7 @@ use pgsluice_core::parse::Fields;
 use super::refusal::Blame;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::rejects::RejectKeeper;
+use crate::rejects::RejectWriter;
 use crate::sink::flow::Flow;
 
 /// Reads a row that was sent in binary as `bytes` from its input again. Fails if it does not encode to the
@@ -54,7 +54,7 @@ pub(super) fn too_many(
     flow: &Flow<'_>,
     at: BlockRow,
     blame: Blame,
-    rejects: &RejectKeeper,
+    rejects: &RejectWriter,
 ) -> Error {
     let rows = match rejects.limit().as_str() {
         "1" => "1 row".to_owned(),

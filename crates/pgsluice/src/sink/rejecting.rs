@@ -1,4 +1,4 @@
-//! Salvage of a transaction of the load: commits the good rows and keeps the rejected ones.
+//! Salvage of a transaction of the load: commits the good rows and writes the rejected ones.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -50,7 +50,7 @@ impl Connection<'_> {
         let mut all = Salvaged::new(merge);
         let salvaging = async {
             transaction.salvage(flow, &self.chunk_sizes, payloads, &mut all).await?;
-            self.keep(&mut transaction, payloads, &all).await
+            self.commit_with_rejects(&mut transaction, payloads, &all).await
         };
         let outcome = salvaging.await;
         let Salvaged { merge, settled, rejected, .. } = all;
@@ -65,8 +65,8 @@ impl Connection<'_> {
         })
     }
 
-    /// Commits the stored rows and keeps the rejected ones.
-    async fn keep(
+    /// Commits the stored rows and writes the rejected ones.
+    async fn commit_with_rejects(
         &self,
         transaction: &mut Transaction<'_>,
         payloads: &[Arc<Payload>],
@@ -74,13 +74,13 @@ impl Connection<'_> {
     ) -> Result<(), Failure> {
         let rejects = self.flow.rejects.filter(|_| !rejected.is_empty());
         let batch = match rejects {
-            Some(keeper) => keeper.keep(&self.link.client, rejected).await?,
+            Some(writer) => writer.write(&self.link.client, rejected).await?,
             None => None,
         };
         failpoint("rejects::written");
         let outcome = self.commit(transaction, payloads, settled, rejected).await;
         if outcome.as_ref().is_err_and(Failure::is_answer) {
-            rejects.zip(batch).into_iter().for_each(|(keeper, batch)| keeper.withdraw(batch));
+            rejects.zip(batch).into_iter().for_each(|(writer, batch)| writer.withdraw(batch));
         }
         outcome?;
         failpoint("rejects::committed");

@@ -17,17 +17,17 @@ pub(crate) type CopySink = Pin<Box<CopyInSink<Message>>>;
 /// The COPY statements of one connection, by their text.
 #[derive(Default)]
 pub(crate) struct Statements {
-    kept: RefCell<HashMap<String, Statement>>,
+    by_text: RefCell<HashMap<String, Statement>>,
     has_refused: Cell<bool>,
 }
 
 impl Statements {
     /// Begins a COPY. The server looks up the names in it each time.
     pub(crate) async fn begin(&self, client: &Client, copy: &str) -> Result<CopySink, Error> {
-        let kept = self.kept.borrow().get(copy).cloned();
-        let statement = match kept {
+        let prepared = self.by_text.borrow().get(copy).cloned();
+        let statement = match prepared {
             Some(statement) => statement,
-            None => self.keep(copy, client.prepare(copy).await?),
+            None => self.store(copy, client.prepare(copy).await?),
         };
         let begun = client.copy_in(&statement).await;
         self.has_refused.set(self.has_refused.get() || begun.is_err());
@@ -40,12 +40,12 @@ impl Statements {
         self.has_refused.get()
     }
 
-    fn keep(&self, copy: &str, statement: Statement) -> Statement {
-        let mut kept = self.kept.borrow_mut();
-        if kept.len() == MOST {
-            kept.clear();
+    fn store(&self, copy: &str, statement: Statement) -> Statement {
+        let mut statements = self.by_text.borrow_mut();
+        if statements.len() == MOST {
+            statements.clear();
         }
-        kept.insert(copy.to_owned(), statement.clone());
+        statements.insert(copy.to_owned(), statement.clone());
         statement
     }
 }

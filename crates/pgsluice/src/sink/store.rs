@@ -127,8 +127,8 @@ impl Connection<'_> {
         method: Method,
         is_warm: bool,
     ) -> Result<Loaded, Failure> {
-        let kept = payloads.iter().find_map(|it| self.flow.plan.refuse_kept(it.nodes()));
-        kept.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
+        let excluded = payloads.iter().find_map(|it| self.flow.plan.refuse_excluded(it.nodes()));
+        excluded.map_or(Ok(()), |error| Err(Failure::Unmade(error)))?;
         // If leaves are exchanged, no first transaction has several payloads.
         let [first, ..] = payloads else { return Err(Failure::Stopped) };
         let destination = self.destination(first.node()).await?;

@@ -78,7 +78,7 @@ pub(crate) fn apply<'p>(
         key: &changes.key.compared,
         any_constraint: changes.any_constraint,
         by_number: changes.in_order.as_ref().map(|_| &*plan.catalogue.columns),
-        alone: is_alone && (is_leaf(node) || changes.through_root),
+        updates_first: is_alone && (is_leaf(node) || changes.through_root),
         joins_nulls: changes.key.joins_nulls,
         newer: changes.newer_column.as_deref(),
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
@@ -114,7 +114,7 @@ pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCount
     let [inserted, updated, matched, deleting, found, deleted] =
         [inserted, updated, matched, deleting, found, deleted]
             .map(|rows| rows.max(0).cast_unsigned());
-    let kept = rows.saturating_sub(deleting);
+    let rows = rows.saturating_sub(deleting);
     let mut counts = RowCounts {
         inserted,
         updated,
@@ -126,12 +126,12 @@ pub(crate) fn counts(changes: &Changes, rows: u64, applied: Applied) -> RowCount
     let same = match changes.on_conflict {
         OnConflict::Delete => 0,
         OnConflict::Error | OnConflict::Skip => {
-            counts.skipped = kept.saturating_sub(inserted);
+            counts.skipped = rows.saturating_sub(inserted);
             0
         }
-        OnConflict::Update if changes.inserts => kept.saturating_sub(inserted + updated),
+        OnConflict::Update if changes.inserts => rows.saturating_sub(inserted + updated),
         OnConflict::Update => {
-            counts.not_found += kept.saturating_sub(matched);
+            counts.not_found += rows.saturating_sub(matched);
             matched.saturating_sub(updated)
         }
     };

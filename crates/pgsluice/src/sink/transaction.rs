@@ -219,7 +219,7 @@ impl<'t> Transaction<'t> {
         if let Commit::Once { divides } = self.commit {
             let stored = self.end().await?;
             if divides {
-                self.channel.link.client.batch_execute(sql::KEEP_PART).await?;
+                self.channel.link.client.batch_execute(sql::RELEASE_PART).await?;
             }
             return Ok(stored);
         }

@@ -8,7 +8,7 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use super::kept::{Found, KeptPosition};
+use super::record::{Found, WriterRecord};
 use super::session::Session;
 use super::trouble::{Trouble, came_through, lost, pause, perhaps_lost};
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
@@ -38,13 +38,13 @@ impl Writer {
             return Ok(());
         }
         let is_lazy = self.is_lazy();
-        let Self { job, target, kept, runtime, .. } = self;
-        let opening = Session::open(target, is_lazy && kept.is_none());
+        let Self { job, target, record, runtime, .. } = self;
+        let opening = Session::open(target, is_lazy && record.is_none());
         let mut session = runtime.block_on(control.stop.unless_stopped(opening))?;
         let Link { client, canceller, .. } = &mut session.link;
-        let found = match kept {
-            Some(kept) => {
-                let opening = kept.open(client, &job.target.table);
+        let found = match record {
+            Some(record) => {
+                let opening = record.open(client, &job.target.table);
                 Some(runtime.block_on(canceller.unless_stopped(control, opening))?)
             }
             None => None,
@@ -78,9 +78,9 @@ impl Writer {
 
     /// Continues from the writer's positions in the ledger. Fails if the server has lost rows.
     fn take_up(&mut self, found: Found) -> Result<(), Trouble> {
-        let Some(kept) = &mut self.kept else { return Ok(()) };
-        let had_position = kept.has_position();
-        match kept.take_up(found) {
+        let Some(record) = &mut self.record else { return Ok(()) };
+        let had_position = record.has_position();
+        match record.take_up(found) {
             Ok(since) => {
                 self.found.add(since);
                 Ok(())
@@ -198,22 +198,22 @@ impl Writer {
     /// Fails like [`Self::flush`] and [`Self::open`].
     pub fn close(&mut self, control: &Control) -> Result<()> {
         control.end();
-        if self.kept.is_none() {
+        if self.record.is_none() {
             return self.flush(control);
         }
         self.ensure_session(control).map_err(Trouble::into_error)?;
-        if let (Some(kept), Some(session)) = (&self.kept, &self.session) {
-            self.runtime.block_on(kept.close(&session.link.client))?;
+        if let (Some(record), Some(session)) = (&self.record, &self.session) {
+            self.runtime.block_on(record.close(&session.link.client))?;
         }
         self.flush(control)
     }
 
     fn has_position(&self) -> bool {
-        self.kept.as_ref().is_some_and(KeptPosition::has_position)
+        self.record.as_ref().is_some_and(WriterRecord::has_position)
     }
 
     pub(super) fn overtaken(&self) -> Error {
         let lost = || Error::new(Kind::Internal, "rows were committed that no Writer wrote");
-        self.kept.as_ref().map_or_else(lost, KeptPosition::overtaken)
+        self.record.as_ref().map_or_else(lost, WriterRecord::overtaken)
     }
 }

@@ -19,12 +19,12 @@ mod blame;
 mod changing;
 mod choose;
 mod explain;
-mod kept;
 mod lifecycle;
 mod named;
 mod parameters;
 mod participants;
 mod receipt;
+mod record;
 mod refused;
 pub mod send_method;
 mod session;
@@ -39,8 +39,8 @@ use pgsluice_core::catalog::ROOT;
 use tokio::runtime::Runtime;
 
 pub use self::along::{Along, Positions, RejectRows, Step};
-use self::kept::KeptPosition;
 pub use self::receipt::{Durability, Receipt};
+use self::record::WriterRecord;
 use self::session::Session;
 use self::steps::{gather, store};
 use self::trouble::{Trouble, doubtful, is_about_names, is_ended, pause, sent_again};
@@ -89,7 +89,7 @@ pub struct Writer {
     job: Job,
     target: Target,
     durability: Durability,
-    kept: Option<KeptPosition>,
+    record: Option<WriterRecord>,
     runtime: Runtime,
     session: Option<Session>,
     /// The number of rows whose COMMIT had no answer.
@@ -123,9 +123,9 @@ impl Writer {
         participants::check_shared(&job, durability)?;
         let waits = !target.patience().is_zero();
         let id = job.safety.load_id.clone().or_else(|| waits.then(fresh_id));
-        let kept = match (id, &job.safety.ledger) {
+        let record = match (id, &job.safety.ledger) {
             (Some(id), Some(schema)) => {
-                Some(KeptPosition::new(schema, &id, &job.changes, job.safety.shared)?)
+                Some(WriterRecord::new(schema, &id, &job.changes, job.safety.shared)?)
             }
             _ => None,
         };
@@ -133,7 +133,7 @@ impl Writer {
             job,
             target,
             durability,
-            kept,
+            record,
             runtime: attentive()?,
             session: None,
             unsure: None,
@@ -150,14 +150,14 @@ impl Writer {
     /// Returns the name of the writer in the ledger, if it has one.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
-        self.kept.as_ref().map(KeptPosition::id)
+        self.record.as_ref().map(WriterRecord::id)
     }
 
     /// Returns the position of the last rows that were committed by this writer or an earlier one with its
     /// name.
     #[must_use]
     pub fn position(&self) -> Option<&str> {
-        self.kept.as_ref()?.position()
+        self.record.as_ref()?.position()
     }
 
     /// Writes all rows of `input` in one transaction, together with the `position` after them. Counts
@@ -196,9 +196,9 @@ impl Writer {
         along: &Along<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
-        match (along.positions, &self.kept) {
+        match (along.positions, &self.record) {
             (Positions::Unchanged, None) => {}
-            (positions, Some(kept)) => kept.check(positions)?,
+            (positions, Some(record)) => record.check(positions)?,
             (Positions::Last(_) | Positions::Of(_), None) => {
                 let message = "only a Writer with a name can keep a position";
                 return Err(Error::new(Kind::Usage, message)
@@ -287,7 +287,7 @@ impl Writer {
                     changes += 1;
                     continue;
                 }
-                Err(Trouble::InDoubt(error, rows)) if self.kept.is_none() => {
+                Err(Trouble::InDoubt(error, rows)) if self.record.is_none() => {
                     return Err(doubtful(control.stop.failure().unwrap_or(error), rows));
                 }
                 Err(Trouble::InDoubt(error, rows)) => {
@@ -338,7 +338,7 @@ impl Writer {
         if let Some(counts) = self.settle_doubt()? {
             return Ok(Receipt { counts, method: None });
         }
-        let Self { job, target, kept, runtime, session, .. } = self;
+        let Self { job, target, record, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
         let mut batch = gather(job, target, session, input, runtime, control)?;
         batch.rejected = along.rejected;
@@ -349,10 +349,10 @@ impl Writer {
             return Ok(Receipt { counts: RowCounts::default(), method: None });
         }
         let method = planned.choose(&batch);
-        let keeping = kept.as_ref().map(|kept| (kept, along.positions));
+        let update = record.as_ref().map(|record| (record, along.positions));
         let channel = planned.channel(link, control);
         let began = Instant::now();
-        let storing = store(planned, channel, &batch, method, keeping, along.rejects);
+        let storing = store(planned, channel, &batch, method, update, along.rejects);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((counts, gone))) => {
@@ -364,8 +364,10 @@ impl Writer {
                     seconds: began.elapsed().as_secs_f64(),
                     is_visible: true,
                 });
-                planned.gatherer.give_back(batch);
-                kept.iter_mut().for_each(|kept| kept.advanced(counts, along.positions));
+                planned.gathering.give_back(batch);
+                record
+                    .iter_mut()
+                    .for_each(|record| record.record_committed(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // The plan is still valid after a row is refused.

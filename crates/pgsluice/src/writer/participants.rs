@@ -37,7 +37,7 @@ impl Writer {
     ///
     /// Fails if the writer does not share its load, and like [`Self::open`].
     pub fn open_participants(&mut self, names: &[String], control: &Control) -> Result<()> {
-        if !self.kept.as_ref().is_some_and(super::KeptPosition::is_shared) {
+        if !self.record.as_ref().is_some_and(super::WriterRecord::is_shared) {
             let message = "only a Writer that shares its load has participants";
             return Err(Error::new(Kind::Usage, message));
         }
@@ -63,15 +63,15 @@ impl Writer {
     }
 
     fn try_open_participants(&mut self, names: &[String], control: &Control) -> Result<()> {
-        if let Some(kept) = &mut self.kept {
-            kept.forget_participants();
+        if let Some(record) = &mut self.record {
+            record.forget_participants();
         }
         (self.unsure, self.gave_up, self.found) = (None, false, RowCounts::default());
         self.ensure_session(control).map_err(super::Trouble::into_error)?;
-        let Self { job, kept, runtime, session, .. } = self;
-        let (Some(kept), Some(session)) = (kept, session) else { return Err(Error::lost()) };
+        let Self { job, record, runtime, session, .. } = self;
+        let (Some(record), Some(session)) = (record, session) else { return Err(Error::lost()) };
         let Link { client, canceller, .. } = &mut session.link;
-        let opening = kept.open_participants(client, &job.target.table, names);
+        let opening = record.open_participants(client, &job.target.table, names);
         runtime.block_on(canceller.unless_stopped(control, opening))
     }
 
@@ -79,6 +79,6 @@ impl Writer {
     /// or an earlier one.
     #[must_use]
     pub fn position_of(&self, participant: &str) -> Option<&str> {
-        self.kept.as_ref()?.position_of(participant)
+        self.record.as_ref()?.position_of(participant)
     }
 }

@@ -9,9 +9,9 @@ use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Statement};
 
 use super::batch::{BatchGatherer, WriteBatch};
-use super::kept::Keeping;
 use super::named::PlanNames;
 use super::parameters::of_all;
+use super::record::RecordUpdate;
 use super::send_method::SendMethod;
 use super::trouble::{Trouble, in_doubt, refused};
 use crate::control::Control;
@@ -122,25 +122,25 @@ impl Planned {
         Channel { link, plan, prepared, control, opening: None }
     }
 
-    /// Stores rows and commits them, together with their position if it is kept. Returns the outcome.
+    /// Stores rows and commits them, together with their position if it is recorded. Returns the outcome.
     pub(super) async fn store(
         &self,
         channel: Channel<'_>,
         batch: &WriteBatch,
         method: SendMethod,
-        kept: Keeping<'_>,
+        update: RecordUpdate<'_>,
         rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
         let client = &channel.link.client;
         if let (SendMethod::Arrays, None, None, [payload], Some(statement)) =
-            (method, kept, rejects, &batch.payloads[..], &self.inserts.plain)
+            (method, update, rejects, &batch.payloads[..], &self.inserts.plain)
         {
             // A single statement is a transaction.
             let inserted = self.insert(client, statement, payload).await;
             let inserted = inserted.map_err(|error| in_doubt(error, batch.rows()))?;
             return Ok(batch.counts(inserted));
         }
-        let stored = self.store_together(channel, batch, method, kept, rejects).await;
+        let stored = self.store_together(channel, batch, method, update, rejects).await;
         if stored.is_err() {
             // If the connection is lost, the server rolls back.
             let _ = client.batch_execute(sql::ROLLBACK).await;
@@ -153,10 +153,10 @@ impl Planned {
         channel: Channel<'_>,
         batch: &WriteBatch,
         method: SendMethod,
-        kept: Keeping<'_>,
+        update: RecordUpdate<'_>,
         rejects: Option<&RejectInsert<'_>>,
     ) -> Result<RowCounts, Trouble> {
-        let mut transaction = self.transaction(channel, batch, method, kept);
+        let mut transaction = self.transaction(channel, batch, method, update);
         let sent = self.send(&mut transaction, batch, method).await?;
         failpoint("payload::committing");
         let failed = |failure| self.trouble(failure, batch, method);
@@ -167,7 +167,7 @@ impl Planned {
         let counts = match (sent, method) {
             (Some(counts), _) => counts,
             // The outcome need not be known before the commit.
-            (None, SendMethod::Copy) if kept.is_none() && rejects.is_none() => {
+            (None, SendMethod::Copy) if update.is_none() && rejects.is_none() => {
                 let stored = transaction.commit(0, ready(Ok(()))).await.map_err(doubtful)?;
                 return Ok(batch.counts(stored.iter().map(|stored| stored.rows).sum()));
             }
@@ -175,8 +175,8 @@ impl Planned {
         };
         let client = &channel.link.client;
         let settling = async {
-            match kept {
-                Some((kept, positions)) => kept.settle(client, &counts, positions).await,
+            match update {
+                Some((record, positions)) => record.settle(client, &counts, positions).await,
                 None => Ok(()),
             }
         };
@@ -193,13 +193,13 @@ impl Planned {
         Ok(counts)
     }
 
-    /// Returns a transaction for rows that are sent by `method`. It advances their position if it is kept.
+    /// Returns a transaction for rows that are sent by `method`. It advances their position if it is recorded.
     pub(super) fn transaction<'t>(
         &'t self,
         channel: Channel<'t>,
         batch: &'t WriteBatch,
         method: SendMethod,
-        kept: Keeping<'t>,
+        update: RecordUpdate<'t>,
     ) -> Transaction<'t> {
         let payloads = batch.payloads.iter();
         let into: Vec<(NodeId, Wire)> = match method {
@@ -210,8 +210,8 @@ impl Planned {
                 nodes.map(|(node, _)| (node, Wire::Binary)).collect()
             }
         };
-        let fence = kept.map_or(Fence::Open, |(kept, positions)| {
-            Fence::Positions(kept.advance(batch.rows(), positions))
+        let fence = update.map_or(Fence::Open, |(record, positions)| {
+            Fence::Positions(record.advance(batch.rows(), positions))
         });
         let begin = begin(&self.plan, Commit::Caller, into.into_iter());
         Transaction::new(channel, Commit::Caller, begin, fence)

@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 
 use super::along::RejectRows;
 use super::batch::WriteBatch;
-use super::kept::Keeping;
+use super::record::RecordUpdate;
 use super::send_method::SendMethod;
 use super::session::{Planned, Session};
 use super::trouble::Trouble;
@@ -55,7 +55,7 @@ pub(super) async fn store(
     channel: Channel<'_>,
     batch: &WriteBatch,
     method: SendMethod,
-    kept: Keeping<'_>,
+    update: RecordUpdate<'_>,
     rejects: Option<RejectRows<'_>>,
 ) -> Result<(RowCounts, SendMethod), Trouble> {
     let rejects = match rejects {
@@ -65,7 +65,8 @@ pub(super) async fn store(
     let (mut method, mut tried) = (method, 0);
     let updated_first = planned.updates_first.get();
     loop {
-        let refused = match planned.store(channel, batch, method, kept, rejects.as_ref()).await {
+        let refused = match planned.store(channel, batch, method, update, rejects.as_ref()).await
+        {
             Ok(counts) => return Ok((counts, method)),
             Err(refused) => refused,
         };

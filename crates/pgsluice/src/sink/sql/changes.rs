@@ -26,7 +26,7 @@ pub(crate) struct Apply<'a> {
     pub(crate) by_number: Option<&'a [String]>,
     /// Whether existing rows are updated before the others are inserted. This takes less time and checks only
     /// the columns that are set, but fails if another session inserts one of the keys.
-    pub(crate) alone: bool,
+    pub(crate) updates_first: bool,
     /// Whether NULL equals NULL.
     pub(crate) joins_nulls: bool,
     /// The column whose value must be greater than in the existing row.
@@ -113,18 +113,20 @@ impl Applied {
 impl Apply<'_> {
     /// Returns the statements. Each row of their answers has the fields of [`Applied`] in order.
     pub(crate) fn statements(&self) -> String {
-        let kept = match self.how {
+        let statements = match self.how {
             ConflictAction::Delete => return self.delete("true"),
-            ConflictAction::Skip if self.alone => self.insert_absent(&[]),
-            ConflictAction::Update { set, inserts: true } if self.alone => self.insert_absent(set),
+            ConflictAction::Skip if self.updates_first => self.insert_absent(&[]),
+            ConflictAction::Update { set, inserts: true } if self.updates_first => {
+                self.insert_absent(set)
+            }
             ConflictAction::Skip | ConflictAction::Update { inserts: true, .. } => {
-                self.insert(&self.kept())
+                self.insert(&self.rows_to_store())
             }
             ConflictAction::Update { set, inserts: false } => self.update(set),
         };
         match self.flag() {
-            Some(flag) => format!("{kept}; {}", self.delete(&flag)),
-            None => kept,
+            Some(flag) => format!("{statements}; {}", self.delete(&flag)),
+            None => statements,
         }
     }
 
@@ -134,7 +136,7 @@ impl Apply<'_> {
     }
 
     /// Returns the rows of the stage that do not delete.
-    fn kept(&self) -> String {
+    fn rows_to_store(&self) -> String {
         match self.flag() {
             Some(flag) => format!("{} WHERE ({flag}) IS NOT TRUE", stage()),
             None => stage().to_string(),
@@ -147,11 +149,11 @@ impl Apply<'_> {
         let (action, is_new) = match self.how {
             ConflictAction::Update { set: set @ [_, ..], .. } => {
                 let (assigned, changes) =
-                    (assigned(set, "excluded"), self.changes(set, "excluded"));
+                    (assignments(set, "excluded"), self.changes(set, "excluded"));
                 let (changes, is_new) = match self.has_leaves {
                     // An existing row is locked before it is updated.
                     false => (changes, format!("xmax {eq} 0")),
-                    true => (marked(&changes), fill(IS_UNMARKED, &[])),
+                    true => (mark_if(&changes), fill(IS_UNMARKED, &[])),
                 };
                 (format!("UPDATE SET {assigned} WHERE {changes}"), is_new)
             }
@@ -184,59 +186,60 @@ impl Apply<'_> {
     /// both halves see the same rows.
     fn insert_absent(&self, set: &[String]) -> String {
         let Self { into, columns, .. } = self;
-        let (kept, columns, same) = (self.kept(), list(columns, ""), self.same());
-        let there = self.there();
+        let (rows, columns, same) = (self.rows_to_store(), list(columns, ""), self.same_key());
+        let table = self.lookup_table();
         format!(
             "WITH updated AS ({}), inserted AS (\
              INSERT INTO {into} ({columns}) OVERRIDING SYSTEM VALUE \
-             SELECT {columns} FROM (SELECT * FROM {kept}) AS s \
-             WHERE NOT EXISTS (SELECT FROM {there} AS t WHERE {same}) RETURNING tableoid AS leaf) \
+             SELECT {columns} FROM (SELECT * FROM {rows}) AS s \
+             WHERE NOT EXISTS (SELECT FROM {table} AS t WHERE {same}) RETURNING tableoid AS leaf) \
              SELECT leaf, pg_catalog.count(*) FILTER (WHERE is_new), \
              pg_catalog.count(*) FILTER (WHERE NOT is_new), 0, 0, 0, 0 \
              FROM (SELECT leaf, false AS is_new FROM updated \
              UNION ALL SELECT leaf, true AS is_new FROM inserted) AS done GROUP BY leaf",
-            self.updated(set)
+            self.update_existing(set)
         )
     }
 
     /// Returns the statement that sets the columns `set` of existing rows.
-    fn updated(&self, set: &[String]) -> String {
+    fn update_existing(&self, set: &[String]) -> String {
         if set.is_empty() {
             return "SELECT 0::pg_catalog.oid AS leaf WHERE false".to_owned();
         }
         format!(
             "UPDATE {} AS t SET {} FROM (SELECT * FROM {}) AS s WHERE {} AND {} RETURNING t.tableoid AS leaf",
-            self.there(),
-            assigned(set, "s"),
-            self.kept(),
-            self.same(),
+            self.lookup_table(),
+            assignments(set, "s"),
+            self.rows_to_store(),
+            self.same_key(),
             self.changes(set, "s")
         )
     }
 
     fn update(&self, set: &[String]) -> String {
-        let (there, kept, same) = (self.there(), self.kept(), self.same());
-        let done = self.updated(set);
+        let (table, rows, same) = (self.lookup_table(), self.rows_to_store(), self.same_key());
+        let done = self.update_existing(set);
         format!(
             "WITH done AS ({done}) SELECT 0, 0, (SELECT pg_catalog.count(*) FROM done), \
-             (SELECT pg_catalog.count(*) FROM (SELECT * FROM {kept}) AS s JOIN {there} AS t ON {same}), 0, 0, 0"
+             (SELECT pg_catalog.count(*) FROM (SELECT * FROM {rows}) AS s JOIN {table} AS t ON {same}), 0, 0, 0"
         )
     }
 
     /// Returns the statement that deletes the rows with the keys of the rows of the stage for which `flag`
     /// holds.
     fn delete(&self, flag: &str) -> String {
-        let (there, stage, same, newer) = (self.there(), stage(), self.same(), self.is_newer("s"));
+        let (table, stage, same, newer) =
+            (self.lookup_table(), stage(), self.same_key(), self.is_newer("s"));
         let deleting = format!("{stage} WHERE {flag}");
         let found = match self.newer {
             None => "(SELECT pg_catalog.count(*) FROM done)".to_owned(),
             Some(_) => format!(
-                "(SELECT pg_catalog.count(*) FROM (SELECT * FROM {deleting}) AS s JOIN {there} AS t ON {same})"
+                "(SELECT pg_catalog.count(*) FROM (SELECT * FROM {deleting}) AS s JOIN {table} AS t ON {same})"
             ),
         };
         format!(
             "WITH done AS (\
-             DELETE FROM {there} AS t USING (SELECT * FROM {deleting}) AS s WHERE {same}{newer} RETURNING 1) \
+             DELETE FROM {table} AS t USING (SELECT * FROM {deleting}) AS s WHERE {same}{newer} RETURNING 1) \
              SELECT 0, 0, 0, 0, (SELECT pg_catalog.count(*) FROM {deleting}), {found}, \
              (SELECT pg_catalog.count(*) FROM done)"
         )
@@ -244,7 +247,7 @@ impl Apply<'_> {
 
     /// Returns the table in which existing rows are looked up. Tables that inherit from a leaf are excluded,
     /// because its index does not know their keys.
-    fn there(&self) -> String {
+    fn lookup_table(&self) -> String {
         match self.has_leaves {
             true => self.into.to_string(),
             false => format!("ONLY {}", self.into),
@@ -252,7 +255,7 @@ impl Apply<'_> {
     }
 
     /// Returns the condition that a row of the stage and a row of the table have the same key.
-    fn same(&self) -> String {
+    fn same_key(&self) -> String {
         has_key(self.key, "s", self.joins_nulls)
     }
 
@@ -297,13 +300,13 @@ pub(crate) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
 }
 
 /// Returns the condition `changes`, extended to mark a row for [`IS_UNMARKED`] if it holds.
-fn marked(changes: &str) -> String {
+fn mark_if(changes: &str) -> String {
     format!(
         "CASE WHEN {changes} THEN pg_catalog.set_config('pgsluice.updates', 'yes', true) IS NOT NULL ELSE false END"
     )
 }
 
-fn assigned(set: &[String], new: &str) -> String {
+fn assignments(set: &[String], new: &str) -> String {
     let assigned: Vec<String> =
         set.iter().map(|name| quoted(name)).map(|name| format!("{name} = {new}.{name}")).collect();
     assigned.join(", ")

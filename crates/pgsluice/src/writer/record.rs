@@ -24,7 +24,7 @@ const WHOLE: &str = "";
 
 /// A writer that the ledger knows.
 #[derive(Debug)]
-pub(super) struct KeptPosition {
+pub(super) struct WriterRecord {
     named: Participant,
     run: String,
     /// The terms from the writer's options, as JSON.
@@ -45,9 +45,9 @@ struct OpenParticipant {
 pub(super) type Found = BTreeMap<String, WriterPosition>;
 
 /// The writer in the ledger, if it has one, and the positions after the rows that are sent.
-pub(super) type Keeping<'k> = Option<(&'k KeptPosition, Positions<'k>)>;
+pub(super) type RecordUpdate<'k> = Option<(&'k WriterRecord, Positions<'k>)>;
 
-impl KeptPosition {
+impl WriterRecord {
     /// Creates the state of the writer `id` in the ledger of `schema`, without opening it.
     pub(super) fn new(
         schema: &str,
@@ -191,7 +191,7 @@ impl KeptPosition {
     /// Returns the changes of its positions after `rows` more rows. All writers make them in the same order.
     /// The rows count for the first participant.
     pub(super) fn advance<'a>(&'a self, rows: u64, positions: Positions<'a>) -> Vec<Advance<'a>> {
-        let moves = self.moved(positions).into_iter().enumerate();
+        let moves = self.changed_participants(positions).into_iter().enumerate();
         let moves = moves.map(|(number, (open, to))| Advance {
             participant: &open.named,
             from: open.at.clone(),
@@ -202,7 +202,7 @@ impl KeptPosition {
     }
 
     /// Returns the participants that `positions` change, by name, each with its next position.
-    fn moved<'a>(
+    fn changed_participants<'a>(
         &'a self,
         positions: Positions<'a>,
     ) -> Vec<(&'a OpenParticipant, Option<&'a str>)> {
@@ -223,15 +223,15 @@ impl KeptPosition {
         counts: &RowCounts,
         positions: Positions<'_>,
     ) -> Result<(), PgError> {
-        match self.moved(positions).first() {
+        match self.changed_participants(positions).first() {
             Some((open, _)) => open.named.settle(client, open.at.attempt, counts).await,
             None => Ok(()),
         }
     }
 
     /// Updates the positions after the rows are committed.
-    pub(super) fn advanced(&mut self, counts: RowCounts, positions: Positions<'_>) {
-        let moved = self.moved(positions).into_iter();
+    pub(super) fn record_committed(&mut self, counts: RowCounts, positions: Positions<'_>) {
+        let moved = self.changed_participants(positions).into_iter();
         let moved: Vec<(String, Option<String>)> = moved
             .map(|(open, to)| (open.named.participant.clone(), to.map(str::to_owned)))
             .collect();
