@@ -8,7 +8,7 @@ from bench.record import Record
 
 ENGINES = ("pgsluice-one", "pgsluice")
 # Loads of fewer rows take milliseconds, mostly for starting and connecting.
-FEW = 10_000
+LARGE_FROM = 10_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def cells(record: Record) -> Iterator[Cell]:
 
 def larger(record: Record) -> list[Cell]:
     """Return the cells of loads that take long enough for a ratio."""
-    return [cell for cell in cells(record) if cell.rows >= FEW]
+    return [cell for cell in cells(record) if cell.rows >= LARGE_FROM]
 
 
 def mean(record: Record) -> float | None:
@@ -58,5 +58,5 @@ def most(record: Record) -> float | None:
 
 def later(record: Record) -> float | None:
     """Return the largest number of milliseconds by which a smaller load is slower than psql."""
-    times = [1000 * cell.longer for cell in cells(record) if cell.rows < FEW]
+    times = [1000 * cell.longer for cell in cells(record) if cell.rows < LARGE_FROM]
     return round(max(times), 1) if times else None

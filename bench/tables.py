@@ -6,7 +6,7 @@ from pgsluice_lab.timing import MIB
 
 from bench import delays
 from bench.goals import GOALS, judge
-from bench.grid import ENGINES, FEW, cells, larger, later, mean, worst
+from bench.grid import ENGINES, LARGE_FROM, cells, larger, later, mean, worst
 from bench.move import markdown
 from bench.move.record import Move
 from bench.record import Record
@@ -203,7 +203,7 @@ def grid(record: Record) -> str:
         " pgsluice is faster. Plain is a table without partitions; the heading says how many hash"
         f" leaves the others have. All tables are empty before. Both connect by {way}:",
         "\n".join(lines),
-        f"The geometric mean of the {len(larger(record))} cells from {FEW:,} rows on is"
+        f"The geometric mean of the {len(larger(record))} cells from {LARGE_FROM:,} rows on is"
         f" **{mean(record):.2f}**; the worst is **{slow.ratio:.2f}**, {slow.rows:,} rows,"
         f" {tree(slow.leaves, slow.key)}, `{' '.join(connections)}`. Loads of fewer rows take at"
         f" most **{later(record):.1f} ms** longer. The other program is"

@@ -79,6 +79,6 @@ def make_room(accounts: Accounts, rows: int) -> None:
 
 def drop_old(accounts: Accounts) -> None:
     """Drop the partitioned tables of all rounds."""
-    for [schema] in accounts.site.own():
+    for [schema] in accounts.site.lab_schemas():
         if schema not in (accounts.home, accounts.work):
             accounts.site.drop(schema)

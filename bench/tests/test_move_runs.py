@@ -23,11 +23,11 @@ WAITING = "SELECT 1 FROM pg_locks WHERE relation = '{}.accounts'::regclass AND N
 class Runs(unittest.TestCase):
     def test_each_part_measures(self):
         with redirect_stdout(io.StringIO()), site.opened(None) as place:
-            before = len(place.own())
+            before = len(place.lab_schemas())
             spent = speed.measure(place, SMALL)
             writing = phases.measure(place, SMALL)
             [swap] = swaps.measure(place, SMALL)
-            self.assertEqual(len(place.own()), before)
+            self.assertEqual(len(place.lab_schemas()), before)
         self.assertEqual([each.way for each in spent], [*WAYS])
         for each in spent:
             self.assertEqual(len(each.seconds), 1, each.way)

@@ -86,7 +86,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
 
         `executemany`, `fast_executemany` and `autocommit` have no effect.
         """
-        found = _peeked(rows)
+        found = _peek(rows)
         if found is None:
             # Count this call, because a later try may have rows.
             _load_id()
@@ -95,7 +95,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         if commit_every == 0:
             given["atomic"] = True
         if target_fields is not None:
-            target_fields = _listed(target_fields)
+            target_fields = _split_names(target_fields)
             given["columns"] = self._as_sql(target_fields)
         if replace:
             given |= self._changes(target_fields, replace_index, replace_target)
@@ -108,8 +108,8 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         replace_target: str | Iterable[str] | None,
     ) -> dict[str, Any]:
         """Return the options for `replace`, with PostgresHook's meaning."""
-        key = None if replace_index is None else _listed(replace_index)
-        update = None if replace_target is None else _listed(replace_target)
+        key = None if replace_index is None else _split_names(replace_index)
+        update = None if replace_target is None else _split_names(replace_target)
         if update is None and key and target_fields:
             update = [name for name in target_fields if name not in key]
         given = {"on_conflict": "skip" if update == [] else "update"}
@@ -152,7 +152,7 @@ class PgsluiceHook(PostgresHook):  # type: ignore[misc]
         return conninfo_from(settings | extra)
 
 
-def _peeked(rows: Iterable[Any]) -> Iterable[Any] | None:
+def _peek(rows: Iterable[Any]) -> Iterable[Any] | None:
     """Return the rows, all of them still unread, or None if there are no rows."""
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         return rows
@@ -162,7 +162,7 @@ def _peeked(rows: Iterable[Any]) -> Iterable[Any] | None:
     return next((chain([first], items) for first in items), None)
 
 
-def _listed(names: str | Iterable[str]) -> list[str]:
+def _split_names(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -176,10 +176,10 @@ def _load_id() -> str | None:
     this_try = task.id, task.try_number
     _calls[this_try] += 1
     number = f"#{_calls[this_try]}" if _calls[this_try] > 1 else ""
-    return _shortened(f"{task.dag_id}/{task.run_id}/{task.task_id}{mapped}{number}")
+    return _shorten(f"{task.dag_id}/{task.run_id}/{task.task_id}{mapped}{number}")
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     """Return a load id for any name. The end of a long name is replaced by a hash of the name."""
     if len(name) <= _LONGEST:
         return name

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any, Literal
 
 from pgsluice._native import Input
+from pgsluice.arrow import readable
 from pgsluice.data import NAME
 from pgsluice.errors import DataError
-from pgsluice.handed import readable
 from pgsluice.relations import refuse_relation
 from pgsluice.rows import Lines, lines_of, names_of, written
 
@@ -55,7 +55,7 @@ class Batch:
                 kept: list[Any] | None = [] if keeps_rows else None
                 names: set[str] = set()
                 all_rows: Iterable[Any] = () if first is _NOTHING else chain([first], rows)
-                text = b"".join(written(_noted(all_rows, names, kept), lines))
+                text = b"".join(written(_note_rows(all_rows, names, kept), lines))
                 return cls._of_rows(text, lines, frozenset(names), kept)
         refuse_relation(
             "Writer.write", given, "Use pgsluice.load, which reads a relation as a whole."
@@ -97,7 +97,7 @@ class Batch:
         return [line + b"\n" for line in self.data.split(b"\n")[:-1]]
 
 
-def _noted(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iterator[Any]:
+def _note_rows(rows: Iterable[Any], names: set[str], kept: list[Any] | None) -> Iterator[Any]:
     """Yield the rows, record the names in them, and keep a copy of each as it was given."""
     for row in rows:
         names.update(names_of(row))

@@ -73,7 +73,7 @@ def _copy(
             cursor.execute(question)
             return first_of(cursor.fetchone() if cursor.description else None)
 
-    name = _found(table, ask(table_name(table)))
+    name = _check_found(table, ask(table_name(table)))
     source = source_of(data)
     with _relay(source, name, conninfo or conninfo_of(connection), options) as relay:
         while not relay.is_ready(_pause(source.feed)):
@@ -108,7 +108,7 @@ async def acopy(
     check_names("acopy", table, conninfo)
     refuse_relation("acopy", data, _INSTEAD)
     async with driver.transaction():
-        name = _found(table, await driver.ask(table_name(table)))
+        name = _check_found(table, await driver.ask(table_name(table)))
         conninfo = conninfo or await driver.conninfo()
         source = await asyncio.to_thread(source_of, data, is_fed=False)
         with _relay(source, name, conninfo, options) as relay:
@@ -165,7 +165,7 @@ def _pause(feed: Feed | None) -> float:
     return 0 if feed is not None and feed.go_on(_MOMENT) else _PAUSE
 
 
-def _found(table: str, name: str | None) -> str:
+def _check_found(table: str, name: str | None) -> str:
     if name is None:
         raise no_such_table(table)
     return name

@@ -9,9 +9,9 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from pgsluice._native import Input, leave
+from pgsluice.arrow import readable
 from pgsluice.feeding import Feed
-from pgsluice.handed import readable
-from pgsluice.objects import Objects, provided
+from pgsluice.objects import Objects, credential_of
 from pgsluice.relations import Relation, options_of
 from pgsluice.rows import Lines, lines_of, written
 
@@ -59,7 +59,7 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     if isinstance(data, Relation):
         return Source(relation=data)
     if isinstance(data, Objects):
-        return _of_input(Input.objects(list(data.addresses), partial(provided, data)))
+        return _of_input(Input.objects(list(data.addresses), partial(credential_of, data)))
     if isinstance(data, TextIOBase):
         raise TypeError("data is a file opened in text mode: open it in mode 'rb'")
     if hasattr(data, "read"):

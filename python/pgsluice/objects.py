@@ -47,7 +47,7 @@ def objects(
     return Objects(tuple(names), credential_provider)
 
 
-def provided(given: Any) -> dict[str, Any]:
+def credential_of(given: Any) -> dict[str, Any]:
     """Call the function of the given objects, and check its result."""
     credential = given.credential_provider()
     if not isinstance(credential, Mapping):

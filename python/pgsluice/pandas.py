@@ -24,7 +24,7 @@ def method(table: Any, conn: Any, keys: Sequence[str], data_iter: Iterable[Any])
     """
     try:
         connection = _driver_connection(conn)
-        name = ".".join(_quoted(part) for part in (table.schema, table.name) if part)
+        name = ".".join(_quote(part) for part in (table.schema, table.name) if part)
         return copy(connection, data_iter, name, columns=list(keys)).rows_inserted
     except BaseException:
         _roll_back(conn)
@@ -69,5 +69,5 @@ def _driver_connection(conn: Any) -> Any:
     return connection
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

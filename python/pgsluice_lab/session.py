@@ -90,7 +90,7 @@ def run(
                 ready.clear()
             journal.end()
         finally:
-            for [schema] in site.own():
+            for [schema] in site.lab_schemas():
                 site.drop(schema)
     return journal
 

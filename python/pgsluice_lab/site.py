@@ -27,7 +27,7 @@ LOAD = "pgsluice-lab load"
 # The largest trees have 12,500 tables, and one COPY through the root locks them all.
 LOCKS = "max_locks_per_transaction=512"
 # With this, the lab's own statements never find objects in the user's schemas.
-OWN_NAMES = "SET search_path = pg_catalog, pg_temp"
+PG_CATALOG_ONLY = "SET search_path = pg_catalog, pg_temp"
 
 AT_ONCE = 100
 LEAVES_FIRST = """SELECT c.oid::regclass::text
@@ -59,7 +59,7 @@ class Site:
         self.schemas = 0
         try:
             self.connection = psycopg.connect(url, autocommit=True, application_name=APPLICATION)
-            self.connection.execute(OWN_NAMES)
+            self.connection.execute(PG_CATALOG_ONLY)
         except psycopg.Error as error:
             raise LabError("could not connect to the server", str(error).strip()) from error
         # Even if the environment contains everything, programs need a name.
@@ -146,10 +146,10 @@ class Site:
             raise LabError(
                 "another lab is at work in this database", hint="Wait until it has ended."
             )
-        for [name] in self.own():
+        for [name] in self.lab_schemas():
             self.drop(name)
 
-    def own(self) -> list[list[str]]:
+    def lab_schemas(self) -> list[list[str]]:
         """Return the names of the schemas that a lab has created."""
         return self.query(
             "SELECT nspname FROM pg_namespace WHERE obj_description(oid, 'pg_namespace') = %s", OURS
@@ -230,7 +230,7 @@ class Site:
 
     def close(self) -> None:
         """Drop everything that was created here."""
-        for [name] in self.own():
+        for [name] in self.lab_schemas():
             self.drop(name)
         self.forget()
         # The server may notice only later that the connection is closed.

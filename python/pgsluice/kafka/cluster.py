@@ -74,7 +74,7 @@ class Cluster:
         config = {
             name: value for name, value in settings.client.items() if name not in _OF_CONSUMERS
         }
-        self._admin = _made(lambda: AdminClient(self.client_config(config), logger=logger))
+        self._admin = _make(lambda: AdminClient(self.client_config(config), logger=logger))
         self.id = ""
         """The id of the cluster, once it has answered."""
 
@@ -99,7 +99,7 @@ class Cluster:
 
     def connect(self) -> bool:
         """Wait for the cluster. Return False if the program was stopped before it answered."""
-        answer = self._asked(lambda: self._admin.describe_cluster(request_timeout=ANSWER).result())
+        answer = self._ask(lambda: self._admin.describe_cluster(request_timeout=ANSWER).result())
         if answer is not None:
             self.id = answer.cluster_id
         return answer is not None
@@ -108,7 +108,7 @@ class Cluster:
         """Return the topics that exist, or None if the program was stopped."""
         if not names:
             return {}
-        found: dict[str, Topic] | None = self._asked(lambda: self._try_topics(names))
+        found: dict[str, Topic] | None = self._ask(lambda: self._try_topics(names))
         return found
 
     def reach(self, consumer: Any, topic: str, partition: int) -> tuple[int, int] | None:
@@ -129,7 +129,7 @@ class Cluster:
                 return _GONE
             return found
 
-        reach: tuple[int, int] | None = self._asked(ask)
+        reach: tuple[int, int] | None = self._ask(ask)
         return None if reach == _GONE else reach
 
     def lag(self, consumer: Any, offsets: Sequence[Any]) -> int:
@@ -164,7 +164,7 @@ class Cluster:
             found[name] = Topic(str(described.topic_id), len(described.partitions))
         return found
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
+    def _ask(self, ask: Callable[[], Any]) -> Any:
         """Repeat a query until there is an answer, and report the wait at intervals."""
         reported = time.monotonic() - _REPORT + ANSWER
         while True:
@@ -194,7 +194,7 @@ class Cluster:
         )
 
 
-def _made(make: Callable[[], Any]) -> Any:
+def _make(make: Callable[[], Any]) -> Any:
     """Return a client. A refused configuration is a usage error."""
     try:
         return make()
@@ -208,5 +208,5 @@ def _made(make: Callable[[], Any]) -> Any:
 def consumer_of(cluster: Cluster, settings: Settings) -> Any:
     """Return a consumer without a subscription."""
     config = cluster.client_config(settings.client)
-    consumer: Any = _made(lambda: Consumer(config, logger=logger))
+    consumer: Any = _make(lambda: Consumer(config, logger=logger))
     return consumer

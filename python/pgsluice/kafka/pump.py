@@ -118,7 +118,7 @@ class Pump:
             due = self._waiting.since + self._settings.flush_seconds
             wait = min(_PAUSE, max(0.0, due - time.monotonic()))
         room = max(1, min(_TOGETHER, self._settings.flush_rows - len(self._waiting.lines)))
-        messages = self._polled(room, wait)
+        messages = self._poll(room, wait)
         self._cluster.check()
         if self._under_way is not None and self._under_way.receipt.done():
             self._settle()
@@ -142,7 +142,7 @@ class Pump:
         elif now - self._looked >= _LOOK and self._owned:
             self._is_same()
 
-    def _polled(self, room: int, wait: float) -> list[Any]:
+    def _poll(self, room: int, wait: float) -> list[Any]:
         """Return messages, after the rebalance callbacks have run."""
         try:
             messages: list[Any] = self._consumer.consume(room, wait)

@@ -8,7 +8,7 @@ from pgsluice.errors import usage_error
 from pgsluice.options import check_names
 
 # Properties on which exactly-once storage depends, with what to use instead.
-_OWN = {
+_RESERVED = {
     "group.id": "Name the group with group.",
     "enable.auto.commit": "Leave it out: the ledger has the offsets.",
     "enable.auto.offset.store": "Leave it out: the ledger has the offsets.",
@@ -63,8 +63,8 @@ def client_config(
     """Return the configuration of the client. Refuse properties that would break exactly-once."""
     given = dict(config or {})
     for name in given:
-        if name in _OWN:
-            raise usage_error(f"config cannot set {name}", _OWN[name])
+        if name in _RESERVED:
+            raise usage_error(f"config cannot set {name}", _RESERVED[name])
     if bootstrap_servers is not None:
         given["bootstrap.servers"] = bootstrap_servers
     if "metadata.broker.list" in given:

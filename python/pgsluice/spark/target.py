@@ -19,23 +19,23 @@ from pgsluice.spark.spool import DEFAULT_MEMORY, bytes_of
 # The variables that name a server. Without them, a load would start an embedded server on each
 # machine.
 _NAMING = ("DATABASE_URL", "PGDATABASE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE", "PGUSER")
-_ALONE = "each task of Spark commits by itself"
+_PER_TASK = "each task of Spark commits by itself"
 _FRAME = "rows come from the frame: change it there, as with select() or withColumnRenamed()"
 _ONE = "a task has one connection: Spark runs as many tasks at once as the executors have cores"
 # Spark also passes its own options for streams.
 _OF_STREAMS = {"checkpointlocation", "queryname"}
 # Options of `load`, of Spark and of its JDBC writer that are not supported, with the reasons.
 _REFUSED = {
-    "atomic": f"{_ALONE}, and all of them together cannot be one transaction",
+    "atomic": f"{_PER_TASK}, and all of them together cannot be one transaction",
     "batchsize": "rows are sent by COPY; memory limits what a task collects",
     "columns": _FRAME,
-    "create_partitions": f"{_ALONE}, and several would create the same partition. "
+    "create_partitions": f"{_PER_TASK}, and several would create the same partition. "
     "Create the partitions that rows need before the job: pgsluice plan --full prints the DDL",
     "database": "the name of the option is conninfo",
     "dbname": "the name of the option is conninfo",
     "dbtable": "the name of the option is table",
     "driver": "pgsluice connects without JDBC",
-    "exchange": f"{_ALONE}, and leaves are exchanged when all rows are there",
+    "exchange": f"{_PER_TASK}, and leaves are exchanged when all rows are there",
     "isolationlevel": "each task is one transaction of READ COMMITTED",
     "jobs": _ONE,
     "map": _FRAME,
@@ -136,13 +136,13 @@ def with_password(conninfo: str | None, password: str) -> str:
     """Return a conninfo string or URL with a password."""
     if conninfo is not None and conninfo.startswith(("postgresql://", "postgres://")):
         return f"{conninfo}{'&' if '?' in conninfo else '?'}password={quote(password, safe='')}"
-    word = f"password={_quoted(password)}"
+    word = f"password={_quote(password)}"
     if not conninfo:
         return word
-    return f"{conninfo} {word}" if "=" in conninfo else f"dbname={_quoted(conninfo)} {word}"
+    return f"{conninfo} {word}" if "=" in conninfo else f"dbname={_quote(conninfo)} {word}"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Return a value quoted for a conninfo string."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -68,7 +68,7 @@ def advise(site: Site, wish: Wish, ask: Callable[[str], None], say: trial.Say) -
     disk.check(FORMS * size, 0, inputs.cache_folder(), None)
     with emptied(site), tempfile.TemporaryDirectory(dir=inputs.cache_folder()) as place:
         folder = Path(place)
-        rows = sample.taken(facts, site, wish.file, wish.form, wish.rows, folder)
+        rows = sample.take_sample(facts, site, wish.file, wish.form, wish.rows, folder)
         plan = Trial(wish.rounds, wish.jobs)
         figures = trial.run(facts, rows, plan, site, folder, say)
     asked = Asked(
@@ -174,7 +174,7 @@ def emptied(site: Site) -> Iterator[None]:
         yield
     finally:
         site.end_loads()
-        for [schema] in site.own():
+        for [schema] in site.lab_schemas():
             for some in batched(site.query(sites.LEAVES_FIRST, schema)):
                 site.execute(sites.sql.SQL(f"DROP TABLE {', '.join(some)} CASCADE"))
             site.drop(schema)

@@ -24,7 +24,7 @@ from pgsluice_lab.report.numerals import digits, times
 ENOUGH = 0.9
 # The factor between the slowest and the fastest round of half of the ways, for a restless machine.
 RESTLESS = 1.5
-FEW = 10_000
+SMALL_LOAD = 10_000
 # The share of the best rate that batches should reach.
 MOST_OF_IT = 0.7
 REFUSED = "pgsluice ended with status 1: error: "
@@ -97,7 +97,7 @@ def conditions(facts: Facts, figures: Figures, asked: Asked) -> str:
     rounds = f"medians of {asked.rounds} rounds" if asked.rounds > 1 else "one round"
     text = f"Measured with {asked.source}, as COPY text, into empty copies; PostgreSQL"
     text += f" {facts.server.version}, {rounds}."
-    if asked.rows < FEW:
+    if asked.rows < SMALL_LOAD:
         text += " So few rows show how programs begin, and little else."
     if facts.not_copied:
         text += f" Not copied, so not in the figures: {', '.join(facts.not_copied)}."

@@ -75,7 +75,9 @@ class Sample:
     total: int | None = None
 
 
-def taken(facts: Facts, site: Site, file: Path | None, form: Format, rows: int, to: Path) -> Sample:
+def take_sample(
+    facts: Facts, site: Site, file: Path | None, form: Format, rows: int, to: Path
+) -> Sample:
     """Return about this number of rows, as COPY text in the folder `to`."""
     columns = ", ".join(facts.loaded)
     if not columns:

@@ -105,7 +105,7 @@ def run(facts: Facts, sample: Sample, trial: Trial, site: Site, folder: Path, sa
                 say(f"round {number}: {TITLES[way.case]}, {engine.title}", steps)
                 ready = fitted(stages[way.case], way, heads, engine.oneself)
                 ready.reset(folder)
-                loads.append(told(way, number, measure.load(ready, engine, LIMIT), facts))
+                loads.append(load_figures(way, number, measure.load(ready, engine, LIMIT), facts))
         say("locks", steps)
         locks, leaves = locked(facts, stages, sample)
     except LabError as error:
@@ -171,7 +171,7 @@ def head(rows: Rows, count: int) -> Rows:
     return replace(rows, file=file, count=count)
 
 
-def told(way: Way, number: int, load: dict, facts: Facts) -> Load:
+def load_figures(way: Way, number: int, load: dict, facts: Facts) -> Load:
     """Return the figures of a load's record that advice needs."""
     if load["status"] != "done":
         return Load(way, number, reason=scratch.original(load["reason"], facts))

@@ -31,7 +31,7 @@ UNIT = re.compile(
 DOCUMENTS = ("METHOD.md", "BIAS.md")
 TITLE = 18
 # This many bars are less than half as high as the text beside them.
-FEW = 6
+COMPACT_BARS = 6
 # Without this, a line may end after the hyphens.
 OPTION = re.compile(r"(--[a-z][a-z-]*)")
 CODE = re.compile(r"`([^`]+)`")
@@ -48,7 +48,7 @@ class Picture:
     @property
     def low(self) -> bool:
         """Return whether it leaves room for another chart beside a text."""
-        return 0 < self.data["layout"]["meta"]["bars"] <= FEW
+        return 0 < self.data["layout"]["meta"]["bars"] <= COMPACT_BARS
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Cases(OnServer):
         found: dict[str, set[str]] = {}
         for load in self.run_case(*lines, schema=schema).loads:
             found.setdefault(load.engine, set()).add(load.status)
-        self.assertEqual(self.site.own(), [])
+        self.assertEqual(self.site.lab_schemas(), [])
         return found
 
     def test_rows_of_loads_before_stay_and_a_row_more_is_wrong(self):

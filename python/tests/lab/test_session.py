@@ -40,7 +40,7 @@ class Running(OnServer):
         bench = next(load for load in run.loads if load.case == "insert")
         self.assertEqual(bench.rows, 20)
         self.assertGreater(bench.figures["tps"], 0)
-        self.assertEqual(self.site.own(), [])
+        self.assertEqual(self.site.lab_schemas(), [])
 
     def test_an_engine_may_load_in_the_first_round_only(self):
         tiny = experiment_in(self.folder, UPDATE + 'once = ["pgsluice-update"]\n')
@@ -167,7 +167,7 @@ class Sites(OnServer):
         left.create()
         left.connection.close()
         with self.again() as other:
-            self.assertEqual(other.own(), [])
+            self.assertEqual(other.lab_schemas(), [])
 
     def test_two_labs_do_not_share_a_database(self):
         with self.again(), self.assertRaisesRegex(LabError, "another lab"), self.again():

@@ -132,7 +132,7 @@ class Dags(OnAirflow):
 OUTSIDE = """
 import json, sys, traceback
 from pathlib import Path
-from pgsluice.airflow import PgsluiceHook, _shortened
+from pgsluice.airflow import PgsluiceHook, _shorten
 
 hook = PgsluiceHook("shop")
 said = {}
@@ -163,7 +163,7 @@ for table, options in (
     except Exception:
         said.setdefault("errors", []).append(traceback.format_exc())
 said["repr"] = repr(hook)
-said["long"] = [_shortened("x" * 199 + end) for end in ("a", "bb", "cc")]
+said["long"] = [_shorten("x" * 199 + end) for end in ("a", "bb", "cc")]
 json.dump(said, open("said.json", "w"))
 """
 CHANGES = """

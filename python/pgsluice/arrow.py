@@ -46,13 +46,13 @@ def _without_nested_slices(rows: Any) -> Any:
         if pa.types.is_struct(field.type) and any(pa.types.is_struct(f.type) for f in field.type):
             column = rows.column(index)
             is_table = isinstance(column, pa.ChunkedArray)
-            whole = [_copied(chunk) for chunk in (column.chunks if is_table else [column])]
+            whole = [_copy(chunk) for chunk in (column.chunks if is_table else [column])]
             column = pa.chunked_array(whole, field.type) if is_table else whole[0]
             rows = rows.set_column(index, field, column)
     return rows
 
 
-def _copied(array: Any) -> Any:
+def _copy(array: Any) -> Any:
     import pyarrow as pa
 
     return pa.concat_arrays([array, array.slice(0, 0)])
