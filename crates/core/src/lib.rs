@@ -2,17 +2,17 @@
 //!
 //! The modules in the order of the flow are [`split`], [`parse`], [`route`], [`encode`] and [`bucket`]. They
 //! share the [`catalog`] by which rows are routed, the input's [`mod@format`], the native key [`types`] with
-//! their [`hash`], and the [`expr`]essions over them. [`duplicates`] chooses one row per key. [`leads`] maps
+//! their [`hash`], and the [`expr`]essions over them. [`duplicates`] chooses one row per key. [`column_lookup`] maps
 //! names to columns, and an [`origin`] travels with every row. [`words`] name options in messages.
 
 pub mod bucket;
 pub mod catalog;
+pub mod column_lookup;
 pub mod duplicates;
 pub mod encode;
 pub mod expr;
 pub mod format;
 pub mod hash;
-pub mod leads;
 mod marks;
 pub mod origin;
 pub mod parse;

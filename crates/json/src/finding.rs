@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pgsluice_core::words::Words;
 
-use crate::goes::{Goes, Paths};
+use crate::key_match::{KeyMatch, KeyMatcher};
 use crate::refused::RefusedLine;
 use crate::slots::Slots;
 use crate::target::{ObjectColumn, UnknownKeys};
@@ -16,7 +16,7 @@ const KEY: &str = "{key}";
 #[derive(Clone, Copy)]
 pub(crate) struct Finding<'o> {
     pub(crate) unknown: UnknownKeys,
-    pub(crate) paths: &'o Paths,
+    pub(crate) matcher: &'o KeyMatcher,
     pub(crate) hints: &'o HashMap<String, Words>,
 }
 
@@ -31,14 +31,14 @@ impl Finding<'_> {
         columns: &mut [ObjectColumn],
         slots: &mut Slots,
     ) -> Result<Option<usize>, RefusedLine> {
-        let found = slots.find(key, self.paths);
-        match found.goes {
+        let found = slots.find(key, self.matcher);
+        match found.matched {
             _ if found.is_duplicate => Err(RefusedLine::duplicate(line, key, value)),
-            Goes::To { place, is_alike } if columns[place].field.is_none() => {
+            KeyMatch::Column { place, is_alike } if columns[place].field.is_none() => {
                 columns[place].key_of_row = (found.slot, is_alike);
                 Ok(Some(place))
             }
-            Goes::To { place, is_alike } => {
+            KeyMatch::Column { place, is_alike } => {
                 let (first, first_is_alike) = columns[place].key_of_row;
                 let is_same = is_alike == first_is_alike;
                 if is_same || self.unknown == UnknownKeys::Refuse {
@@ -53,15 +53,15 @@ impl Finding<'_> {
                 columns[place].key_of_row = (found.slot, is_alike);
                 Ok(Some(place))
             }
-            Goes::LeftOut(column) => Err(self.left_out(line, key, value, column)),
-            Goes::Either(one, other) => {
-                let columns = [one, other].map(|column| self.paths.column(column));
+            KeyMatch::Absent(column) => Err(self.left_out(line, key, value, column)),
+            KeyMatch::Ambiguous(one, other) => {
+                let columns = [one, other].map(|column| self.matcher.column(column));
                 Err(RefusedLine::either(line, key, value, columns))
             }
-            Goes::Nowhere if self.unknown == UnknownKeys::Refuse => {
+            KeyMatch::Unknown if self.unknown == UnknownKeys::Refuse => {
                 Err(RefusedLine::unknown(line, key, value))
             }
-            Goes::Nowhere => {
+            KeyMatch::Unknown => {
                 slots.note_left_out(found.slot);
                 Ok(None)
             }
@@ -70,7 +70,7 @@ impl Finding<'_> {
 
     #[cold]
     fn left_out(self, line: &str, key: &str, value: &str, column: usize) -> RefusedLine {
-        let column = self.paths.column(column);
+        let column = self.matcher.column(column);
         let refused = RefusedLine::left_out(line, key, value, column);
         match self.hints.get(column) {
             Some(hint) => refused.with_hint(hint.replace(KEY, key)),

@@ -12,7 +12,7 @@ mod array;
 mod composite;
 mod copy;
 mod finding;
-mod goes;
+mod key_match;
 mod keys;
 mod literal;
 mod missing;

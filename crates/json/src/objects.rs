@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_core::format::Format;
-use pgsluice_core::leads::Leads;
 use pgsluice_core::parse::Parser;
 
 use pgsluice_core::words::Words;
 
 use crate::copy::{self, DEFAULT, NULL};
 use crate::finding::Finding;
-use crate::goes::Paths;
+use crate::key_match::KeyMatcher;
 use crate::literal::LiteralBuffer;
 use crate::missing::{RowFacts, deletes, made, put_missing, put_tab};
 use crate::refused::RefusedLine;
@@ -28,7 +28,7 @@ pub struct Objects {
     pub(crate) columns: Vec<ObjectColumn>,
     unknown: UnknownKeys,
     slots: Slots,
-    paths: Paths,
+    matcher: KeyMatcher,
     /// The hint for a key whose column of the table is not in the rows.
     hints: Arc<HashMap<String, Words>>,
     /// The index of the column that marks rows as deletions, and whether it is boolean.
@@ -69,7 +69,7 @@ impl Objects {
     /// `values`.
     #[must_use]
     pub fn of_program(self, targets: &[KeyTarget], are_rows: bool) -> Self {
-        let values = Values::new(targets, are_rows, self.paths.clone());
+        let values = Values::new(targets, are_rows, self.matcher.clone());
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
 
@@ -97,22 +97,22 @@ impl Objects {
     /// Creates rows with these columns. The targets name the key of each.
     #[must_use]
     pub fn new(targets: Vec<KeyTarget>, unknown: UnknownKeys) -> Self {
-        let paths = Paths::of_keys(&targets);
-        Self::with_paths(targets, unknown, paths)
+        let matcher = KeyMatcher::of_keys(&targets);
+        Self::with_matcher(targets, unknown, matcher)
     }
 
-    /// Creates rows with these columns of a table; `leads` assigns keys to columns. `hints` contains the hint
+    /// Creates rows with these columns of a table; `lookup` assigns keys to columns. `hints` contains the hint
     /// for the keys of each column that rows do not have; it may name the key as `{key}`.
     #[must_use]
-    pub fn leading(
+    pub fn with_lookup(
         targets: Vec<KeyTarget>,
         unknown: UnknownKeys,
-        leads: Arc<Leads>,
+        lookup: Arc<ColumnLookup>,
         hints: HashMap<String, Words>,
     ) -> Self {
         let columns = targets.iter().map(|target| target.column.name.as_str());
-        let paths = Paths::new(leads, columns);
-        Self { hints: Arc::new(hints), ..Self::with_paths(targets, unknown, paths) }
+        let matcher = KeyMatcher::new(lookup, columns);
+        Self { hints: Arc::new(hints), ..Self::with_matcher(targets, unknown, matcher) }
     }
 
     /// Allows rows that delete others to lack any key. A row deletes if the column at `place` is true, or, if it
@@ -122,8 +122,8 @@ impl Objects {
         Self { flag: Some((place, is_boolean)), ..self }
     }
 
-    fn with_paths(targets: Vec<KeyTarget>, unknown: UnknownKeys, paths: Paths) -> Self {
-        let slots = Slots::new(targets.iter().map(|target| target.key.as_str()), &paths);
+    fn with_matcher(targets: Vec<KeyTarget>, unknown: UnknownKeys, matcher: KeyMatcher) -> Self {
+        let slots = Slots::new(targets.iter().map(|target| target.key.as_str()), &matcher);
         let all: Vec<usize> = (0..targets.len()).collect();
         let defaults = Format { null: DEFAULT.to_vec(), ..Format::text() };
         let columns = targets.into_iter().map(|target| ObjectColumn {
@@ -137,7 +137,7 @@ impl Objects {
             columns: columns.collect(),
             unknown,
             slots,
-            paths,
+            matcher,
             hints: Arc::default(),
             flag: None,
             literals: LiteralBuffer::default(),
@@ -175,7 +175,7 @@ impl Objects {
     /// columns, they form the row directly, with the missing columns between them.
     fn put_object_row(&mut self, line: &str, out: &mut Vec<u8>) -> Result<RowFacts, RefusedLine> {
         let Self { columns, slots, literals, sorted, .. } = self;
-        let finding = Finding { unknown: self.unknown, paths: &self.paths, hints: &self.hints };
+        let finding = Finding { unknown: self.unknown, matcher: &self.matcher, hints: &self.hints };
         let start = out.len();
         let (mut next, mut is_sorted) = (0, true);
         columns.iter_mut().for_each(|column| column.field = None);

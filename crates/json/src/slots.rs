@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::goes::{Goes, Paths};
+use crate::key_match::{KeyMatch, KeyMatcher};
 
 /// The most keys without a column that are remembered from line to line.
 const MOST_IGNORED: usize = 1000;
@@ -15,7 +15,7 @@ const MOST_IGNORED: usize = 1000;
 #[derive(Clone, Debug)]
 struct Slot {
     key: Box<str>,
-    goes: Goes,
+    matched: KeyMatch,
     /// Whether the key was recorded as left out.
     is_noted: bool,
     /// The slot of the key that followed last time.
@@ -47,12 +47,12 @@ pub(crate) struct FoundKey {
     /// Whether the key appeared before in the line.
     pub(crate) is_duplicate: bool,
     /// The target of its value.
-    pub(crate) goes: Goes,
+    pub(crate) matched: KeyMatch,
 }
 
 impl Slots {
     /// Creates slots for the `keys` of the columns, in their order.
-    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k str>, paths: &Paths) -> Self {
+    pub(crate) fn new<'k>(keys: impl Iterator<Item = &'k str>, matcher: &KeyMatcher) -> Self {
         let mut slots = Self {
             slots: Vec::new(),
             by_key: HashMap::new(),
@@ -63,7 +63,7 @@ impl Slots {
             left_out: Vec::new(),
         };
         for key in keys {
-            slots.learn(key, paths);
+            slots.learn(key, matcher);
         }
         slots.columns = slots.slots.len();
         slots
@@ -82,17 +82,17 @@ impl Slots {
 
     /// Finds the next key of the line.
     #[inline]
-    pub(crate) fn find(&mut self, key: &str, paths: &Paths) -> FoundKey {
+    pub(crate) fn find(&mut self, key: &str, matcher: &KeyMatcher) -> FoundKey {
         let guess = self.previous.map_or(self.first, |previous| self.slots[previous].next);
         let at = match self.slots.get(guess) {
             Some(slot) if *slot.key == *key => guess,
-            _ => self.look_up(key, paths),
+            _ => self.look_up(key, matcher),
         };
         self.previous = Some(at);
         let slot = &mut self.slots[at];
         let is_duplicate = slot.line == self.line;
         slot.line = self.line;
-        FoundKey { slot: at, is_duplicate, goes: slot.goes }
+        FoundKey { slot: at, is_duplicate, matched: slot.matched }
     }
 
     /// Returns the key of a slot.
@@ -119,9 +119,9 @@ impl Slots {
 
     /// Looks up the slot of a key that was not expected, and expects it the next time.
     #[inline(never)]
-    fn look_up(&mut self, key: &str, paths: &Paths) -> usize {
+    fn look_up(&mut self, key: &str, matcher: &KeyMatcher) -> usize {
         let at = self.by_key.get(key).copied();
-        let at = at.unwrap_or_else(|| self.learn(key, paths));
+        let at = at.unwrap_or_else(|| self.learn(key, matcher));
         match self.previous {
             Some(previous) => self.slots[previous].next = at,
             None => self.first = at,
@@ -129,10 +129,10 @@ impl Slots {
         at
     }
 
-    fn learn(&mut self, key: &str, paths: &Paths) -> usize {
+    fn learn(&mut self, key: &str, matcher: &KeyMatcher) -> usize {
         let at = self.slots.len();
-        let goes = paths.of(key);
-        self.slots.push(Slot { key: key.into(), goes, is_noted: false, next: at + 1, line: 0 });
+        let matched = matcher.find(key);
+        self.slots.push(Slot { key: key.into(), matched, is_noted: false, next: at + 1, line: 0 });
         self.by_key.insert(key.into(), at);
         at
     }
@@ -142,34 +142,34 @@ impl Slots {
 mod tests {
     use std::sync::Arc;
 
-    use pgsluice_core::leads::Leads;
+    use pgsluice_core::column_lookup::ColumnLookup;
 
-    use super::{FoundKey, Goes, MOST_IGNORED, Paths, Slots};
+    use super::{FoundKey, KeyMatch, KeyMatcher, MOST_IGNORED, Slots};
 
-    fn slots(keys: &[&str]) -> (Slots, Paths) {
+    fn slots(keys: &[&str]) -> (Slots, KeyMatcher) {
         let columns: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        let leads = Leads::new(&columns, Default::default());
-        let paths = Paths::new(Arc::new(leads), keys.iter().copied());
-        (Slots::new(keys.iter().copied(), &paths), paths)
+        let lookup = ColumnLookup::new(&columns, Default::default());
+        let matcher = KeyMatcher::new(Arc::new(lookup), keys.iter().copied());
+        (Slots::new(keys.iter().copied(), &matcher), matcher)
     }
 
-    fn column(place: usize) -> Option<Goes> {
-        Some(Goes::To { place, is_alike: false })
+    fn column(place: usize) -> Option<KeyMatch> {
+        Some(KeyMatch::Column { place, is_alike: false })
     }
 
-    const UNKNOWN: Option<Goes> = Some(Goes::Nowhere);
-    const DUPLICATE: Option<Goes> = None;
+    const UNKNOWN: Option<KeyMatch> = Some(KeyMatch::Unknown);
+    const DUPLICATE: Option<KeyMatch> = None;
 
-    fn found(found: FoundKey) -> Option<Goes> {
-        (!found.is_duplicate).then_some(found.goes)
+    fn found(found: FoundKey) -> Option<KeyMatch> {
+        (!found.is_duplicate).then_some(found.matched)
     }
 
     #[test]
     fn keys_are_found_in_any_order() {
-        let (mut slots, paths) = slots(&["a", "b", ""]);
+        let (mut slots, matcher) = slots(&["a", "b", ""]);
         let mut line = |keys: &[&str]| {
             slots.begin();
-            keys.iter().map(|key| found(slots.find(key, &paths))).collect::<Vec<_>>()
+            keys.iter().map(|key| found(slots.find(key, &matcher))).collect::<Vec<_>>()
         };
         for _ in 0..2 {
             assert_eq!(line(&["a", "b", ""]), [column(0), column(1), column(2)]);
@@ -178,18 +178,18 @@ mod tests {
                 line(&["b", "b", "x", "y", "x"]),
                 [column(1), DUPLICATE, UNKNOWN, UNKNOWN, DUPLICATE]
             );
-            assert_eq!(line(&["B"]), [Some(Goes::To { place: 1, is_alike: true })]);
+            assert_eq!(line(&["B"]), [Some(KeyMatch::Column { place: 1, is_alike: true })]);
             assert_eq!(line(&[]), []);
         }
     }
 
     #[test]
     fn keys_that_never_come_again_are_forgotten() {
-        let (mut slots, paths) = slots(&["a"]);
+        let (mut slots, matcher) = slots(&["a"]);
         for line in 0..10_000 {
             slots.begin();
             let key = line.to_string();
-            let keys = [&key, "a", &key].map(|key| found(slots.find(key, &paths)));
+            let keys = [&key, "a", &key].map(|key| found(slots.find(key, &matcher)));
             assert_eq!(keys, [UNKNOWN, column(0), DUPLICATE]);
             assert!(slots.slots.len() < MOST_IGNORED + 5);
             assert_eq!(slots.slots.len(), slots.by_key.len());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pgsluice_core::leads::Leads;
+use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_core::types::{Column, ColumnType, Made};
 use pgsluice_core::words::Words;
 
@@ -222,9 +222,9 @@ fn keys_lead_to_the_columns_of_a_table() {
     let objects = |unknown| {
         let targets =
             vec![target("id", refuse()), target("a", refuse()), target("gone", MissingKey::Null)];
-        let leads = Arc::new(Leads::new(&table, [("x".to_owned(), 1)].into()));
+        let lookup = Arc::new(ColumnLookup::new(&table, [("x".to_owned(), 1)].into()));
         let hints = [("late".to_owned(), Words::from("Map {key}."))].into();
-        Objects::leading(targets, unknown, leads, hints).deleting(2, true)
+        Objects::with_lookup(targets, unknown, lookup, hints).deleting(2, true)
     };
     let mut ignoring = objects(UnknownKeys::Ignore);
     for (line, expected) in [

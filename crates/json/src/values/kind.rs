@@ -28,7 +28,7 @@ pub(crate) enum ValueKind {
     /// `json` and `jsonb`, if a string is the JSON text rather than a JSON string.
     Document,
     /// Built-in types with their own syntax, which no number represents.
-    Own,
+    BuiltIn,
     Array(Box<ValueKind>),
     Composite(Vec<(String, ValueKind)>),
     /// A type that pgsluice does not know, such as an enum or a type of an extension.
@@ -69,9 +69,9 @@ impl ValueKind {
             2950 => Self::Uuid,
             650 | 869 => Self::Network,
             // tid, xml, the geometric types, macaddr8, macaddr, bit and varbit.
-            27 | 142 | 600..=604 | 628 | 718 | 774 | 829 | 1560 | 1562 => Self::Own,
+            27 | 142 | 600..=604 | 628 | 718 | 774 | 829 | 1560 | 1562 => Self::BuiltIn,
             // pg_lsn, the types of text search, ranges, jsonpath and multiranges.
-            3220 | 3614 | 3615 | 3904..=3927 | 4072 | 4451 | 4532..=4536 => Self::Own,
+            3220 | 3614 | 3615 | 3904..=3927 | 4072 | 4451 | 4532..=4536 => Self::BuiltIn,
             _ => Self::Other,
         }
     }
@@ -128,7 +128,7 @@ mod tests {
             ValueKind::Interval,
             ValueKind::Bytea,
             ValueKind::Network,
-            ValueKind::Own,
+            ValueKind::BuiltIn,
         ] {
             assert!(!kind.takes_numbers() && !kind.takes_booleans(), "{kind:?}");
         }

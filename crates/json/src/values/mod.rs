@@ -9,7 +9,7 @@ mod fit;
 mod kind;
 mod tag;
 
-use crate::goes::{Goes, Paths};
+use crate::key_match::{KeyMatch, KeyMatcher};
 use crate::refused::RefusedLine;
 use crate::target::KeyTarget;
 use crate::{string, walk};
@@ -21,7 +21,7 @@ use tag::{MARK, Tagged};
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     columns: Vec<ValueColumn>,
-    paths: Paths,
+    matcher: KeyMatcher,
     /// Whether lines are arrays.
     are_rows: bool,
     /// Whether the server rounds times that have more digits than their columns.
@@ -38,7 +38,7 @@ struct ValueColumn {
 }
 
 impl Values {
-    pub(crate) fn new(targets: &[KeyTarget], are_rows: bool, paths: Paths) -> Self {
+    pub(crate) fn new(targets: &[KeyTarget], are_rows: bool, matcher: KeyMatcher) -> Self {
         // In a row, a string is the text of its value, as a field of a file is.
         let json = if are_rows { ValueKind::Document } else { ValueKind::Json };
         let columns = targets.iter().map(|KeyTarget { key, column, .. }| ValueColumn {
@@ -47,7 +47,7 @@ impl Values {
             ty: column.ty.name.clone(),
             kind: ValueKind::of(&column.ty, &json),
         });
-        Self { columns: columns.collect(), paths, are_rows, rounds: false }
+        Self { columns: columns.collect(), matcher, are_rows, rounds: false }
     }
 
     /// Lets the server round times if it `rounds`.
@@ -67,8 +67,8 @@ impl Values {
             true => self.put_row(line, out)?,
             false => walk::members(line, line, |key, value| {
                 put_key(&key, out);
-                match self.paths.of(&key) {
-                    Goes::To { place, .. } => self.put_value(place, line, value, out),
+                match self.matcher.find(&key) {
+                    KeyMatch::Column { place, .. } => self.put_value(place, line, value, out),
                     // The member is left out, or its key will be rejected.
                     _ => {
                         out.extend(b"null");

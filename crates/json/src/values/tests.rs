@@ -3,7 +3,7 @@
 use pgsluice_core::types::{Column, ColumnType, Made};
 
 use super::Values;
-use crate::goes::Paths;
+use crate::key_match::KeyMatcher;
 use crate::target::{KeyTarget, MissingKey};
 
 fn ty(oid: u32, made: Made) -> ColumnType {
@@ -22,7 +22,7 @@ fn one(oid: u32, value: &str) -> Result<String, String> {
 
 fn of(ty: ColumnType, value: &str, are_rows: bool) -> Result<String, String> {
     let targets = [target("a", ty)];
-    let values = Values::new(&targets, are_rows, Paths::of_keys(&targets));
+    let values = Values::new(&targets, are_rows, KeyMatcher::of_keys(&targets));
     let line = if are_rows { format!("[{value}]") } else { format!("{{\"a\": {value}}}") };
     let mut out = Vec::new();
     values.put_plain(line.as_bytes(), &mut out).map_err(|refused| refused.message)?;
@@ -123,7 +123,7 @@ fn the_server_rounds_times_if_it_is_asked_to() {
     let targets = [target("a", ty(TIMESTAMP, Made::Alone))];
     let line = br#"["\u0000s2026-01-02T03:04:05.0000001"]"#;
     for rounds in [false, true] {
-        let values = Values::new(&targets, true, Paths::of_keys(&targets)).rounding(rounds);
+        let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets)).rounding(rounds);
         let mut out = Vec::new();
         match values.put_plain(line, &mut out) {
             Ok(()) => assert_eq!(out, br#"{"a":"2026-01-02T03:04:05.0000001"}"#),
@@ -135,7 +135,7 @@ fn the_server_rounds_times_if_it_is_asked_to() {
 #[test]
 fn rows_have_all_columns() {
     let targets = [target("a", ty(INT, Made::Alone)), target("b", ty(TEXT, Made::Alone))];
-    let values = Values::new(&targets, true, Paths::of_keys(&targets));
+    let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets));
     let plain = |line: &str| {
         let mut out = Vec::new();
         let done = values.put_plain(line.as_bytes(), &mut out);

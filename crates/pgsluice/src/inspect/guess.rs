@@ -113,7 +113,10 @@ impl GuessOpening {
             (Header::Present | Header::Skip(_), Some(names))
                 if said.is_empty()
                     && some_in(&names, columns)
-                    && how.by_name.lead(&InputNames::of("", names.clone()), columns).is_ok() =>
+                    && how
+                        .by_name
+                        .match_headers(&InputNames::of("", names.clone()), columns)
+                        .is_ok() =>
             {
                 said.push("to match fields to columns by the names in the header".to_owned());
                 add.push(option("header").of("map"));

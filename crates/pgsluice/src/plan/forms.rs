@@ -93,7 +93,8 @@ pub(super) fn shape(job: &Job, catalogue: &Catalogue, keys: Option<(&[usize], Ke
     let names = job.input.names.as_ref().and_then(|names| names.lists.first());
     let names = names.map_or_else(|| catalogue.columns.clone(), |list| list.names.clone());
     let format = format_for(&job.input.format, catalogue.version);
-    let left_out = catalogue.led.as_ref().map(|led| &led.extra[..]).unwrap_or_default();
+    let left_out =
+        catalogue.input_fields.as_ref().map(|fields| &fields.extra[..]).unwrap_or_default();
     let extra = Arc::new(Extra::new(left_out));
     let rewrite = rewrite(job, catalogue, &extra, keys);
     let known = catalogue.known.clone();
@@ -110,18 +111,19 @@ fn rewrite(
     if job.input.file_format == FileFormat::Rows {
         return Some(Rewrite::Objects(rows(job, catalogue), Arc::clone(extra)));
     }
-    let led = catalogue.led.as_ref()?;
+    let fields = catalogue.input_fields.as_ref()?;
     match job.input.file_format {
         FileFormat::Delimited | FileFormat::Rows => {
             let format = Format::clone(&job.input.format);
-            let projection = || Projection::new(Parser::new(&format, Vec::new()), led.kept.clone());
-            led.kept.contains(&false).then(projection).map(Rewrite::Fields)
+            let projection =
+                || Projection::new(Parser::new(&format, Vec::new()), fields.selected.clone());
+            fields.selected.contains(&false).then(projection).map(Rewrite::Fields)
         }
         FileFormat::Ndjson | FileFormat::Dicts => {
-            Some(Rewrite::Objects(objects(job, catalogue, led), Arc::clone(extra)))
+            Some(Rewrite::Objects(objects(job, catalogue, fields), Arc::clone(extra)))
         }
         format => {
-            let targets = targets(job, catalogue, led);
+            let targets = targets(job, catalogue, fields);
             let written = match keys {
                 Some((keys, form)) => Written::encoded(targets.len(), keys, form),
                 None => Written::Text,
@@ -129,8 +131,8 @@ fn rewrite(
             if format == FileFormat::Table {
                 return Some(Rewrite::Copied(Copied::new(targets, written)));
             }
-            let leads = Arc::clone(&led.leads);
-            let typed = Typed::new(format, targets, job.input.by_name.clone(), leads);
+            let lookup = Arc::clone(&fields.lookup);
+            let typed = Typed::new(format, targets, job.input.by_name.clone(), lookup);
             Some(Rewrite::Typed(typed.rounding(job.input.round).writing(written)))
         }
     }

@@ -10,20 +10,20 @@ use tokio_postgres::types::Type;
 use crate::error::{Setting, Words, option};
 use crate::job::{Job, OnConflict};
 use crate::pg::introspect::Catalogue;
-use crate::source::{FileFormat, Led};
+use crate::source::{FileFormat, MatchedFields};
 
 /// The first version with COPY's option `DEFAULT`.
 pub(super) const FIRST_WITH_DEFAULT: u32 = 160_000;
 
 /// Returns the converter of objects to rows.
-pub(super) fn objects(job: &Job, catalogue: &Catalogue, led: &Led) -> Objects {
+pub(super) fn objects(job: &Job, catalogue: &Catalogue, fields: &MatchedFields) -> Objects {
     let unknown =
         if job.input.by_name.ignore_extra { UnknownKeys::Ignore } else { UnknownKeys::Refuse };
-    let left_out = led.leads.columns().iter().filter(|name| !led.columns.contains(name));
+    let left_out = fields.lookup.columns().iter().filter(|name| !fields.columns.contains(name));
     let hints: HashMap<String, Words> =
         left_out.map(|name| (name.clone(), hint_of_left_out(job, catalogue, name))).collect();
-    let targets = targets(job, catalogue, led);
-    let objects = Objects::leading(targets.clone(), unknown, Arc::clone(&led.leads), hints);
+    let targets = targets(job, catalogue, fields);
+    let objects = Objects::with_lookup(targets.clone(), unknown, Arc::clone(&fields.lookup), hints);
     let objects = match job.input.file_format {
         FileFormat::Dicts => objects.of_program(&targets, false).rounding(job.input.round),
         _ => objects,
@@ -52,8 +52,8 @@ pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
 }
 
 /// Returns the columns of rows, each with its name in the input.
-pub(super) fn targets(job: &Job, catalogue: &Catalogue, led: &Led) -> Vec<KeyTarget> {
-    let columns = led.names.iter().zip(&led.types).zip(&led.has_default);
+pub(super) fn targets(job: &Job, catalogue: &Catalogue, fields: &MatchedFields) -> Vec<KeyTarget> {
+    let columns = fields.names.iter().zip(&fields.types).zip(&fields.has_default);
     let columns = columns.map(|((key, column), has_default)| KeyTarget {
         key: key.clone(),
         column: column.clone(),

@@ -42,7 +42,7 @@ use crate::pg::introspect::{Catalogue, FieldColumns};
 use crate::pg::replica_identity;
 use crate::pg::sql;
 use crate::plan::eligible::Eligible;
-use crate::source::{ExtraNames, Led, Shape};
+use crate::source::{ExtraNames, MatchedFields, Shape};
 
 /// The size of a page in bytes, by default.
 const PAGE: usize = 8 << 10;
@@ -135,12 +135,12 @@ impl Plan {
 
     /// Returns notes on the input, for the user.
     pub fn notes(&self, job: &Job) -> Vec<String> {
-        let led = self.catalogue.led.iter().flat_map(Led::notes);
+        let fields = self.catalogue.input_fields.iter().flat_map(MatchedFields::notes);
         let is_null = job.target.sink == Sink::Null;
         let null = is_null.then(|| "nothing is sent, because of --sink null".to_owned());
         let text =
             self.read_as_text.as_ref().map(|why| format!("the rows are read as text: {why}"));
-        job.input.notes().into_iter().chain(led).chain(text).chain(null).collect()
+        job.input.notes().into_iter().chain(fields).chain(text).chain(null).collect()
     }
 
     /// Returns the names that were left out so far.

@@ -26,8 +26,8 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
     if job.changes.is_any() {
         return Some("rows are compared by their text".to_owned());
     }
-    let led = catalogue.led.as_ref()?;
-    led.names.iter().zip(&led.columns).find_map(|(name, column)| {
+    let fields = catalogue.input_fields.as_ref()?;
+    fields.names.iter().zip(&fields.columns).find_map(|(name, column)| {
         let source = table.columns().iter().find(|source| source.name == *name)?;
         let place = catalogue.columns.iter().position(|known| known == column)?;
         let made = &catalogue.made.get(place)?.ty;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use pgsluice_core::catalog::label;
-use pgsluice_core::leads::{Lead, Leads};
+use pgsluice_core::column_lookup::{ColumnLookup, ColumnMatch};
 use pgsluice_core::types::Column;
 
 use super::names::InputNames;
@@ -23,7 +23,7 @@ pub struct ByName {
 
 /// Fields of the inputs, matched to columns.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Led {
+pub(crate) struct MatchedFields {
     /// The columns of the fields that are kept, in the order of the fields.
     pub(crate) columns: Vec<String>,
     /// The name in the input of each of these columns.
@@ -33,13 +33,13 @@ pub(crate) struct Led {
     /// Whether each of these columns has a default other than NULL.
     pub(crate) has_default: Vec<bool>,
     /// Whether each field is kept.
-    pub(crate) kept: Vec<bool>,
+    pub(crate) selected: Vec<bool>,
     /// The names of the fields that are left out.
     pub(crate) extra: Vec<String>,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// Finds the columns of names that come later.
-    pub(crate) leads: Arc<Leads>,
+    pub(crate) lookup: Arc<ColumnLookup>,
 }
 
 /// Delimiters that a file may use instead of the given one.
@@ -62,7 +62,7 @@ impl ByName {
     }
 
     /// Returns the columns of a table with the names that match them.
-    pub(crate) fn leads(&self, columns: &[String]) -> Result<Leads> {
+    pub(crate) fn column_lookup(&self, columns: &[String]) -> Result<ColumnLookup> {
         let mut mapped = HashMap::new();
         for (name, target) in &self.map {
             let Some(column) = columns.iter().position(|column| column == target) else {
@@ -72,19 +72,23 @@ impl ByName {
             };
             mapped.insert(name.clone(), column);
         }
-        Ok(Leads::new(columns, mapped))
+        Ok(ColumnLookup::new(columns, mapped))
     }
 
     /// Matches the fields of each header to the columns of a table.
-    pub(crate) fn lead(&self, names: &InputNames, columns: &[String]) -> Result<Led> {
-        let leads = Arc::new(self.leads(columns)?);
+    pub(crate) fn match_headers(
+        &self,
+        names: &InputNames,
+        columns: &[String],
+    ) -> Result<MatchedFields> {
+        let lookup = Arc::new(self.column_lookup(columns)?);
         self.check_map(names)?;
-        let mut all = Led { leads: Arc::clone(&leads), ..Led::default() };
+        let mut all = MatchedFields { lookup: Arc::clone(&lookup), ..MatchedFields::default() };
         let mut known = HashSet::new();
         for (place, of_input) in names.lists.iter().enumerate() {
             let source = if place == 0 { "the input" } else { &of_input.source };
-            let led = self.lead_fields(&of_input.names, &leads, source);
-            let led = led.map_err(|error| match error.sqlstate() {
+            let found = self.match_fields(&of_input.names, &lookup, source);
+            let found = found.map_err(|error| match error.sqlstate() {
                 Some("42701") if names.are_in_headers => error.with_hint(
                     "To name the columns by position, use "
                         + option("columns")
@@ -96,16 +100,16 @@ impl ByName {
                 ),
                 _ => error,
             })?;
-            for (column, name) in led.columns.into_iter().zip(led.names) {
+            for (column, name) in found.columns.into_iter().zip(found.names) {
                 if known.insert(column.clone()) {
                     all.columns.push(column);
                     all.names.push(name);
                 }
             }
-            all.extra.extend(led.extra);
-            all.notes.extend(led.notes);
+            all.extra.extend(found.extra);
+            all.notes.extend(found.notes);
             if place == 0 {
-                all.kept = led.kept;
+                all.selected = found.selected;
             }
         }
         let mut seen = HashSet::new();
@@ -117,79 +121,89 @@ impl ByName {
 
     /// Matches the fields of one header to columns. If the name of one field equals that of a column and
     /// another field differs from it in case only, the first one gets the column.
-    pub(crate) fn lead_fields(&self, names: &[String], leads: &Leads, source: &str) -> Result<Led> {
+    pub(crate) fn match_fields(
+        &self,
+        names: &[String],
+        lookup: &ColumnLookup,
+        source: &str,
+    ) -> Result<MatchedFields> {
         let own: HashSet<&str> = names.iter().map(String::as_str).collect();
         let mut fields = HashMap::new();
-        let mut led = Led::default();
+        let mut found = MatchedFields::default();
         for name in names {
-            let lead = leads.of(name, |column| own.contains(leads.columns()[column].as_str()));
-            let column = match lead {
-                Lead::Either(one, other) => return Err(ambiguous(name, one, other, leads)),
-                lead => lead.column(),
+            let matched =
+                lookup.find(name, |column| own.contains(lookup.columns()[column].as_str()));
+            let column = match matched {
+                ColumnMatch::Ambiguous(one, other) => {
+                    return Err(ambiguous(name, one, other, lookup));
+                }
+                matched => matched.column(),
             };
-            led.kept.push(column.is_some());
+            found.selected.push(column.is_some());
             let Some(place) = column else {
-                led.extra.push(name.clone());
+                found.extra.push(name.clone());
                 continue;
             };
-            let column = &leads.columns()[place];
+            let column = &lookup.columns()[place];
             if let Some(before) = fields.insert(place, name) {
                 return Err(twice(before, name, column, source));
             }
-            if matches!(lead, Lead::Alike(_)) {
+            if matches!(matched, ColumnMatch::OtherCase(_)) {
                 let note = format!("field {} is loaded into column {}", label(name), label(column));
-                led.notes.push(note);
+                found.notes.push(note);
             }
-            led.columns.push(column.clone());
-            led.names.push(name.clone());
+            found.columns.push(column.clone());
+            found.names.push(name.clone());
         }
-        match led.extra.first() {
-            Some(first) if led.columns.is_empty() || !self.ignore_extra => {
-                let has_others = !led.columns.is_empty();
-                Err(no_column(first, names, leads.columns(), source, has_others))
+        match found.extra.first() {
+            Some(first) if found.columns.is_empty() || !self.ignore_extra => {
+                let has_others = !found.columns.is_empty();
+                Err(no_column(first, names, lookup.columns(), source, has_others))
             }
-            _ => Ok(led),
+            _ => Ok(found),
         }
     }
 
     /// Matches the keys of objects to the columns of a table. A column without a key is added if `adds`
     /// returns true for it, because later objects may have it.
-    pub(crate) fn lead_keys(
+    pub(crate) fn match_keys(
         &self,
         names: &InputNames,
         columns: &[String],
         adds: impl Fn(&String) -> bool,
-    ) -> Result<Led> {
-        let leads = Arc::new(self.leads(columns)?);
+    ) -> Result<MatchedFields> {
+        let lookup = Arc::new(self.column_lookup(columns)?);
         self.check_map(names)?;
-        let mut led = Led { leads: Arc::clone(&leads), ..Led::default() };
+        let mut found = MatchedFields { lookup: Arc::clone(&lookup), ..MatchedFields::default() };
         let keys = || names.lists.iter().flat_map(|list| &list.names);
         let mut taken = HashSet::new();
         for key in keys().chain(self.map.iter().map(|(name, _)| name)) {
-            let lead = leads.of(key, |_| false);
-            let place = match lead {
-                Lead::Either(one, other) => return Err(ambiguous(key, one, other, &leads)),
-                lead => lead.column(),
+            let matched = lookup.find(key, |_| false);
+            let place = match matched {
+                ColumnMatch::Ambiguous(one, other) => {
+                    return Err(ambiguous(key, one, other, &lookup));
+                }
+                matched => matched.column(),
             };
             let Some(place) = place else {
-                led.extra.push(key.clone());
+                found.extra.push(key.clone());
                 continue;
             };
             let column = &columns[place];
-            if matches!(lead, Lead::Alike(_)) {
+            if matches!(matched, ColumnMatch::OtherCase(_)) {
                 let note = format!("field {} is loaded into column {}", label(key), label(column));
-                led.notes.push(note);
+                found.notes.push(note);
             }
             if taken.insert(place) {
-                led.columns.push(column.clone());
-                led.names.push(key.clone());
+                found.columns.push(column.clone());
+                found.names.push(key.clone());
             }
         }
-        if let Some(first) = led.extra.first()
-            && (led.columns.is_empty() || !self.ignore_extra)
+        if let Some(first) = found.extra.first()
+            && (found.columns.is_empty() || !self.ignore_extra)
         {
             let keys: Vec<String> = keys().cloned().collect();
-            let has_others = !led.columns.is_empty();
+            let has_others = !found.columns.is_empty();
             let error = no_column(first, &keys, columns, "the input", has_others);
             return Err(match columns {
                 [only] if !has_others => error.with_remedy(whole_lines(only)),
@@ -199,11 +213,11 @@ impl ByName {
         for (place, column) in columns.iter().enumerate() {
             let is_mapped = self.map.iter().any(|(name, _)| name == column);
             if adds(column) && !is_mapped && taken.insert(place) {
-                led.columns.push(column.clone());
-                led.names.push(column.clone());
+                found.columns.push(column.clone());
+                found.names.push(column.clone());
             }
         }
-        Ok(led)
+        Ok(found)
     }
 
     /// Checks that some input has each name of `--map`.
@@ -221,7 +235,7 @@ impl ByName {
     }
 }
 
-impl Led {
+impl MatchedFields {
     /// Returns the notes for the user, including the names that are left out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extra = (!self.extra.is_empty())
@@ -235,8 +249,8 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
 }
 
 /// Returns the error for a name that differs from two columns in case only.
-fn ambiguous(name: &str, one: usize, other: usize, leads: &Leads) -> Error {
-    let [one, other] = [one, other].map(|place| label(&leads.columns()[place]));
+fn ambiguous(name: &str, one: usize, other: usize, lookup: &ColumnLookup) -> Error {
+    let [one, other] = [one, other].map(|place| label(&lookup.columns()[place]));
     let message = format!("\"{}\" matches both column {one} and column {other}", shown(name));
     refused(message, "42702").with_hint("Choose one with " + option("map") + ".")
 }

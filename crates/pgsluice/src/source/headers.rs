@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pgsluice_core::catalog::label;
-use pgsluice_core::leads::Leads;
+use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_core::origin::Origin;
 use pgsluice_core::parse::Parser;
 
@@ -73,10 +73,11 @@ impl Shape {
         let texts: Vec<Option<&str>> =
             fields.iter().map(|field| str::from_utf8(field.as_ref()?).ok()).collect();
         let own: HashSet<&str> = texts.iter().flatten().copied().collect();
-        let leads = Leads::new(&self.known, HashMap::new());
+        let lookup = ColumnLookup::new(&self.known, HashMap::new());
         let column = |text: &Option<&str>| {
-            let lead = leads.of((*text)?, |column| own.contains(leads.columns()[column].as_str()));
-            lead.column().map(|column| &leads.columns()[column])
+            let matched =
+                lookup.find((*text)?, |column| own.contains(lookup.columns()[column].as_str()));
+            matched.column().map(|column| &lookup.columns()[column])
         };
         let named: Vec<Option<&String>> = texts.iter().map(column).collect();
         let is_elsewhere = |column: &String| {
@@ -127,10 +128,10 @@ impl Shape {
 
 /// Whether a field has an empty name or one that matches no column.
 fn has_extra(fields: &Fields, known: &[String]) -> bool {
-    let leads = Leads::new(known, HashMap::new());
+    let lookup = ColumnLookup::new(known, HashMap::new());
     let is_led = |field: &Option<Vec<u8>>| {
         let name = str::from_utf8(field.as_deref().unwrap_or_default()).ok();
-        name.is_some_and(|name| leads.of(name, |_| false).column().is_some())
+        name.is_some_and(|name| lookup.find(name, |_| false).column().is_some())
     };
     !fields.iter().all(is_led)
 }

@@ -46,7 +46,7 @@ pub(crate) mod written;
 
 pub(crate) use batches::KeyText;
 pub use by_name::ByName;
-pub(crate) use by_name::Led;
+pub(crate) use by_name::MatchedFields;
 pub use compression::uncompressed;
 pub use encoding::Encoding;
 pub(crate) use excel::excel_delimiter;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use pgsluice_core::leads::{Lead, Leads};
+use pgsluice_core::column_lookup::{ColumnLookup, ColumnMatch};
 
 use crate::job::Job;
 use crate::plan::Plan;
@@ -16,7 +16,7 @@ const MOST_EXTRA: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct PlanNames {
     /// The lookup of columns by name; `None` if rows have no names.
-    leads: Option<Arc<Leads>>,
+    lookup: Option<Arc<ColumnLookup>>,
     columns: BTreeSet<usize>,
     /// Names that match no column.
     extra: HashSet<String>,
@@ -25,11 +25,11 @@ pub(super) struct PlanNames {
 impl PlanNames {
     /// Collects the names in the rows of a planned job.
     pub(super) fn new(job: &Job, plan: &Plan) -> Self {
-        let leads = plan.catalogue.led.as_ref().map(|led| Arc::clone(&led.leads));
-        let found = leads.as_ref().zip(job.input.names.as_ref());
+        let lookup = plan.catalogue.input_fields.as_ref().map(|fields| Arc::clone(&fields.lookup));
+        let found = lookup.as_ref().zip(job.input.names.as_ref());
         let (columns, extra) =
-            found.map_or_else(Default::default, |(leads, names)| columns(names, leads));
-        Self { leads, columns, extra: extra.into_iter().cloned().collect() }
+            found.map_or_else(Default::default, |(lookup, names)| columns(names, lookup));
+        Self { lookup, columns, extra: extra.into_iter().cloned().collect() }
     }
 
     /// Adds the names of an earlier plan that match no column.
@@ -42,26 +42,28 @@ impl PlanNames {
     /// Whether the names in the rows of a job refer to the same columns. A new name may belong to a new
     /// column.
     pub(super) fn are_those_of(&self, job: &Job) -> bool {
-        let Some((leads, names)) = self.leads.as_ref().zip(job.input.names.as_ref()) else {
-            return self.leads.is_none() && job.input.names.is_none();
+        let Some((lookup, names)) = self.lookup.as_ref().zip(job.input.names.as_ref()) else {
+            return self.lookup.is_none() && job.input.names.is_none();
         };
-        let (columns, extra) = columns(names, leads);
+        let (columns, extra) = columns(names, lookup);
         columns == self.columns && extra.into_iter().all(|name| self.extra.contains(name))
     }
 }
 
 /// Returns the columns that names refer to, and the names that match no column.
-fn columns<'n>(names: &'n InputNames, leads: &Leads) -> (BTreeSet<usize>, Vec<&'n String>) {
+fn columns<'n>(names: &'n InputNames, lookup: &ColumnLookup) -> (BTreeSet<usize>, Vec<&'n String>) {
     let (mut columns, mut extra) = (BTreeSet::new(), Vec::new());
     for list in &names.lists {
         let own: HashSet<&str> = list.names.iter().map(String::as_str).collect();
-        let is_taken = |column: usize| own.contains(leads.columns()[column].as_str());
+        let is_taken = |column: usize| own.contains(lookup.columns()[column].as_str());
         for name in &list.names {
-            match leads.of(name, is_taken) {
-                Lead::Own(column) | Lead::Mapped(column) | Lead::Alike(column) => {
+            match lookup.find(name, is_taken) {
+                ColumnMatch::Exact(column)
+                | ColumnMatch::Mapped(column)
+                | ColumnMatch::OtherCase(column) => {
                     columns.insert(column);
                 }
-                Lead::Either(..) | Lead::Nowhere => extra.push(name),
+                ColumnMatch::Ambiguous(..) | ColumnMatch::Unknown => extra.push(name),
             }
         }
     }

@@ -66,8 +66,8 @@ fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advic
     let names: Vec<String> = header.iter().map(text).collect::<Option<_>>()?;
     let columns: Vec<String> = case.columns.iter().map(|column| column.name.to_owned()).collect();
     let by_name = ByName { ignore_extra: true, ..ByName::default() };
-    let led = by_name.lead(&InputNames::of("", names.clone()), &columns).ok()?;
-    let is_left = |name: &String| !led.columns.contains(name);
+    let fields = by_name.match_headers(&InputNames::of("", names.clone()), &columns).ok()?;
+    let is_left = |name: &String| !fields.columns.contains(name);
     let may_be_left = case.columns.iter().all(|column| {
         let nullness = column.nullness;
         !is_left(&column.name.to_owned()) || !nullness.is_not_null || nullness.has_default
@@ -76,7 +76,7 @@ fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advic
     let extra: Vec<&str> = names
         .iter()
         .map(String::as_str)
-        .filter(|name| !led.names.iter().any(|kept| kept == name))
+        .filter(|name| !fields.names.iter().any(|used| used == name))
         .collect();
     let what = match &extra[..] {
         [] => return None,

@@ -9,7 +9,7 @@ use tokio_postgres::types::{Oid, Type};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::{Job, OnConflict};
-use crate::source::{InputNames, Led, shown_list};
+use crate::source::{InputNames, MatchedFields, shown_list};
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
@@ -38,7 +38,7 @@ pub(super) struct OfInput {
     /// Whether the input omits any writable column.
     pub(super) omits: bool,
     /// The match of names to columns, if the columns were found by name.
-    pub(super) led: Option<Led>,
+    pub(super) input_fields: Option<MatchedFields>,
     /// Whether each column accepts NULL.
     pub(super) nullness: Vec<Nullness>,
 }
@@ -90,12 +90,12 @@ pub(super) async fn of_input(
         };
         columns.iter().map(of).collect()
     };
-    let mut led = None;
+    let mut matched = None;
     let asked = match fields {
         FieldColumns::All => {
             let nullness = nullness(&writable);
             let (columns, besides, omits) = (writable, None, false);
-            return Ok(OfInput { columns, known, besides, omits, led, nullness });
+            return Ok(OfInput { columns, known, besides, omits, input_fields: matched, nullness });
         }
         FieldColumns::Listed(columns) => columns,
         FieldColumns::Named(names, job) => {
@@ -104,7 +104,7 @@ pub(super) async fn of_input(
             let with_default = rows.iter().filter(|row| row.get::<_, bool>(2));
             let with_default: HashSet<&str> = with_default.map(|row| row.get(0)).collect();
             let has_default = |name: &String| with_default.contains(name.as_str());
-            &led.insert(lead(names, job, &columns, has_default)?).columns[..]
+            &matched.insert(match_names(names, job, &columns, has_default)?).columns[..]
         }
     };
     let besides = asked.iter().position(|name| besides == Some(name) && !exists(name));
@@ -120,19 +120,19 @@ pub(super) async fn of_input(
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
     let nullness = nullness(asked);
-    Ok(OfInput { columns: asked.to_vec(), known, besides, omits, led, nullness })
+    Ok(OfInput { columns: asked.to_vec(), known, besides, omits, input_fields: matched, nullness })
 }
 
 /// Matches the names in the inputs to `columns`. A column that no first object has may occur in a later one.
 /// It is left out if its default would be lost, or if rows are updated, because it would be set to NULL. It
 /// is kept if options name it, unless it is known that no object has it. An input without objects has all
 /// columns.
-fn lead(
+fn match_names(
     names: &InputNames,
     job: &Job,
     columns: &[String],
     has_default: impl Fn(&String) -> bool,
-) -> Result<Led> {
+) -> Result<MatchedFields> {
     let changes = &job.changes;
     let updates = changes.on_conflict == OnConflict::Update;
     let is_empty = names.are_all && names.lists.is_empty();
@@ -142,12 +142,12 @@ fn lead(
         is_empty || is_set(name) || may_come(name) || !updates && !has_default(name)
     };
     let by_name = &job.input.by_name;
-    let mut led = match job.input.file_format {
-        format if format.has_objects() => by_name.lead_keys(names, columns, adds)?,
-        _ => by_name.lead(names, columns)?,
+    let mut matched = match job.input.file_format {
+        format if format.has_objects() => by_name.match_keys(names, columns, adds)?,
+        _ => by_name.match_headers(names, columns)?,
     };
-    led.has_default = led.columns.iter().map(has_default).collect();
-    Ok(led)
+    matched.has_default = matched.columns.iter().map(has_default).collect();
+    Ok(matched)
 }
 
 /// Returns the option with the names as spelled in the table, if they differ in case only.

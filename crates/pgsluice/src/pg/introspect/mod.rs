@@ -48,7 +48,7 @@ use super::bounds::{self, Literals};
 use super::sql;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::source::Led;
+use crate::source::MatchedFields;
 
 /// Everything about a table that a load's plan depends on.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub struct Catalogue {
     /// The index of the column that the table lacks, and that marks rows that delete others.
     pub(crate) besides: Option<usize>,
     /// The match of names in a header to columns, if the columns were found by name.
-    pub(crate) led: Option<Led>,
+    pub(crate) input_fields: Option<MatchedFields>,
     /// All columns of the table.
     pub(crate) known: Vec<String>,
     /// Whether the input omits writable columns.
@@ -189,7 +189,8 @@ impl Catalogue {
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = existing.as_ref().and_then(|existing| existing.delete_when);
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
-        let OfInput { columns, known, besides, omits: omits_columns, mut led, nullness } = of_input;
+        let OfInput { columns, known, besides, omits: omits_columns, mut input_fields, nullness } =
+            of_input;
         let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
         let literals = literals(&rows);
         let mut tree = assemble(&rows, &oids, keys);
@@ -204,7 +205,7 @@ impl Catalogue {
         }
         let (codecs, made): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
         let types = made.iter().map(|column| column.ty.oid).collect();
-        led.iter_mut().for_each(|led| led.types.clone_from(&made));
+        input_fields.iter_mut().for_each(|fields| fields.types.clone_from(&made));
         let asked =
             facts::FactSources { root, columns: &columns, codecs: &codecs, omits_columns, version };
         let facts = facts::read(transaction, &rows, asked).await?;
@@ -217,7 +218,7 @@ impl Catalogue {
             types,
             made,
             besides,
-            led,
+            input_fields,
             known,
             omits_columns,
             nullness,

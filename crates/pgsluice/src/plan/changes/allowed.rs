@@ -21,7 +21,7 @@ pub(super) fn check_columns(catalogue: &Catalogue, options: &ChangeOptions) -> R
             all => format!("The input has these columns: {}.", all.join(", ")),
         };
         let error = no_column(name, "is not in the input").with_detail(detail);
-        return Err(match &catalogue.led {
+        return Err(match &catalogue.input_fields {
             None => error.with_hint(
                 "List the columns of the input, in order, with " + option("columns") + ".",
             ),

@@ -6,8 +6,8 @@ fn names(list: &str) -> Vec<String> {
     list.split(',').map(str::to_owned).collect()
 }
 
-fn led(by_name: &ByName, header: &str, columns: &str) -> Result<Led> {
-    by_name.lead(&InputNames::of("rows.csv", names(header)), &names(columns))
+fn match_header(by_name: &ByName, header: &str, columns: &str) -> Result<MatchedFields> {
+    by_name.match_headers(&InputNames::of("rows.csv", names(header)), &names(columns))
 }
 
 fn with(map: &[(&str, &str)], ignore_extra: bool) -> ByName {
@@ -17,20 +17,20 @@ fn with(map: &[(&str, &str)], ignore_extra: bool) -> ByName {
 
 #[test]
 fn fields_find_their_columns() {
-    let found = led(&ByName::default(), "c,a", "a,b,c").expect("columns");
+    let found = match_header(&ByName::default(), "c,a", "a,b,c").expect("columns");
     assert_eq!((found.columns, found.extra, found.notes), (names("c,a"), Vec::new(), Vec::new()));
-    let found = led(&with(&[("x", "b")], true), "x,y,a", "a,b,c").expect("columns");
+    let found = match_header(&with(&[("x", "b")], true), "x,y,a", "a,b,c").expect("columns");
     assert_eq!(found.columns, names("b,a"));
-    assert_eq!(found.kept, [true, false, true]);
+    assert_eq!(found.selected, [true, false, true]);
     assert_eq!(found.notes(), ["ignored fields: y"]);
 }
 
 #[test]
 fn a_name_that_comes_twice_is_refused_if_it_is_a_column() {
-    let found = led(&with(&[], true), "a,x,b,x", "a,b").expect("columns");
+    let found = match_header(&with(&[], true), "a,x,b,x", "a,b").expect("columns");
     assert_eq!((found.columns, found.extra), (names("a,b"), names("x")));
-    assert_eq!(found.kept, [true, false, true, false]);
-    let error = led(&with(&[], true), "a,x,a", "a,b").expect_err("twice").to_string();
+    assert_eq!(found.selected, [true, false, true, false]);
+    let error = match_header(&with(&[], true), "a,x,a", "a,b").expect_err("twice").to_string();
     assert!(error.contains("use --columns and --header instead"), "{error}");
 }
 
@@ -38,11 +38,11 @@ fn a_name_that_comes_twice_is_refused_if_it_is_a_column() {
 fn very_many_names_take_little_time_and_space() {
     let many: Vec<String> = (0..80_000).map(|name| format!("k{name}")).collect();
     let header = format!("a,{}", many.join(","));
-    let found = led(&with(&[], true), &header, "a,b").expect("columns");
+    let found = match_header(&with(&[], true), &header, "a,b").expect("columns");
     let said = found.notes().join("\n");
     assert!(said.ends_with("k19 and 79980 more") && said.len() < 1000, "{said}");
     let long = format!("a,{}", "x".repeat(1 << 20));
-    let error = led(&ByName::default(), &long, "a,b").expect_err("no column").to_string();
+    let error = match_header(&ByName::default(), &long, "a,b").expect_err("no column").to_string();
     assert!(error.len() < 1000, "{error}");
 }
 
@@ -50,22 +50,22 @@ fn very_many_names_take_little_time_and_space() {
 fn each_input_leads_by_its_own_names() {
     let mut headers = InputNames::of("1", names("ID,other"));
     headers.add("2", names("id,a"));
-    let found = with(&[], true).lead(&headers, &names("id,a,b")).expect("columns");
+    let found = with(&[], true).match_headers(&headers, &names("id,a,b")).expect("columns");
     assert_eq!((found.columns, found.extra), (names("id,a"), names("other")));
-    let keys = with(&[], true).lead_keys(&headers, &names("id,a,b"), |_| false);
+    let keys = with(&[], true).match_keys(&headers, &names("id,a,b"), |_| false);
     assert_eq!(keys.expect("columns").columns, names("id,a"));
-    let error = ByName::default().lead(&headers, &names("id,b,other")).expect_err("a");
+    let error = ByName::default().match_headers(&headers, &names("id,b,other")).expect_err("a");
     assert!(error.to_string().contains("2 has field \"a\", which matches no column"), "{error}");
 }
 
 #[test]
 fn case_matters_where_there_is_a_choice() {
-    let found = led(&ByName::default(), "ID,Name", "id,name").expect("columns");
+    let found = match_header(&ByName::default(), "ID,Name", "id,name").expect("columns");
     assert_eq!(found.columns, names("id,name"));
     assert_eq!(found.notes.len(), 2);
-    let found = led(&ByName::default(), "id,Id", "id,ID,Id").expect("columns");
+    let found = match_header(&ByName::default(), "id,Id", "id,ID,Id").expect("columns");
     assert_eq!(found.columns, names("id,Id"));
-    let error = led(&ByName::default(), "iD", "id,ID").expect_err("either").to_string();
+    let error = match_header(&ByName::default(), "iD", "id,ID").expect_err("either").to_string();
     assert!(error.contains("\"iD\" matches both column id and column \"ID\""), "{error}");
 }
 
@@ -82,7 +82,7 @@ fn what_leads_nowhere_is_refused() {
         (with(&[("x", "a")], false), "x,a", "two fields match column a"),
         (with(&[], true), "x,y", "the input has field \"x\", which matches no column of the table"),
     ] {
-        let error = led(&by_name, header, "a,b,amount").expect_err(said).to_string();
+        let error = match_header(&by_name, header, "a,b,amount").expect_err(said).to_string();
         assert!(error.contains(said), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use pgsluice_core::leads::Leads;
+use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
 use super::parallel::{Counted, ParallelReader};
@@ -65,7 +65,12 @@ pub(super) fn unit(_: &Input, row: u64) -> (Unit, u64) {
 }
 
 impl Typed {
-    pub(crate) fn new(format: FileFormat, _: Vec<KeyTarget>, _: ByName, _: Arc<Leads>) -> Self {
+    pub(crate) fn new(
+        format: FileFormat,
+        _: Vec<KeyTarget>,
+        _: ByName,
+        _: Arc<ColumnLookup>,
+    ) -> Self {
         let objects = Objects::new(Vec::new(), UnknownKeys::Refuse);
         Self { format, objects, written: Written::Text }
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use pgsluice_arrow::{Inexact, Mapping, Misfit};
 use pgsluice_core::catalog::label;
-use pgsluice_core::leads::Leads;
+use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
 pub(super) use self::batches::Batch;
@@ -47,7 +47,7 @@ pub(crate) struct Typed {
     columns: Arc<[KeyTarget]>,
     /// The mapping from names in each file to columns of the table.
     by_name: ByName,
-    leads: Arc<Leads>,
+    lookup: Arc<ColumnLookup>,
     /// Treatment of values that their columns cannot hold exactly.
     inexact: Inexact,
     /// The writer of rejected rows.
@@ -119,19 +119,19 @@ fn groups(input: &Input) -> Vec<u64> {
 }
 
 impl Typed {
-    /// Creates a mapping to `columns`; `leads` and `by_name` match the names in the files to them.
+    /// Creates a mapping to `columns`; `lookup` and `by_name` match the names in the files to them.
     pub(crate) fn new(
         format: FileFormat,
         columns: Vec<KeyTarget>,
         by_name: ByName,
-        leads: Arc<Leads>,
+        lookup: Arc<ColumnLookup>,
     ) -> Self {
         let nullable =
             |target: &KeyTarget| KeyTarget { missing: MissingKey::Null, ..target.clone() };
         let objects = Objects::new(columns.iter().map(nullable).collect(), UnknownKeys::Refuse);
         let columns = columns.into();
         let (inexact, written) = (Inexact::Refuse, Written::Text);
-        Self { format, columns, by_name, leads, inexact, objects, written }
+        Self { format, columns, by_name, lookup, inexact, objects, written }
     }
 
     /// Sets whether values that their columns cannot hold exactly are rounded.
@@ -179,9 +179,14 @@ impl Typed {
     /// Returns the mapping of an input's columns.
     fn mapping(&self, schema: &SchemaRef, input: &Input) -> Result<Mapping> {
         let names = names_of(schema);
-        let led = self.by_name.lead_fields(&names, &self.leads, &input.name)?;
-        let kept = led.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(place, _)| place);
-        let mut places: HashMap<&String, usize> = led.columns.iter().zip(kept).collect();
+        let found = self.by_name.match_fields(&names, &self.lookup, &input.name)?;
+        let selected = found
+            .selected
+            .iter()
+            .enumerate()
+            .filter(|(_, selected)| **selected)
+            .map(|(place, _)| place);
+        let mut places: HashMap<&String, usize> = found.columns.iter().zip(selected).collect();
         let field = |target: &KeyTarget| match (places.remove(&target.column.name), &target.missing)
         {
             (None, MissingKey::Null) => Ok((None, target.column.clone())),
@@ -189,7 +194,7 @@ impl Typed {
             (place, _) => Ok((place, target.column.clone())),
         };
         let fields = self.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
-        if let Some(column) = led.columns.iter().find(|column| places.contains_key(column)) {
+        if let Some(column) = found.columns.iter().find(|column| places.contains_key(column)) {
             let message = format!("{} has column {}", input.name, label(column));
             let detail = "The inputs that were inspected before the load do not have it.";
             let error = Error::new(Kind::Data, message).with_sqlstate("42703");
@@ -197,7 +202,7 @@ impl Typed {
         }
         #[cfg(feature = "parquet")]
         if self.format == FileFormat::Parquet {
-            parquet::check(input, led.names.iter())?;
+            parquet::check(input, found.names.iter())?;
         }
         let mapping = Mapping::of(schema, &fields, self.inexact);
         mapping.map_err(|misfit| {

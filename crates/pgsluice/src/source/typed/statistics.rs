@@ -26,9 +26,10 @@ impl Typed {
         let metadata = parquet::metadata(input).ok()?;
         let (schema, groups) = (metadata.schema(), metadata.metadata().row_groups());
         let column = &self.columns.get(column)?.column;
-        let led = self.by_name.lead_fields(&names_of(schema), &self.leads, &input.name).ok()?;
-        let place = led.columns.iter().position(|name| *name == column.name)?;
-        let name = &led.names[place];
+        let fields =
+            self.by_name.match_fields(&names_of(schema), &self.lookup, &input.name).ok()?;
+        let place = fields.columns.iter().position(|name| *name == column.name)?;
+        let name = &fields.names[place];
         let converter =
             StatisticsConverter::try_new(name, schema, metadata.parquet_schema()).ok()?;
         let ends =

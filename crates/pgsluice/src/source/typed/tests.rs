@@ -49,9 +49,9 @@ fn rows_without(
     let columns = types.into_iter().filter(|(name, _)| !left_out.contains(name)).map(target);
     let columns: Vec<KeyTarget> = columns.collect();
     let names: Vec<String> = columns.iter().map(|target| target.key.clone()).collect();
-    let leads = Arc::new(Leads::new(&names, HashMap::new()));
+    let lookup = Arc::new(ColumnLookup::new(&names, HashMap::new()));
     let by_name = ByName { ignore_extra: !left_out.is_empty(), ..ByName::default() };
-    let typed = Typed::new(format, columns, by_name, leads);
+    let typed = Typed::new(format, columns, by_name, lookup);
     let read = || {
         let (mut batches, mut rows) = (typed.open(input)?, 0);
         while let Some((batch, _)) = batches.next()? {

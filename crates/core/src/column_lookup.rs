@@ -1,10 +1,10 @@
-//! Leads: a mapping from the names in an input to the columns of a table.
+//! Column lookup: a mapping from the names in an input to the columns of a table.
 
 use std::collections::HashMap;
 
 /// The columns of a table, indexed by the names that lead to them.
 #[derive(Clone, Debug, Default)]
-pub struct Leads {
+pub struct ColumnLookup {
     columns: Vec<String>,
     by_name: HashMap<String, usize>,
     /// Names that the user maps to columns.
@@ -15,31 +15,31 @@ pub struct Leads {
 
 /// The result of looking up a name. A column is its position in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lead {
+pub enum ColumnMatch {
     /// The column with exactly this name.
-    Own(usize),
+    Exact(usize),
     /// The column to which the user maps this name.
     Mapped(usize),
     /// The only column whose name differs only in case.
-    Alike(usize),
+    OtherCase(usize),
     /// Two of several columns whose names differ only in case.
-    Either(usize, usize),
+    Ambiguous(usize, usize),
     /// No column.
-    Nowhere,
+    Unknown,
 }
 
-impl Lead {
+impl ColumnMatch {
     /// Returns the column, if the name leads to exactly one.
     #[must_use]
     pub fn column(self) -> Option<usize> {
         match self {
-            Self::Own(column) | Self::Mapped(column) | Self::Alike(column) => Some(column),
-            Self::Either(..) | Self::Nowhere => None,
+            Self::Exact(column) | Self::Mapped(column) | Self::OtherCase(column) => Some(column),
+            Self::Ambiguous(..) | Self::Unknown => None,
         }
     }
 }
 
-impl Leads {
+impl ColumnLookup {
     /// Creates the index from the columns in order, and from the positions of columns to which the user maps
     /// names.
     #[must_use]
@@ -63,19 +63,19 @@ impl Leads {
     /// Looks up a name. A name that differs from a column's name in case does not lead to a column that
     /// `is_taken`.
     #[must_use]
-    pub fn of(&self, name: &str, is_taken: impl Fn(usize) -> bool) -> Lead {
+    pub fn find(&self, name: &str, is_taken: impl Fn(usize) -> bool) -> ColumnMatch {
         if let Some(column) = self.mapped.get(name) {
-            return Lead::Mapped(*column);
+            return ColumnMatch::Mapped(*column);
         }
         if let Some(column) = self.by_name.get(name) {
-            return Lead::Own(*column);
+            return ColumnMatch::Exact(*column);
         }
         let alike = self.by_lower.get(&name.to_lowercase());
         let mut free = alike.into_iter().flatten().copied().filter(|column| !is_taken(*column));
         match (free.next(), free.next()) {
-            (Some(column), None) => Lead::Alike(column),
-            (Some(one), Some(other)) => Lead::Either(one, other),
-            (None, _) => Lead::Nowhere,
+            (Some(column), None) => ColumnMatch::OtherCase(column),
+            (Some(one), Some(other)) => ColumnMatch::Ambiguous(one, other),
+            (None, _) => ColumnMatch::Unknown,
         }
     }
 }
@@ -84,23 +84,23 @@ impl Leads {
 mod tests {
     use super::*;
 
-    fn leads(columns: &[&str], mapped: &[(&str, usize)]) -> Leads {
+    fn lookup(columns: &[&str], mapped: &[(&str, usize)]) -> ColumnLookup {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         let mapped = mapped.iter().map(|(name, column)| ((*name).to_owned(), *column));
-        Leads::new(&columns, mapped.collect())
+        ColumnLookup::new(&columns, mapped.collect())
     }
 
     #[test]
-    fn names_lead_to_columns() {
-        let leads = leads(&["id", "ID", "a", "Été"], &[("x", 2)]);
+    fn names_match_columns() {
+        let lookup = lookup(&["id", "ID", "a", "Été"], &[("x", 2)]);
         let none = |_| false;
-        assert_eq!(leads.of("id", none), Lead::Own(0));
-        assert_eq!(leads.of("iD", none), Lead::Either(0, 1));
-        assert_eq!(leads.of("iD", |column| column == 0), Lead::Alike(1));
-        assert_eq!(leads.of("x", none), Lead::Mapped(2));
-        assert_eq!(leads.of("a", none), Lead::Own(2));
-        assert_eq!(leads.of("A", none), Lead::Nowhere, "the column has another name");
-        assert_eq!(leads.of("été", none), Lead::Alike(3));
-        assert_eq!(leads.of("", none).column(), None);
+        assert_eq!(lookup.find("id", none), ColumnMatch::Exact(0));
+        assert_eq!(lookup.find("iD", none), ColumnMatch::Ambiguous(0, 1));
+        assert_eq!(lookup.find("iD", |column| column == 0), ColumnMatch::OtherCase(1));
+        assert_eq!(lookup.find("x", none), ColumnMatch::Mapped(2));
+        assert_eq!(lookup.find("a", none), ColumnMatch::Exact(2));
+        assert_eq!(lookup.find("A", none), ColumnMatch::Unknown, "the column has another name");
+        assert_eq!(lookup.find("été", none), ColumnMatch::OtherCase(3));
+        assert_eq!(lookup.find("", none).column(), None);
     }
 }
