@@ -10,10 +10,10 @@
 
 use std::collections::HashSet;
 
+use super::failure::{WriteFailure, refused};
 use super::batch::WriteBatch;
 use super::send_method::SendMethod;
 use super::session::Planned;
-use super::trouble::{Trouble, refused};
 use crate::error::Error;
 use crate::error::kind::Kind;
 use crate::pg::sql;
@@ -130,7 +130,7 @@ impl Planned {
             let mut transaction = self.transaction(channel, rows, method, None);
             self.send(&mut transaction, rows, method).await?;
             let ended = transaction.end().await;
-            let ended = ended.map_err(|failure| self.trouble(failure, rows, method))?;
+            let ended = ended.map_err(|failure| self.explain_failure(failure, rows, method))?;
             self.count(rows, method, ended)?;
             client.batch_execute(sql::IMMEDIATE).await.map_err(refused)
         };
@@ -138,7 +138,7 @@ impl Planned {
         client.batch_execute(sql::ROLLBACK).await.ok()?;
         match tried {
             Ok(()) => Some(None),
-            Err(Trouble::Refused(error)) if error.kind() == Kind::Data => Some(Some(error)),
+            Err(WriteFailure::Refused(error)) if error.kind() == Kind::Data => Some(Some(error)),
             Err(_) => None,
         }
     }

@@ -14,11 +14,11 @@ use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Row, Statement};
 
+use super::failure::WriteFailure;
 use super::batch::WriteBatch;
 use super::parameters::of_all;
 use super::send_method::SendMethod;
 use super::session::Planned;
-use super::trouble::Trouble;
 use crate::counts::reconcile::misplaced;
 use crate::error::Error;
 use crate::error::kind::Kind;
@@ -54,7 +54,7 @@ impl Planned {
         changes: &Changes,
         payload: &Payload,
         taken: &Taken,
-    ) -> Result<RowCounts, Trouble> {
+    ) -> Result<RowCounts, WriteFailure> {
         self.check_taken(payload, taken)?;
         let mut all = batch.unsent_counts();
         let applied = in_node(&self.plan, ROOT, &taken.applied);
@@ -69,7 +69,7 @@ impl Planned {
         batch: &WriteBatch,
         method: SendMethod,
         stored: Vec<Stored>,
-    ) -> Result<RowCounts, Trouble> {
+    ) -> Result<RowCounts, WriteFailure> {
         let Some(changes) = self.plan.changes.as_ref().filter(|_| method != SendMethod::Copy)
         else {
             return Ok(batch.counts(stored.iter().map(|stored| stored.rows).sum()));
@@ -126,7 +126,11 @@ impl Planned {
     }
 
     /// Fails if the leaf of the rows is unknown and they cannot go through the root.
-    pub(super) fn check_node(&self, changes: &Changes, payload: &Payload) -> Result<(), Trouble> {
+    pub(super) fn check_node(
+        &self,
+        changes: &Changes,
+        payload: &Payload,
+    ) -> Result<(), WriteFailure> {
         let node = payload.node();
         if changes.through_root || self.is_leaf(node) {
             return Ok(());
@@ -134,15 +138,15 @@ impl Planned {
         let relation = self.plan.tree.nodes[node].relation.label();
         let message = format!("no partition of relation {relation} is known for the row");
         let error = Error::new(Kind::Data, message).with_sqlstate("23514");
-        Err(Trouble::Changed(self.gatherer.at_first(error, payload)))
+        Err(WriteFailure::Changed(self.gatherer.at_first(error, payload)))
     }
 
     /// Requests a new plan if rows have gone into leaves that the plan does not know, because their outcome
     /// was not counted.
-    fn check_taken(&self, payload: &Payload, taken: &Taken) -> Result<(), Trouble> {
+    fn check_taken(&self, payload: &Payload, taken: &Taken) -> Result<(), WriteFailure> {
         if taken.misplaced > 0 {
             let error = misplaced(&self.plan, payload.node(), taken.misplaced);
-            return Err(Trouble::Changed(error));
+            return Err(WriteFailure::Changed(error));
         }
         let nodes = payload.nodes();
         let leaves: Vec<NodeId> = match nodes.iter().all(|node| self.is_leaf(*node)) {
@@ -154,7 +158,7 @@ impl Planned {
         let known: HashSet<u32> = oids.chain([0]).collect();
         match taken.applied.iter().all(|applied| known.contains(&applied.leaf)) {
             true => Ok(()),
-            false => Err(Trouble::Changed(self.plan.moved(ROOT))),
+            false => Err(WriteFailure::Changed(self.plan.moved(ROOT))),
         }
     }
 

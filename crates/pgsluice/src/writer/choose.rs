@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, Wire};
 
+use super::failure::WriteFailure;
 use super::batch::WriteBatch;
 use super::send_method::SendMethod;
 use super::session::{ENOUGH_WITHOUT_CONFLICT, Planned};
-use super::trouble::Trouble;
 use crate::error::kind::Kind;
 use crate::plan::changes::Changes;
 
@@ -60,15 +60,15 @@ impl Planned {
         }
     }
 
-    /// Returns the method to try after `method` has failed with `trouble`. Returns `None` if no other method is
+    /// Returns the method to try after `method` has failed with `failure`. Returns `None` if no other method is
     /// left or `tried` is at its limit.
     pub(super) fn next_method(
         &self,
         method: SendMethod,
-        trouble: &Trouble,
+        failure: &WriteFailure,
         tried: u32,
     ) -> Option<SendMethod> {
-        let Trouble::Refused(error) = trouble else { return None };
+        let WriteFailure::Refused(error) = failure else { return None };
         let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
         let has_conflicts = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
         let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)

@@ -3,32 +3,34 @@
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::error::SqlState;
 
+use super::failure::{WriteFailure, refused};
 use super::batch::WriteBatch;
 use super::refused::refusal;
 use super::send_method::SendMethod;
 use super::session::Planned;
-use super::trouble::{Trouble, refused};
 use crate::sink::failure::Failure;
 use crate::sink::recheck::Changed;
 use crate::sink::sql::stage::stage;
 
 impl Planned {
     /// Explains why a transaction with rows sent by `method` failed. Nothing of it is committed.
-    pub(super) fn trouble(
+    pub(super) fn explain_failure(
         &self,
         failure: Failure,
         batch: &WriteBatch,
         method: SendMethod,
-    ) -> Trouble {
+    ) -> WriteFailure {
         let (error, at) = match failure {
             Failure::Changed(node, Changed::Moved) => {
-                return Trouble::Changed(self.plan.moved(node));
+                return WriteFailure::Changed(self.plan.moved(node));
             }
-            Failure::Changed(_, Changed::Retyped) => return Trouble::Changed(self.plan.retyped()),
-            Failure::Misrouted(error) => return Trouble::Changed(error),
+            Failure::Changed(_, Changed::Retyped) => {
+                return WriteFailure::Changed(self.plan.retyped());
+            }
+            Failure::Misrouted(error) => return WriteFailure::Changed(error),
             Failure::Begin(error) | Failure::Receipts(error) => return refused(error),
             Failure::Rows { error, at } => (error, at),
-            failure => return Trouble::Refused(failure.into_error()),
+            failure => return WriteFailure::Refused(failure.into_error()),
         };
         let is_staged = method == SendMethod::Stage;
         // A partition's constraint has no name. If it refuses a row, the table is not the one that was
@@ -47,6 +49,6 @@ impl Planned {
             }
             None => refusal(error),
         };
-        if is_changed { Trouble::Changed(refusal) } else { Trouble::Refused(refusal) }
+        if is_changed { WriteFailure::Changed(refusal) } else { WriteFailure::Refused(refusal) }
     }
 }

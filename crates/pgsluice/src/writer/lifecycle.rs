@@ -8,9 +8,9 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
+use super::failure::{WriteFailure, came_through, lost, pause, perhaps_lost};
 use super::record::{Found, WriterRecord};
 use super::session::Session;
-use super::trouble::{Trouble, came_through, lost, pause, perhaps_lost};
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
 use crate::control::Control;
 use crate::error::backoff::Backoff;
@@ -32,7 +32,7 @@ impl Writer {
 
     /// Opens a session unless there is one. If the ledger contains rows whose COMMIT had no answer, adds them
     /// to `found`.
-    pub(super) fn ensure_session(&mut self, control: &Control) -> Result<(), Trouble> {
+    pub(super) fn ensure_session(&mut self, control: &Control) -> Result<(), WriteFailure> {
         self.drop_if_closed();
         if self.session.is_some() {
             return Ok(());
@@ -77,7 +77,7 @@ impl Writer {
     }
 
     /// Continues from the writer's positions in the ledger. Fails if the server has lost rows.
-    fn take_up(&mut self, found: Found) -> Result<(), Trouble> {
+    fn take_up(&mut self, found: Found) -> Result<(), WriteFailure> {
         let Some(record) = &mut self.record else { return Ok(()) };
         let had_position = record.has_position();
         match record.take_up(found) {
@@ -95,7 +95,7 @@ impl Writer {
     }
 
     /// Checks that the server of a new session is the one that has committed all rows.
-    fn prove(&mut self, incarnation: Option<Incarnation>) -> Result<(), Trouble> {
+    fn prove(&mut self, incarnation: Option<Incarnation>) -> Result<(), WriteFailure> {
         let is_same = incarnation.is_some() && incarnation == self.incarnation;
         self.incarnation = incarnation;
         match self.unflushed {
@@ -108,14 +108,14 @@ impl Writer {
     }
 
     /// Returns the outcome of the rows whose COMMIT had no answer, if they were committed.
-    pub(super) fn settle_doubt(&mut self) -> Result<Option<RowCounts>, Trouble> {
+    pub(super) fn settle_doubt(&mut self) -> Result<Option<RowCounts>, WriteFailure> {
         let (found, has_position) = (take(&mut self.found), self.has_position());
         match (self.unsure.take(), take(&mut self.gave_up)) {
             _ if found.read == 0 => Ok(None),
             (Some(rows), _) if found.read == rows => Ok(Some(found)),
             (None, true) if has_position => Err(came_through(found.read)),
             (None, true) => Ok(None),
-            _ => Err(Trouble::Refused(self.overtaken())),
+            _ => Err(WriteFailure::Refused(self.overtaken())),
         }
     }
 
@@ -137,8 +137,8 @@ impl Writer {
         loop {
             let error = match self.try_flush(control) {
                 Ok(()) => return Ok(()),
-                Err(Trouble::Refused(error)) => error,
-                Err(trouble) => return Err(trouble.into_error()),
+                Err(WriteFailure::Refused(error)) => error,
+                Err(failure) => return Err(failure.into_error()),
             };
             let patience = match policy::of_error(&error) {
                 _ if control.stop.is_stopped() => Duration::ZERO,
@@ -155,7 +155,7 @@ impl Writer {
         }
     }
 
-    fn try_flush(&mut self, control: &Control) -> Result<(), Trouble> {
+    fn try_flush(&mut self, control: &Control) -> Result<(), WriteFailure> {
         self.ensure_session(control)?;
         // The next write settles the rows in doubt.
         if self.unsure.is_none() {
@@ -201,7 +201,7 @@ impl Writer {
         if self.record.is_none() {
             return self.flush(control);
         }
-        self.ensure_session(control).map_err(Trouble::into_error)?;
+        self.ensure_session(control).map_err(WriteFailure::into_error)?;
         if let (Some(record), Some(session)) = (&self.record, &self.session) {
             self.runtime.block_on(record.close(&session.link.client))?;
         }

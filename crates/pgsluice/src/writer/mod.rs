@@ -19,6 +19,7 @@ mod blame;
 mod changing;
 mod choose;
 mod explain;
+mod failure;
 mod lifecycle;
 mod named;
 mod parameters;
@@ -30,7 +31,6 @@ pub mod send_method;
 mod session;
 mod sql;
 mod steps;
-mod trouble;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,11 +39,11 @@ use pgsluice_core::catalog::ROOT;
 use tokio::runtime::Runtime;
 
 pub use self::along::{Along, Positions, RejectRows, Step};
+use self::failure::{WriteFailure, doubtful, is_about_names, is_ended, pause, sent_again};
 pub use self::receipt::{Durability, Receipt};
 use self::record::WriterRecord;
 use self::session::Session;
 use self::steps::{gather, store};
-use self::trouble::{Trouble, doubtful, is_about_names, is_ended, pause, sent_again};
 use crate::control::{Control, Event};
 use crate::counts::summary::fresh_id;
 use crate::error::backoff::Backoff;
@@ -143,7 +143,7 @@ impl Writer {
             refused: Vec::new(),
             incarnation: None,
         };
-        writer.ensure_session(control).map_err(Trouble::into_error)?;
+        writer.ensure_session(control).map_err(WriteFailure::into_error)?;
         Ok(writer)
     }
 
@@ -228,7 +228,7 @@ impl Writer {
         if self.unsure.is_some() {
             return Ok(());
         }
-        self.ensure_session(control).map_err(Trouble::into_error)?;
+        self.ensure_session(control).map_err(WriteFailure::into_error)?;
         let Self { job, target, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
         let batch = gather(job, target, session, input, runtime, control)?;
@@ -276,26 +276,26 @@ impl Writer {
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
             let error = match self.try_write(input, along, control) {
                 Ok(receipt) => return Ok(receipt),
-                Err(Trouble::Changed(_)) if changes < MOST_CHANGES => {
+                Err(WriteFailure::Changed(_)) if changes < MOST_CHANGES => {
                     changes += 1;
                     continue;
                 }
                 // Prepared statements do not know about columns that have changed.
-                Err(Trouble::Refused(error))
+                Err(WriteFailure::Refused(error))
                     if was_planned && changes == 0 && is_about_names(&error) =>
                 {
                     changes += 1;
                     continue;
                 }
-                Err(Trouble::InDoubt(error, rows)) if self.record.is_none() => {
+                Err(WriteFailure::InDoubt(error, rows)) if self.record.is_none() => {
                     return Err(doubtful(control.stop.failure().unwrap_or(error), rows));
                 }
-                Err(Trouble::InDoubt(error, rows)) => {
+                Err(WriteFailure::InDoubt(error, rows)) => {
                     self.unsure = Some(rows);
                     error
                 }
-                Err(Trouble::Lost(error)) => return Err(error),
-                Err(Trouble::Refused(error) | Trouble::Changed(error)) => error,
+                Err(WriteFailure::Lost(error)) => return Err(error),
+                Err(WriteFailure::Refused(error) | WriteFailure::Changed(error)) => error,
             };
             if is_ended(&error) {
                 self.session = None;
@@ -333,7 +333,7 @@ impl Writer {
         input: &InputOptions,
         along: &Along<'_>,
         control: &Arc<Control>,
-    ) -> Result<Receipt, Trouble> {
+    ) -> Result<Receipt, WriteFailure> {
         self.ensure_session(control)?;
         if let Some(counts) = self.settle_doubt()? {
             return Ok(Receipt { counts, method: None });
@@ -364,32 +364,32 @@ impl Writer {
                     seconds: began.elapsed().as_secs_f64(),
                     is_visible: true,
                 });
-                planned.gathering.give_back(batch);
+                planned.gatherer.give_back(batch);
                 record
                     .iter_mut()
                     .for_each(|record| record.record_committed(counts, along.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // The plan is still valid after a row is refused.
-            Some(Err(Trouble::Refused(error))) if planned.can_blame(&error) => {
+            Some(Err(WriteFailure::Refused(error))) if planned.can_blame(&error) => {
                 let channel = planned.channel(link, control);
                 let blaming = planned.blame(channel, &batch, error.clone());
                 let blamed = runtime.block_on(link.canceller.settle(control, blaming));
                 planned.gatherer.give_back(batch);
-                Err(Trouble::Refused(blamed.unwrap_or(error)))
+                Err(WriteFailure::Refused(blamed.unwrap_or(error)))
             }
-            Some(Err(trouble)) => {
+            Some(Err(failure)) => {
                 // The next call will notice if the session was lost.
-                match &trouble {
-                    Trouble::InDoubt(..) => self.session = None,
+                match &failure {
+                    WriteFailure::InDoubt(..) => self.session = None,
                     _ if planned.prepared.is_spoiled() => self.session = None,
                     _ => session.planned = None,
                 }
-                Err(trouble)
+                Err(failure)
             }
             None => {
                 self.session = None;
-                Err(Trouble::InDoubt(Error::interrupted(), batch.rows()))
+                Err(WriteFailure::InDoubt(Error::interrupted(), batch.rows()))
             }
         }
     }

@@ -58,7 +58,7 @@ impl Writer {
             if left.is_zero() {
                 return Err(error);
             }
-            super::trouble::pause(&error, backoff.pause().min(left), control);
+            super::failure::pause(&error, backoff.pause().min(left), control);
         }
     }
 
@@ -67,7 +67,7 @@ impl Writer {
             record.forget_participants();
         }
         (self.unsure, self.gave_up, self.found) = (None, false, RowCounts::default());
-        self.ensure_session(control).map_err(super::Trouble::into_error)?;
+        self.ensure_session(control).map_err(super::WriteFailure::into_error)?;
         let Self { job, record, runtime, session, .. } = self;
         let (Some(record), Some(session)) = (record, session) else { return Err(Error::lost()) };
         let Link { client, canceller, .. } = &mut session.link;

@@ -8,12 +8,12 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Statement};
 
+use super::failure::{WriteFailure, in_doubt, refused};
 use super::batch::{BatchGatherer, WriteBatch};
 use super::named::PlanNames;
 use super::parameters::of_all;
 use super::record::RecordUpdate;
 use super::send_method::SendMethod;
-use super::trouble::{Trouble, in_doubt, refused};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
@@ -130,7 +130,7 @@ impl Planned {
         method: SendMethod,
         update: RecordUpdate<'_>,
         rejects: Option<&RejectInsert<'_>>,
-    ) -> Result<RowCounts, Trouble> {
+    ) -> Result<RowCounts, WriteFailure> {
         let client = &channel.link.client;
         if let (SendMethod::Arrays, None, None, [payload], Some(statement)) =
             (method, update, rejects, &batch.payloads[..], &self.inserts.plain)
@@ -155,14 +155,14 @@ impl Planned {
         method: SendMethod,
         update: RecordUpdate<'_>,
         rejects: Option<&RejectInsert<'_>>,
-    ) -> Result<RowCounts, Trouble> {
+    ) -> Result<RowCounts, WriteFailure> {
         let mut transaction = self.transaction(channel, batch, method, update);
         let sent = self.send(&mut transaction, batch, method).await?;
         failpoint("payload::committing");
-        let failed = |failure| self.trouble(failure, batch, method);
+        let failed = |failure| self.explain_failure(failure, batch, method);
         let doubtful = |failure: Failure| match failure.is_answer() {
             true => failed(failure),
-            false => Trouble::InDoubt(failure.into_error(), batch.rows()),
+            false => WriteFailure::InDoubt(failure.into_error(), batch.rows()),
         };
         let counts = match (sent, method) {
             (Some(counts), _) => counts,
@@ -223,9 +223,9 @@ impl Planned {
         transaction: &mut Transaction<'t>,
         batch: &'t WriteBatch,
         method: SendMethod,
-    ) -> Result<Option<RowCounts>, Trouble> {
+    ) -> Result<Option<RowCounts>, WriteFailure> {
         let client = transaction.client();
-        let failed = |failure| self.trouble(failure, batch, method);
+        let failed = |failure| self.explain_failure(failure, batch, method);
         let Inserts { plain, changing } = &self.inserts;
         match (method, &self.plan.changes, &batch.payloads[..], plain, changing) {
             (SendMethod::Arrays, _, [payload], Some(statement), _) => {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 use super::along::RejectRows;
+use super::failure::WriteFailure;
 use super::batch::WriteBatch;
 use super::record::RecordUpdate;
 use super::send_method::SendMethod;
 use super::session::{Planned, Session};
-use super::trouble::Trouble;
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::{InputOptions, Job};
@@ -57,7 +57,7 @@ pub(super) async fn store(
     method: SendMethod,
     update: RecordUpdate<'_>,
     rejects: Option<RejectRows<'_>>,
-) -> Result<(RowCounts, SendMethod), Trouble> {
+) -> Result<(RowCounts, SendMethod), WriteFailure> {
     let rejects = match rejects {
         Some(rejects) => Some(RejectInsert::new(&channel.link.client, rejects).await?),
         None => None,

@@ -10,7 +10,7 @@ use crate::pg::is_answer;
 
 /// Why rows were not stored, or may not have been.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum WriteFailure {
     /// No row was stored.
     Refused(Error),
     /// No row was stored: the table is not the one that was planned for.
@@ -21,7 +21,7 @@ pub(super) enum Trouble {
     Lost(Error),
 }
 
-impl Trouble {
+impl WriteFailure {
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Refused(error) | Self::Changed(error) | Self::Lost(error) => error,
@@ -30,14 +30,14 @@ impl Trouble {
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for WriteFailure {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
 
-pub(super) fn refused(error: tokio_postgres::Error) -> Trouble {
-    Trouble::Refused(refusal(error))
+pub(super) fn refused(error: tokio_postgres::Error) -> WriteFailure {
+    WriteFailure::Refused(refusal(error))
 }
 
 /// Waits before the next attempt at a call that has failed with `error`.
@@ -49,8 +49,8 @@ pub(super) fn pause(error: &Error, time: Duration, control: &Control) {
 }
 
 /// Converts the error of a statement that commits.
-pub(super) fn in_doubt(error: tokio_postgres::Error, rows: u64) -> Trouble {
-    if is_answer(&error) { refused(error) } else { Trouble::InDoubt(error.into(), rows) }
+pub(super) fn in_doubt(error: tokio_postgres::Error, rows: u64) -> WriteFailure {
+    if is_answer(&error) { refused(error) } else { WriteFailure::InDoubt(error.into(), rows) }
 }
 
 /// Whether a prepared statement no longer fits the table.
@@ -67,7 +67,7 @@ pub(super) fn doubtful(error: Error, rows: u64) -> Error {
 }
 
 /// Returns the error for rows that an earlier call has committed and the ledger no longer counts.
-pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
+pub(super) fn lost(rows: u64, has_position: bool) -> WriteFailure {
     let message = format!("the server lost {rows} rows that it had committed");
     let error = Error::new(Kind::Connection, message)
         .with_detail("It crashed before they were durable, or another server has taken its place.");
@@ -84,7 +84,7 @@ pub(super) fn lost(rows: u64, has_position: bool) -> Trouble {
 
 /// Returns the error for rows that an earlier call has committed, if nothing proves that the server still has
 /// them.
-pub(super) fn perhaps_lost(rows: u64) -> Trouble {
+pub(super) fn perhaps_lost(rows: u64) -> WriteFailure {
     let message =
         format!("the server may have lost {rows} rows: its session ended before they were durable");
     let error = Error::new(Kind::Connection, message)
@@ -98,7 +98,7 @@ pub(super) fn perhaps_lost(rows: u64) -> Trouble {
 }
 
 /// Returns the error for rows in doubt that were committed although the program had given them up.
-pub(super) fn came_through(rows: u64) -> Trouble {
+pub(super) fn came_through(rows: u64) -> WriteFailure {
     let message = format!("{rows} rows that had been given up are in the table");
     let error = Error::new(Kind::Connection, message)
         .with_detail("The position was read again from the ledger.")
@@ -106,8 +106,8 @@ pub(super) fn came_through(rows: u64) -> Trouble {
     earlier(error, 0, rows)
 }
 
-fn earlier(error: Error, in_doubt: u64, earlier: u64) -> Trouble {
-    Trouble::Lost(error.leaving(Left { in_doubt, earlier, ..Left::default() }).permanent())
+fn earlier(error: Error, in_doubt: u64, earlier: u64) -> WriteFailure {
+    WriteFailure::Lost(error.leaving(Left { in_doubt, earlier, ..Left::default() }).permanent())
 }
 
 /// Returns the error for rows that were not stored. The hint for a lost connection is about loads, so a
