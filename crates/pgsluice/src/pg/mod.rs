@@ -14,7 +14,6 @@
 //!    evaluated: the key is left to the server, and the plan reports that.
 
 pub(crate) mod bounds;
-pub(crate) mod caution;
 pub(crate) mod compared;
 pub(crate) mod constraint;
 pub(crate) mod droppers;
@@ -31,6 +30,7 @@ pub(crate) mod room;
 pub(crate) mod sql;
 pub(crate) mod statements;
 mod trigger_source;
+pub(crate) mod volatility;
 
 use tokio_postgres::types::{ToSql, Type};
 

@@ -23,7 +23,7 @@ impl Plan {
             let slot = self.router.wanted().partition_point(|&other| other < field);
             match keys.get(slot, row) {
                 Value::Text(text) => {
-                    !self.catalogue.questions.caution(field).admits(text, &mut scratch)
+                    !self.catalogue.questions.volatility(field).admits(text, &mut scratch)
                 }
                 Value::Null | Value::Missing | Value::Binary(_) => false,
             }

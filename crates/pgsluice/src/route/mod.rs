@@ -23,7 +23,7 @@
 //!
 //! Keys are evaluated under the settings of COPY. Spellings are read back, so they are produced under fixed
 //! output settings. Values that the server may read differently tomorrow are never part of a question
-//! (`pg::caution`): words such as `now`, times with a named zone, and types whose input functions read the
+//! (`pg::volatility`): words such as `now`, times with a named zone, and types whose input functions read the
 //! catalogue.
 
 pub(crate) mod remote;

@@ -8,7 +8,6 @@
 //! Queries about many tables take their oids through a subquery, because planning for a plain array takes
 //! longer.
 
-mod cautions;
 mod codecs;
 mod columns;
 mod definitions;
@@ -28,6 +27,7 @@ pub(crate) mod triggers;
 mod types;
 pub(crate) mod uniques;
 mod values;
+mod volatilities;
 
 use std::collections::HashMap;
 

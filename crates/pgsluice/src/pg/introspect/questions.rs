@@ -11,16 +11,16 @@ use pgsluice_core::catalog::{KeyColumn, NodeId, Tree, label};
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Row, Transaction};
 
-use super::cautions::{self, Cautions};
 use super::session::SessionFacts;
 use super::types::with_base_types;
+use super::volatilities::{self, Volatilities};
 use crate::error::Result;
 use crate::pg::bounds::Literals;
-use crate::pg::caution::Caution;
 use crate::pg::constraint::ReadColumn;
 use crate::pg::qualified::qualified_type;
 use crate::pg::question::{Answer, Question, Term, question};
 use crate::pg::raw::Raw;
+use crate::pg::volatility::Volatility;
 
 /// The places of bound literals among all literals of a node, by node and index in the key.
 pub(super) type LiteralPlaces = HashMap<NodeId, PlacesOfKey>;
@@ -37,8 +37,8 @@ pub(crate) struct Questions {
     pub(crate) spelling: Option<Question>,
     /// The reason why there is no question about spellings although one is needed.
     pub(crate) unspelled: Option<String>,
-    /// The caution for each field of the input.
-    pub(super) cautions: Vec<Caution>,
+    /// The volatility of each field of the input.
+    pub(super) volatilities: Vec<Volatility>,
     /// The columns that the question about spellings reads.
     pub(super) table: Vec<ReadColumn>,
     /// The fields that it covers in addition to the fields of partition keys.
@@ -67,9 +67,9 @@ impl Questions {
         self.of.remove(&node);
     }
 
-    /// Returns the caution for a field.
-    pub(crate) fn caution(&self, field: usize) -> Caution {
-        self.cautions.get(field).copied().unwrap_or_default()
+    /// Returns the volatility of a field.
+    pub(crate) fn volatility(&self, field: usize) -> Volatility {
+        self.volatilities.get(field).copied().unwrap_or_default()
     }
 
     fn insert(&mut self, node: NodeId, question: Question) {
@@ -155,9 +155,9 @@ pub(super) async fn find(
     if nodes.is_empty() {
         return Ok((questions, places));
     }
-    let (table, cautions) = read_columns(transaction, session, oids[0]).await?;
-    questions.set_cautions(&cautions, columns);
-    let known = KnownColumns { columns, table: &table, cautions: &cautions };
+    let (table, volatilities) = read_columns(transaction, session, oids[0]).await?;
+    questions.set_volatilities(&volatilities, columns);
+    let known = KnownColumns { columns, table: &table, volatilities: &volatilities };
     let asked: Vec<Oid> = nodes.iter().map(|&node| oids[node]).collect();
     let mut rows: HashMap<Oid, Vec<Row>> = HashMap::new();
     for row in transaction.query_typed(TERMS, &[(&asked, Type::OID_ARRAY)]).await? {
@@ -195,13 +195,14 @@ pub(super) async fn find(
     Ok((questions, places))
 }
 
-/// Reads the columns of the table, and the caution for each.
+/// Reads the columns of the table, and the volatility of each.
 pub(super) async fn read_columns(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     table: Oid,
-) -> Result<(Vec<ReadColumn>, Cautions)> {
-    try_join(ReadColumn::of(transaction, table), cautions::read(transaction, session, table)).await
+) -> Result<(Vec<ReadColumn>, Volatilities)> {
+    try_join(ReadColumn::of(transaction, table), volatilities::read(transaction, session, table))
+        .await
 }
 
 /// Extends the reason why a key is opaque.
@@ -220,7 +221,7 @@ struct KnownColumns<'a> {
     /// The columns of the input.
     columns: &'a [String],
     table: &'a [ReadColumn],
-    cautions: &'a Cautions,
+    volatilities: &'a Volatilities,
 }
 
 /// The key of one node, if the server is asked about it.
@@ -363,8 +364,8 @@ impl KnownColumns<'_> {
 
     /// Returns an error if the server's answer about a column may change.
     fn check(&self, name: &str) -> Result<(), Option<String>> {
-        match self.cautions.get(name) {
-            Some(Caution::Never) => Err(Some(format!(
+        match self.volatilities.get(name) {
+            Some(Volatility::Volatile) => Err(Some(format!(
                 "the meaning of values in column {} depends on more than the row",
                 label(name)
             ))),

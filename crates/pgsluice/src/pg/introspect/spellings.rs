@@ -9,12 +9,12 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::Oid;
 
 use super::Catalogue;
-use super::cautions::Cautions;
 use super::questions::{Questions, read_columns};
 use super::session::SessionFacts;
+use super::volatilities::Volatilities;
 use crate::error::Result;
-use crate::pg::caution::Caution;
 use crate::pg::question::spelling;
+use crate::pg::volatility::Volatility;
 
 /// Creates the question how the server spells the fields of native keys, in a catalogue with the root `root`,
 /// if any field can have several spellings.
@@ -27,8 +27,8 @@ pub(super) async fn find(
     if questions.spelled_fields(tree).is_empty() {
         return Ok(());
     }
-    let (table, cautions) = read_columns(transaction, session, root).await?;
-    questions.set_cautions(&cautions, columns);
+    let (table, volatilities) = read_columns(transaction, session, root).await?;
+    questions.set_volatilities(&volatilities, columns);
     questions.table = table;
     questions.spell(tree, columns, session.iso);
     Ok(())
@@ -40,19 +40,22 @@ impl Questions {
         self.also = columns.flat_map(spelled_in).collect();
     }
 
-    pub(super) fn set_cautions(&mut self, cautions: &Cautions, columns: &[String]) {
-        let caution = |name| cautions.get(name).copied().unwrap_or_default();
-        self.cautions = columns.iter().map(caution).collect();
+    pub(super) fn set_volatilities(&mut self, volatilities: &Volatilities, columns: &[String]) {
+        let volatility = |name| volatilities.get(name).copied().unwrap_or_default();
+        self.volatilities = columns.iter().map(volatility).collect();
     }
 
     /// Creates the question about spellings again, for the fields that `tree` still needs.
     pub(super) fn spell(&mut self, tree: &Tree, columns: &[String], iso: bool) {
         let fields = self.spelled_fields(tree);
-        let Self { table, cautions, .. } = self;
+        let Self { table, volatilities, .. } = self;
         let is_read = |field: usize| {
-            let is_steady = matches!(cautions.get(field), Some(Caution::Free | Caution::Words));
+            let is_stable = matches!(
+                volatilities.get(field),
+                Some(Volatility::Immutable | Volatility::ClockWords)
+            );
             let mut named = table.iter().filter(|column| column.name == columns[field]);
-            is_steady && named.any(|column| !column.is_unread)
+            is_stable && named.any(|column| !column.is_unread)
         };
         let fields = fields.into_iter().filter(|&field| is_read(field));
         let fields: Vec<_> = fields.map(|field| (field, &*columns[field])).collect();

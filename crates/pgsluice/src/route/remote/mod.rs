@@ -15,11 +15,11 @@ use tokio::runtime::Runtime;
 use self::memory::{Memory, MemoryKey};
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::pg::caution::Caution;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 use crate::pg::sql;
+use crate::pg::volatility::Volatility;
 use crate::plan::Plan;
 
 /// A connection for questions, with the answers so far.
@@ -34,7 +34,7 @@ pub(crate) struct RemoteKeys<'a> {
     spellings: Option<Memory<'a, String>>,
     /// The type of each field of a spelling, if it belongs to one column, and the values that must not be
     /// asked about.
-    fields: Vec<(Option<&'a KeyType>, Caution)>,
+    fields: Vec<(Option<&'a KeyType>, Volatility)>,
     /// Reused for reading values.
     scratch: Vec<u8>,
 }
@@ -75,7 +75,7 @@ impl<'a> RemoteKeys<'a> {
         let spelling = questions.spelling.as_ref();
         let spellings = spelling.map(|spelling| Memory::of_spellings(spelling, wanted));
         let fields = spelling.map_or(&[][..], |spelling| &spelling.fields);
-        let known = |&field: &usize| (plan.key_type(field), questions.caution(field));
+        let known = |&field: &usize| (plan.key_type(field), questions.volatility(field));
         let fields = fields.iter().map(known).collect();
         Ok(Self {
             plan,
@@ -114,9 +114,9 @@ impl<'a> RemoteKeys<'a> {
         let Self { spellings, fields, scratch, .. } = self;
         let unread = |index: usize, slot: usize| match keys.get(slot, row) {
             Value::Text(text) => {
-                let (ty, caution) = fields[index];
+                let (ty, volatility) = fields[index];
                 let is_read = ty.is_some_and(|ty| ty.parse(text, scratch).is_some());
-                let is_left_out = is_read || !caution.admits(text, scratch);
+                let is_left_out = is_read || !volatility.admits(text, scratch);
                 if is_left_out { Value::Null } else { Value::Text(text) }
             }
             other => other,

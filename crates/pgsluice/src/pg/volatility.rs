@@ -1,38 +1,38 @@
-//! Caution: values that pgsluice does not ask the server about, because the answer may differ later.
+//! Volatility: values that pgsluice does not ask the server about, because the answer may differ later.
 //!
 //! A resumed load computes the node of every row again. The route of a row must therefore depend only on its
 //! bytes, the tree and the recorded terms, never on the clock.
 
 use pgsluice_core::types::KeyType;
 
-/// The restriction on asking the server about a field's values.
+/// The volatility of the meaning of a field's text, which restricts the questions about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Caution {
+pub(crate) enum Volatility {
     /// The server always reads them the same way.
     #[default]
-    Free,
+    Immutable,
     /// They may contain a word for the time of the question, such as `now`.
-    Words,
+    ClockWords,
     /// Times of day with a zone. A named or missing zone takes its offset from the current date. The offset
     /// of the session's zone is given if it never changes.
     Zoned(Option<i32>),
     /// Their meaning depends on more than the row, such as the catalogue.
-    Never,
+    Volatile,
 }
 
 /// The words in `datetime.c` (PostgreSQL 13 to 18) that stand for the time of the question.
 const CLOCK_WORDS: [&[u8]; 4] = [b"now", b"today", b"tomorrow", b"yesterday"];
 
-impl Caution {
+impl Volatility {
     /// Whether the server may be asked about the value `text`.
     pub(crate) fn admits(self, text: &[u8], scratch: &mut Vec<u8>) -> bool {
         match self {
-            Self::Free => true,
-            Self::Words => !names_the_clock(text),
+            Self::Immutable => true,
+            Self::ClockWords => !names_the_clock(text),
             Self::Zoned(zone) => {
                 KeyType::Timetz { precision: 6, zone }.parse(text, scratch).is_some()
             }
-            Self::Never => false,
+            Self::Volatile => false,
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_the_time_of_the_question_are_seen() {
+    fn words_for_the_time_of_the_question_are_found() {
         for text in [
             "now",
             "NOW",
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_time_with_a_zone_needs_an_offset() {
         let admits =
-            |zone, text: &str| Caution::Zoned(zone).admits(text.as_bytes(), &mut Vec::new());
+            |zone, text: &str| Volatility::Zoned(zone).admits(text.as_bytes(), &mut Vec::new());
         assert!(admits(None, "12:00:00+02") && admits(Some(0), "12:00"));
         assert!(!admits(None, "12:00") && !admits(Some(0), "2024-01-01 12:00 Europe/Berlin"));
     }

@@ -1,4 +1,4 @@
-//! Finds columns that the server may be asked about only with caution, because their input functions, or the
+//! Finds columns that the server may be asked about only in part, because their input functions, or the
 //! checks of their domains, do not always return the same result.
 
 use std::collections::HashMap;
@@ -9,16 +9,16 @@ use tokio_postgres::types::{Oid, Type};
 use super::session::SessionFacts;
 use super::types::next_types;
 use crate::error::Result;
-use crate::pg::caution::Caution;
 use crate::pg::template::fill;
+use crate::pg::volatility::Volatility;
 
-/// The cautions of a table's columns, by name.
-pub(super) type Cautions = HashMap<String, Caution>;
+/// The volatilities of a table's columns, by name.
+pub(super) type Volatilities = HashMap<String, Volatility>;
 
-/// Query for the cautions. A type is examined together with all types that its values contain. Input
+/// Query for the volatilities. A type is examined together with all types that its values contain. Input
 /// functions that are not immutable depend on settings, on the clock, or, like those of the `reg` types, on
 /// the catalogue. Settings are terms of a load.
-const CAUTIONS: &str = concat!(
+const VOLATILITIES: &str = concat!(
     r"
 WITH RECURSIVE part (name, type) AS (
     SELECT attname, atttypid FROM pg_catalog.pg_attribute
@@ -66,25 +66,29 @@ CROSS JOIN (SELECT 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid) AS cor
 GROUP BY part.name"
 );
 
-/// Reads the cautions of the columns of `table`.
+/// Reads the volatilities of the columns of `table`.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     table: Oid,
-) -> Result<Cautions> {
-    let rows = transaction.query_typed(&fill(CAUTIONS, &[]), &[(&table, Type::OID)]).await?;
+) -> Result<Volatilities> {
+    let rows = transaction.query_typed(&fill(VOLATILITIES, &[]), &[(&table, Type::OID)]).await?;
     let is =
         |row: &tokio_postgres::Row, name: &str| row.get::<_, Option<bool>>(name).unwrap_or(false);
-    let caution = |row: &tokio_postgres::Row| {
+    let volatility = |row: &tokio_postgres::Row| {
         if is(row, "unsteady") {
-            Caution::Never
+            Volatility::Volatile
         } else if is(row, "zoned") {
-            if is(row, "only_zoned") { Caution::Zoned(session.zone) } else { Caution::Never }
+            if is(row, "only_zoned") {
+                Volatility::Zoned(session.zone)
+            } else {
+                Volatility::Volatile
+            }
         } else if is(row, "words") {
-            Caution::Words
+            Volatility::ClockWords
         } else {
-            Caution::Free
+            Volatility::Immutable
         }
     };
-    Ok(rows.iter().map(|row| (row.get("name"), caution(row))).collect())
+    Ok(rows.iter().map(|row| (row.get("name"), volatility(row))).collect())
 }
