@@ -7,15 +7,15 @@
 pub mod eligible;
 
 pub mod changes;
+mod clock;
 mod connections;
 mod detours;
 mod explain;
-mod forms;
 pub(crate) mod landing;
 mod missing;
 mod passing;
 mod refuse;
-mod steady;
+mod row_format;
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ use tokio_postgres::Client;
 use self::changes::Changes;
 use self::detours::detours;
 pub(crate) use self::explain::Reason;
-pub(crate) use self::forms::format_for;
-use self::forms::{check_version, encoder, key_form, left_to_server, make_opaque, shape};
+pub(crate) use self::row_format::format_for;
+use self::row_format::{check_version, encoder, key_form, left_to_server, make_opaque, shape};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};

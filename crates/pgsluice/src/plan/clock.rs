@@ -19,7 +19,7 @@ impl Plan {
     ) -> Option<Cause> {
         let columns = &self.tree.nodes[node].key.as_ref()?.columns;
         let mut scratch = Vec::new();
-        let mut is_unsteady = |field: usize| {
+        let mut depends_on_clock = |field: usize| {
             let slot = self.router.wanted().partition_point(|&other| other < field);
             match keys.get(slot, row) {
                 Value::Text(text) => {
@@ -29,9 +29,11 @@ impl Plan {
             }
         };
         let mut is_at = |column: &KeyColumn| match column {
-            KeyColumn::Native { field, .. } => field.is_some_and(&mut is_unsteady),
-            KeyColumn::Expression { expr, .. } => expr.places().into_iter().any(&mut is_unsteady),
-            KeyColumn::Asked { fields, .. } => fields.iter().copied().any(&mut is_unsteady),
+            KeyColumn::Native { field, .. } => field.is_some_and(&mut depends_on_clock),
+            KeyColumn::Expression { expr, .. } => {
+                expr.places().into_iter().any(&mut depends_on_clock)
+            }
+            KeyColumn::Asked { fields, .. } => fields.iter().copied().any(&mut depends_on_clock),
             KeyColumn::Opaque { .. } => false,
         };
         match column {
