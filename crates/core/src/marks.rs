@@ -68,12 +68,12 @@ pub(crate) struct Marks<'b> {
     wanted: [u8x16; 3],
     /// Offset and result of the last look.
     from: usize,
-    seen: u64,
+    found: u64,
 }
 
 impl<'b> Marks<'b> {
     pub(crate) fn new(bytes: &'b [u8], wanted: [u8; 3]) -> Self {
-        let mut marks = Self { bytes, wanted: wanted.map(u8x16::splat), from: 0, seen: 0 };
+        let mut marks = Self { bytes, wanted: wanted.map(u8x16::splat), from: 0, found: 0 };
         marks.look(0);
         marks
     }
@@ -85,7 +85,7 @@ impl<'b> Marks<'b> {
             if at >= self.from + REACH {
                 self.look(at);
             }
-            match self.seen >> (at - self.from) {
+            match self.found >> (at - self.from) {
                 0 => at = self.from + REACH,
                 rest => return Some(at + rest.trailing_zeros() as usize),
             }
@@ -97,7 +97,7 @@ impl<'b> Marks<'b> {
     fn look(&mut self, from: usize) {
         let [a, b, c] = self.wanted;
         let is = |chunk: u8x16| chunk.cmp_eq(a) | chunk.cmp_eq(b) | chunk.cmp_eq(c);
-        [self.seen] = look(self.bytes, from, |chunk| [marked(chunk, is)]);
+        [self.found] = look(self.bytes, from, |chunk| [marked(chunk, is)]);
         self.from = from;
     }
 }
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn marks_are_found_at_any_offset() {
         let commas = |row: &[u8], from| {
-            let [seen] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
-            seen
+            let [found] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
+            found
         };
         // A slow twin.
         let expected = |row: &[u8], from: usize| {

@@ -13,9 +13,9 @@ use super::begun::{Begun, check, emptied, refuse};
 use super::blocks::{Blocks, StreamBlock};
 use super::claimed::{Claimed, StoredReceipt};
 use super::earlier;
+use super::earlier_tree::EarlierTree;
 use super::layout::Layout;
 use super::others::{lock_out_others, wait_for};
-use super::past::Past;
 use super::receipts::Receipts;
 use super::row_counts;
 use super::run::LoadRun;
@@ -143,10 +143,10 @@ async fn resume(
     let (tree, others) = trees(client, named, plan, &receipts).await?;
     client.batch_execute(COMMIT).await?;
     let of = |number: i32| receipts.iter().filter(move |receipt| receipt.tree == number);
-    let mut past = Vec::new();
+    let mut earlier_trees = Vec::new();
     for (number, layout) in others {
-        let built = Past::build(layout, Claimed::of(of(number)), plan, client).await;
-        past.push(built.map_err(|error| refuse(error, id))?);
+        let built = EarlierTree::build(layout, Claimed::of(of(number)), plan, client).await;
+        earlier_trees.push(built.map_err(|error| refuse(error, id))?);
     }
     let rows: u64 = receipts.iter().map(|receipt| receipt.rows).sum();
     control.set_rows_before(rows.saturating_sub(rejected.len() as u64));
@@ -155,7 +155,7 @@ async fn resume(
     receipts.iter().for_each(|receipt| counts_before.add(receipt.counts));
     Ok(Ledger {
         claimed: Claimed::of(of(tree)),
-        past,
+        earlier_trees,
         rejected,
         receipts: Receipts::of(next, of(tree)),
         blocks: Blocks::of(blocks),
@@ -202,7 +202,7 @@ impl Ledger {
             tree,
             sources,
             claimed: Claimed::default(),
-            past: Vec::new(),
+            earlier_trees: Vec::new(),
             rejected: HashSet::new(),
             receipts: Receipts::default(),
             blocks: Blocks::default(),

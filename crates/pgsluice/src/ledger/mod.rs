@@ -23,7 +23,7 @@
 //!
 //! **Why a claim means the same rows later.** "The rows of a node" are the rows that the recorded tree routes
 //! there (`layout`). If the tree has changed, a resumed load keeps the old one as well and routes each row by
-//! all of them (`past`). The route of a row depends only on its bytes, the tree and the recorded terms. With
+//! all of them (`earlier_tree`). The route of a row depends only on its bytes, the tree and the recorded terms. With
 //! each key, the layout records how it is read (`key`): types, defaults, collations, operator classes,
 //! digests of functions. A tree whose keys are read differently now is an error. At a key that was opaque,
 //! rows still stop, whatever the key is now. The version of the routing rules is raised by hand
@@ -49,19 +49,19 @@ mod begin;
 mod begin_share;
 mod begun;
 mod blocks;
+mod claimants;
 mod claimed;
 pub(crate) mod earlier;
+mod earlier_tree;
 pub mod finish;
 mod key;
 mod layout;
 pub mod lookup;
 mod members;
 mod others;
-mod past;
 mod receipts;
 mod row_counts;
 mod run;
-mod seen;
 pub mod share;
 pub(crate) mod sql;
 pub(crate) mod terms;
@@ -78,12 +78,12 @@ use tokio_postgres::Client;
 pub(crate) use self::begin::{begin, insert_small_load};
 pub(crate) use self::begun::{Begun, refuse};
 use self::blocks::Blocks;
+pub(crate) use self::claimants::Claimant;
 use self::claimed::Claimed;
-use self::past::Past;
+use self::earlier_tree::EarlierTree;
 use self::receipts::Receipts;
 pub(crate) use self::run::LoadRun;
 pub use self::run::Run;
-pub(crate) use self::seen::Claimant;
 use self::share::Share;
 pub(crate) use self::withdraw::withdraw;
 pub(crate) use self::writing::{ReceiptStatements, Writing};
@@ -119,7 +119,7 @@ pub(crate) struct Ledger {
     tree: i32,
     /// The rows that earlier attempts have claimed, by this tree and by other trees.
     claimed: Claimed,
-    past: Vec<Past>,
+    earlier_trees: Vec<EarlierTree>,
     /// The rows that earlier attempts have rejected.
     rejected: HashSet<Origin>,
     receipts: Receipts,
@@ -232,7 +232,7 @@ impl Ledger {
 
     /// Whether earlier attempts have loaded rows.
     pub(crate) fn is_resumed(&self) -> bool {
-        !self.claimed.is_empty() || !self.past.is_empty()
+        !self.claimed.is_empty() || !self.earlier_trees.is_empty()
     }
 
     /// Returns the rows that earlier attempts have rejected.

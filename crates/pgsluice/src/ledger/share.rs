@@ -182,7 +182,7 @@ impl Share {
             .collect();
         // Only sessions that work at this load may be ended.
         let mut holders = self.load.holders(other).await?;
-        holders.retain(|holder| watch.seen(holder.pid));
+        holders.retain(|holder| watch.is_watched(holder.pid));
         control.wait_for(WaitReason::Session, &self.waiting(&holders));
         holders.retain(|holder| self.ends_other || silent.contains(&holder.pid));
         others::end(&self.load, other, &holders).await
@@ -270,7 +270,7 @@ impl Watch {
         since.elapsed() >= silence()
     }
 
-    fn seen(&self, pid: i32) -> bool {
+    fn is_watched(&self, pid: i32) -> bool {
         self.0.contains_key(&pid)
     }
 }

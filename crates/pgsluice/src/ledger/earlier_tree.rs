@@ -1,4 +1,4 @@
-//! Past: a partition tree by which an earlier attempt routed rows, and the rows that it committed.
+//! Earlier tree: a partition tree by which an earlier attempt routed rows, and the rows that it committed.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::route::row::Routed;
 use pgsluice_core::origin::Origin;
 
 /// An earlier tree, and the rows that were committed by it.
-pub(crate) struct Past {
+pub(crate) struct EarlierTree {
     layout: Layout,
     router: Router,
     pub(super) claimed: Claimed,
@@ -23,7 +23,7 @@ pub(crate) struct Past {
     is_spelled_alike: bool,
 }
 
-impl Past {
+impl EarlierTree {
     /// Builds the router again. Fails if it could not route exactly as before.
     pub(super) async fn build(
         layout: Layout,

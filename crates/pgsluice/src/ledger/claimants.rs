@@ -28,8 +28,8 @@ impl Ledger {
         if self.claimed.has(node, at) {
             return Ok(true);
         }
-        for past in &self.past {
-            if past.claimant(routed, at, scratch)?.is_some() {
+        for earlier in &self.earlier_trees {
+            if earlier.claimant(routed, at, scratch)?.is_some() {
                 return Ok(true);
             }
         }
@@ -50,8 +50,8 @@ impl Ledger {
         if self.claimed.has(node, at) {
             found((0, node));
         }
-        for (past, number) in self.past.iter().zip(1..) {
-            if let Some(node) = past.claimant(routed, at, scratch)? {
+        for (earlier, number) in self.earlier_trees.iter().zip(1..) {
+            if let Some(node) = earlier.claimant(routed, at, scratch)? {
                 found((number, node));
             }
         }
@@ -60,7 +60,8 @@ impl Ledger {
 
     /// Returns the number of rows that receipts cover, by claimant.
     pub(crate) fn claimed_rows(&self) -> impl Iterator<Item = (Claimant, u64)> {
-        let all = std::iter::once(&self.claimed).chain(self.past.iter().map(|past| &past.claimed));
+        let all = std::iter::once(&self.claimed)
+            .chain(self.earlier_trees.iter().map(|earlier| &earlier.claimed));
         all.zip(0..).flat_map(|(claimed, tree)| {
             claimed.rows().map(move |(node, rows)| ((tree, node), rows))
         })
@@ -68,14 +69,14 @@ impl Ledger {
 
     /// Returns the place from which on no receipt covers any rows.
     pub(crate) fn end(&self) -> Origin {
-        let past = self.past.iter().map(|past| past.claimed.end());
-        past.fold(self.claimed.end(), Origin::max)
+        let earlier = self.earlier_trees.iter().map(|earlier| earlier.claimed.end());
+        earlier.fold(self.claimed.end(), Origin::max)
     }
 
     /// Returns the name of a claimant for the user.
     pub(crate) fn label_of(&self, (tree, node): Claimant, plan: &Plan) -> String {
-        match tree.checked_sub(1).and_then(|past| self.past.get(past)) {
-            Some(past) => past.label(node),
+        match tree.checked_sub(1).and_then(|index| self.earlier_trees.get(index)) {
+            Some(earlier) => earlier.label(node),
             None => plan.tree.nodes.get(node).map_or_else(String::new, |it| it.relation.label()),
         }
     }
