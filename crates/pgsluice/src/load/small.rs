@@ -19,7 +19,7 @@ use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects, Sink};
-use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, glance};
+use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, quick_check};
 use crate::ledger::{LoadRun, earlier, insert_small_load, named};
 use crate::pg::connect::{self, Link};
 use crate::pg::lookup::{self, FoundTable};
@@ -199,12 +199,12 @@ type SmallAnswer<T> = Result<T, tokio_postgres::Error>;
 /// Asks about the table and the ledger. Changes nothing.
 async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> SmallQuestion {
     let find = find(client, job);
-    let glance = async {
+    let checking = async {
         let named = named?;
-        let glance = glance::glance(&named.schema, &questions(named, job));
-        Some(client.simple_query(&glance).await)
+        let statements = quick_check::statements(&named.schema, &questions(named, job));
+        Some(client.simple_query(&statements).await)
     };
-    let (table, ledger) = join(find, glance).await;
+    let (table, ledger) = join(find, checking).await;
     SmallQuestion { table, ledger }
 }
 
@@ -241,7 +241,7 @@ async fn look(
     named: Option<&Participant>,
 ) -> SmallAnswer<Option<(FoundTable, KnownLoad)>> {
     let known = match named.zip(ledger) {
-        Some((named, glanced)) => match ask_ledger(named, glanced, job, client).await? {
+        Some((named, answers)) => match ask_ledger(named, answers, job, client).await? {
             Some(known) => known,
             None => return Ok(None),
         },
@@ -259,14 +259,14 @@ async fn look(
 /// reports the reason.
 async fn ask_ledger(
     named: &Participant,
-    glanced: SmallAnswer<Vec<SimpleQueryMessage>>,
+    answers: SmallAnswer<Vec<SimpleQueryMessage>>,
     job: &Job,
     client: &Client,
 ) -> SmallAnswer<Option<KnownLoad>> {
-    match glanced {
+    match answers {
         Ok(said) => {
-            if let Some(answers) = glance::answers(&said) {
-                return Ok(answered(&answers));
+            if let Some(answers) = quick_check::answers(&said) {
+                return Ok(read_known_load(&answers));
             }
         }
         Err(error) if is_refusal(&error) => client.batch_execute(sql::ROLLBACK).await?,
@@ -277,11 +277,11 @@ async fn ask_ledger(
         return Ok(None);
     }
     let said = client.simple_query(&questions(named, job).join("; ")).await?;
-    Ok(answered(&glance::by_statement(&said)))
+    Ok(read_known_load(&quick_check::by_statement(&said)))
 }
 
 /// Reads the answers to [`questions`].
-fn answered(answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
+fn read_known_load(answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
     let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
     if first(0).is_some() {
         return None;

@@ -6,13 +6,13 @@
 //! All names in a statement are qualified, because it may run in a session with the user's search_path. In
 //! the templates, `{ledger}` stands for the schema and `{participant}` for the participant.
 
-pub(crate) mod glance;
 pub(crate) mod json;
 pub(crate) mod locks;
 mod make;
 pub(crate) mod moves;
 pub(crate) mod positions;
 mod published;
+pub(crate) mod quick_check;
 mod same;
 mod schema;
 mod shares;

@@ -19,7 +19,7 @@ use crate::pg::template::fill;
 
 /// Statements to be run under [`crate::pg::sql::PG_CATALOG_ONLY`]; `{load}` is the table. A division by zero
 /// signals failure.
-const GLANCE: &str = "
+const QUICK_CHECK: &str = "
 SELECT 1 / (
            c.relkind = 'r' AND c.reloftype = 0 AND c.relchecks = 0 AND c.relacl IS NULL
            AND NOT (c.relhastriggers OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
@@ -36,15 +36,15 @@ FROM pg_index WHERE indrelid = {load}";
 /// The statement that restores the user's search_path: the questions qualify their own names.
 const AS_BEFORE: &str = "SET LOCAL search_path = DEFAULT";
 
-/// The number of statements before the first of [`GLANCE`]: they begin the transaction and take the lock.
+/// The number of statements before the first of [`QUICK_CHECK`]: they begin the transaction and take the lock.
 const BEFORE: usize = 3;
 
 /// Returns the statements of the check, followed by `questions`, each of which must be one statement.
-pub(crate) fn glance(schema: &Schema, questions: &[String]) -> String {
+pub(crate) fn statements(schema: &Schema, questions: &[String]) -> String {
     let load = literal(schema.sql(&format!("{{ledger}}.{}", LOAD.name)).as_bytes());
-    let glance = fill(GLANCE, &[("load", &format!("{load}::regclass"))]);
-    let own = [glance.as_str(), AS_BEFORE].into_iter();
-    let all: Vec<&str> = own.chain(questions.iter().map(String::as_str)).collect();
+    let check = fill(QUICK_CHECK, &[("load", &format!("{load}::regclass"))]);
+    let check = [check.as_str(), AS_BEFORE].into_iter();
+    let all: Vec<&str> = check.chain(questions.iter().map(String::as_str)).collect();
     in_lock(schema, &[LOAD], Access::Write, &all.join("; "))
 }
 
