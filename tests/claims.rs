@@ -5,7 +5,7 @@ mod changed;
 mod clock;
 mod golden;
 mod privileges;
-mod walked;
+mod searched;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;

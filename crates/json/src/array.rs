@@ -3,7 +3,7 @@
 use crate::literal::LiteralBuffer;
 use crate::refused::RefusedLine;
 use crate::shape::ValueShape;
-use crate::walk;
+use crate::visit;
 
 /// `MAXDIM` in `src/include/utils/array.h`.
 const MOST_DIMENSIONS: usize = 6;
@@ -58,7 +58,7 @@ impl LiteralBuffer {
         }
         let mut size = 0;
         self.text.push(b'{');
-        walk::elements(line, value, |element| {
+        visit::elements(line, value, |element| {
             if size > 0 {
                 self.text.push(array.delimiter);
             }

@@ -3,7 +3,7 @@
 use crate::literal::LiteralBuffer;
 use crate::refused::RefusedLine;
 use crate::shape::ValueShape;
-use crate::walk;
+use crate::visit;
 
 impl LiteralBuffer {
     /// Appends the literal of the record `value`. Like the server, writes NULL for missing columns and ignores
@@ -49,7 +49,7 @@ impl LiteralBuffer {
         first: usize,
     ) -> Result<(), RefusedLine> {
         let mut next = 0;
-        walk::members(line, value, |key, member| {
+        visit::members(line, value, |key, member| {
             let is_next = columns.get(next).is_some_and(|(name, _)| *name == key);
             let place = is_next.then_some(next);
             let place = place.or_else(|| columns.iter().position(|(name, _)| *name == key));

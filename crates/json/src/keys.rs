@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::objects::object;
 use crate::refused::RefusedLine;
-use crate::{string, walk};
+use crate::{string, visit};
 
 /// The keys of objects, each once, in the order in which they first appear.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl Keys {
     pub fn add(&mut self, line: &[u8]) -> Result<(), RefusedLine> {
         let line = object(line)?;
         let before = self.names.len();
-        let done = walk::members(line, line, |key, value| {
+        let done = visit::members(line, line, |key, value| {
             string::check_key(line, &key, value)?;
             let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&*key));
             if is_wanted && !self.known.contains(&*key) {

@@ -26,7 +26,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod values;
-mod walk;
+mod visit;
 
 pub use copy::DEFAULT;
 pub use keys::Keys;

@@ -20,7 +20,7 @@ use crate::slots::Slots;
 use crate::string::{self, CopyText};
 use crate::target::{KeyTarget, MissingKey, ObjectColumn, UnknownKeys};
 use crate::values::Values;
-use crate::walk;
+use crate::visit;
 
 /// Writes the objects of an input as rows of a table.
 #[derive(Clone, Debug)]
@@ -180,7 +180,7 @@ impl Objects {
         let (mut next, mut is_sorted) = (0, true);
         columns.iter_mut().for_each(|column| column.field = None);
         slots.begin();
-        walk::members(line, line, |key, value| {
+        visit::members(line, line, |key, value| {
             let Some(place) = finding.column(line, &key, value, columns, slots)? else {
                 string::check_key(line, &key, value)?;
                 return string::check(line, value);

@@ -36,7 +36,7 @@ pub fn check(bytes: &[u8]) {
             let answers = answers(&tree, node, &values);
             route = router.resume(node, &answers, &row, &keys, &mut scratch);
         }
-        assert_eq!(route, walk(&tree, &values), "{values:?} in {tree:#?}");
+        assert_eq!(route, descend(&tree, &values), "{values:?} in {tree:#?}");
     }
 }
 
@@ -80,7 +80,7 @@ fn asked(values: &[Value]) -> Option<i64> {
 }
 
 /// Descends from the root, one question at a time.
-fn walk(tree: &Tree, values: &[Value]) -> Route {
+fn descend(tree: &Tree, values: &[Value]) -> Route {
     let mut node = ROOT;
     while let Some(key) = &tree.nodes[node].key {
         match step(tree, node, key, values) {

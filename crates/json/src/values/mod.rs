@@ -12,7 +12,7 @@ mod tag;
 use crate::key_match::{KeyMatch, KeyMatcher};
 use crate::refused::RefusedLine;
 use crate::target::KeyTarget;
-use crate::{string, walk};
+use crate::{string, visit};
 use fit::ValueMisfit;
 use kind::ValueKind;
 use tag::{MARK, Tagged};
@@ -65,7 +65,7 @@ impl Values {
         out.push(b'{');
         match self.are_rows {
             true => self.put_row(line, out)?,
-            false => walk::members(line, line, |key, value| {
+            false => visit::members(line, line, |key, value| {
                 put_key(&key, out);
                 match self.matcher.find(&key) {
                     KeyMatch::Column { place, .. } => self.put_value(place, line, value, out),
@@ -83,7 +83,7 @@ impl Values {
 
     fn put_row(&self, line: &str, out: &mut Vec<u8>) -> Result<(), RefusedLine> {
         let mut place = 0;
-        walk::elements(line, line, |value| {
+        visit::elements(line, line, |value| {
             let Some(column) = self.columns.get(place) else {
                 return Err(RefusedLine::new(line, value, "extra data after last expected column"));
             };
@@ -128,7 +128,7 @@ impl Values {
         }
         out.push(b'{');
         let mut columns = self.columns.iter();
-        let done = walk::elements(&text, &text, |value| {
+        let done = visit::elements(&text, &text, |value| {
             if let Some(column) = columns.next() {
                 put_key(&column.key, &mut out);
                 put_untagged(value, &mut out);
@@ -222,7 +222,7 @@ fn put_elements(
 ) -> Result<(), ValueFlaw> {
     let mut flaw = None;
     out.push(b'[');
-    walk::elements(line, value, |value| {
+    visit::elements(line, value, |value| {
         put_comma(out);
         let put = match value.starts_with('[') {
             true => put_elements,
@@ -245,7 +245,7 @@ fn put_members(
 ) -> Result<(), ValueFlaw> {
     let mut flaw = None;
     out.push(b'{');
-    walk::members(line, value, |key, value| {
+    visit::members(line, value, |key, value| {
         put_key(&key, out);
         let kind = columns.iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
         put(line, value, kind.unwrap_or(&ValueKind::Json), rounds, out)
@@ -256,7 +256,7 @@ fn put_members(
     Ok(())
 }
 
-/// Ends a walk early. The flaw bypasses the walk's own errors.
+/// Ends a visit early. The flaw bypasses serde's errors.
 fn stop(line: &str, value: &str, flaw: &mut Option<ValueFlaw>, found: ValueFlaw) -> RefusedLine {
     *flaw = Some(found);
     RefusedLine::new(line, value, "")

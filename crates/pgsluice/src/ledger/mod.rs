@@ -7,7 +7,7 @@
 //!     its terms,       receipts, COMMIT                                  marked as finished
 //!     its tree            ^
 //!        |                | is this row claimed?  then it is not sent again
-//!        '-> claims of earlier attempts: walked before the first row is sent
+//!        '-> claims of earlier attempts: searched for before the first row is sent
 //! ```
 //!
 //! **Receipts.**

@@ -21,6 +21,7 @@
 
 mod attempt;
 mod attempts;
+mod check_claims;
 pub mod failed;
 mod finish;
 mod finished;
@@ -30,7 +31,6 @@ mod retry;
 mod small;
 mod sql;
 mod steps;
-mod walk;
 pub(crate) mod watched;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::attempt::Attempt;
 use super::failed::with_committed;
 use super::small::Tried;
 use super::watched::watched;
-use super::{finish, finished, lag, run, small, walk};
+use super::{check_claims, finish, finished, lag, run, small};
 use crate::control::{Control, Event, Rejecting};
 use crate::counts::first_row::Opening;
 use crate::counts::outcome::Outcome;
@@ -191,7 +191,7 @@ impl Attempt<'_> {
                 None => DuplicateRows::default(),
             };
             if let Some(ledger) = ledger {
-                walk::check(self, plan, ledger, &duplicates)?;
+                check_claims::check(self, plan, ledger, &duplicates)?;
             }
             Ok(duplicates)
         };

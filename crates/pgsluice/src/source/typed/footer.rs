@@ -20,7 +20,7 @@ const DAMAGED: &str = "its footer is damaged";
 
 /// Rejects a damaged footer.
 pub(crate) fn check(footer: &[u8]) -> Result<()> {
-    let mut walk = Walk { rest: footer, children: Vec::new() };
+    let mut walk = FooterReader { rest: footer, children: Vec::new() };
     walk.fields(0, false, true)?;
     check_depth(&walk.children)
 }
@@ -67,13 +67,13 @@ pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-struct Walk<'f> {
+struct FooterReader<'f> {
     rest: &'f [u8],
     /// The number of children of each schema element.
     children: Vec<i64>,
 }
 
-impl Walk<'_> {
+impl FooterReader<'_> {
     /// Reads the fields of a struct: of a schema element, of the footer itself, or of another value.
     fn fields(&mut self, depth: usize, of_schema: bool, of_footer: bool) -> Result<()> {
         let (mut field, mut children) = (0_i64, 0);

@@ -1,4 +1,4 @@
-//! The walk before the first row: the input must contain the rows that receipts claim.
+//! The search before the first row: the input must contain the rows that receipts claim.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use crate::harness::{Bench, Server, on_each_server, wait_until};
 
 on_each_server!([
     what_is_not_found_is_refused_before_a_row_is_sent,
-    a_walk_can_be_stopped,
+    a_search_can_be_stopped,
     what_a_pipe_has_is_not_looked_for,
 ]);
 
@@ -49,7 +49,7 @@ fn what_is_not_found_is_refused_before_a_row_is_sent(server: Server) {
     assert_eq!(bench.count("t"), ROWS as u64);
 }
 
-fn a_walk_can_be_stopped(server: Server) {
+fn a_search_can_be_stopped(server: Server) {
     let bench = &Bench::new(server);
     bench.session.run(
         "CREATE FUNCTION slowly(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS

@@ -16,7 +16,7 @@ pub(crate) fn members<'l>(
     text: &'l str,
     each: impl FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
 ) -> Result<(), RefusedLine> {
-    read(line, text, |input, refused| input.deserialize_map(WalkMembers { each, refused }))
+    read(line, text, |input, refused| input.deserialize_map(MemberVisitor { each, refused }))
 }
 
 /// Calls `each` with each element of the array `text`, a part of `line`.
@@ -25,31 +25,31 @@ pub(crate) fn elements<'l>(
     text: &'l str,
     each: impl FnMut(&'l str) -> Result<(), RefusedLine>,
 ) -> Result<(), RefusedLine> {
-    read(line, text, |input, refused| input.deserialize_seq(Elements { each, refused }))
+    read(line, text, |input, refused| input.deserialize_seq(ElementVisitor { each, refused }))
 }
 
-type WalkInput<'l> = Deserializer<serde_json::de::StrRead<'l>>;
+type JsonInput<'l> = Deserializer<serde_json::de::StrRead<'l>>;
 
 /// Reads all of `text`. Errors of `each` bypass serde's errors, which cannot carry them.
 #[inline]
 fn read<'l>(
     line: &str,
     text: &'l str,
-    walk: impl FnOnce(&mut WalkInput<'l>, &mut Option<RefusedLine>) -> Read<()>,
+    visit: impl FnOnce(&mut JsonInput<'l>, &mut Option<RefusedLine>) -> Read<()>,
 ) -> Result<(), RefusedLine> {
     let mut refused = None;
     let mut input = Deserializer::from_str(text);
-    walk(&mut input, &mut refused)
+    visit(&mut input, &mut refused)
         .and_then(|()| input.end())
         .map_err(|error| refused.unwrap_or_else(|| RefusedLine::syntax(line, text, &error)))
 }
 
-struct WalkMembers<'r, F> {
+struct MemberVisitor<'r, F> {
     each: F,
     refused: &'r mut Option<RefusedLine>,
 }
 
-impl<'l, F> Visitor<'l> for WalkMembers<'_, F>
+impl<'l, F> Visitor<'l> for MemberVisitor<'_, F>
 where
     F: FnMut(Cow<'l, str>, &'l str) -> Result<(), RefusedLine>,
 {
@@ -61,7 +61,7 @@ where
 
     #[inline]
     fn visit_map<A: MapAccess<'l>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(WalkKey)? {
+        while let Some(key) = map.next_key_seed(KeySeed)? {
             let value: &'l RawValue = map.next_value()?;
             (self.each)(key, value.get()).map_err(|refusal| stop(self.refused, refusal))?;
         }
@@ -69,12 +69,12 @@ where
     }
 }
 
-struct Elements<'r, F> {
+struct ElementVisitor<'r, F> {
     each: F,
     refused: &'r mut Option<RefusedLine>,
 }
 
-impl<'l, F> Visitor<'l> for Elements<'_, F>
+impl<'l, F> Visitor<'l> for ElementVisitor<'_, F>
 where
     F: FnMut(&'l str) -> Result<(), RefusedLine>,
 {
@@ -98,9 +98,9 @@ fn stop<E: Error>(refused: &mut Option<RefusedLine>, refusal: RefusedLine) -> E 
 }
 
 /// The seed for a key, which is borrowed if it has no escapes.
-struct WalkKey;
+struct KeySeed;
 
-impl<'l> DeserializeSeed<'l> for WalkKey {
+impl<'l> DeserializeSeed<'l> for KeySeed {
     type Value = Cow<'l, str>;
 
     #[inline]
@@ -109,7 +109,7 @@ impl<'l> DeserializeSeed<'l> for WalkKey {
     }
 }
 
-impl<'l> Visitor<'l> for WalkKey {
+impl<'l> Visitor<'l> for KeySeed {
     type Value = Cow<'l, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

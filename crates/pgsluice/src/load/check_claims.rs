@@ -1,4 +1,4 @@
-//! Walk: before a resumed load sends any row, it looks for the rows that receipts claim in the input.
+//! Check of claims: before a resumed load sends any row, it looks for the rows that receipts claim in the input.
 //!
 //! A claim covers the rows of a node, and the next run computes the node of each row again. If it finds
 //! exactly as many rows for each node as the receipts count, the routing is the same as before. Otherwise
@@ -30,15 +30,15 @@ const NAMED: usize = 3;
 #[derive(Debug, Default)]
 struct FoundRows {
     /// The number of rows that each claimant's receipts claim, and that no other receipts claim.
-    of: BTreeMap<Claimant, WalkedRows>,
+    of: BTreeMap<Claimant, ClaimedRows>,
     /// The number of rows, each counted once.
     rows: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct WalkedRows {
+struct ClaimedRows {
     all: u64,
-    alone: u64,
+    only: u64,
 }
 
 /// Rejects a load whose receipts do not match its inputs, as far as these can be read again.
@@ -56,13 +56,13 @@ pub(super) fn check(
     }
     let what = "searching the input for the rows that are already in the table";
     control.wait_for(WaitReason::Work, what);
-    let found = walk(attempt, plan, ledger, duplicates);
+    let found = find_claimed(attempt, plan, ledger, duplicates);
     control.resume(WaitReason::Work);
     let compared = found?.compare(ledger, plan, inputs);
     compared.map_err(|error| refuse(error, ledger.id()))
 }
 
-fn walk(
+fn find_claimed(
     attempt: &Attempt<'_>,
     plan: &Plan,
     ledger: &Ledger,
@@ -123,7 +123,7 @@ impl FoundRows {
         for claimant in claimants {
             let rows = self.of.entry(*claimant).or_default();
             rows.all += 1;
-            rows.alone += u64::from(claimants.len() == 1);
+            rows.only += u64::from(claimants.len() == 1);
         }
     }
 
@@ -132,7 +132,7 @@ impl FoundRows {
         for (claimant, rows) in other.of {
             let sum = self.of.entry(claimant).or_default();
             sum.all += rows.all;
-            sum.alone += rows.alone;
+            sum.only += rows.only;
         }
     }
 
@@ -146,8 +146,8 @@ impl FoundRows {
             receipts.entry(*claimant).or_default();
         }
         let differing = receipts.iter().filter_map(|(claimant, &rows)| {
-            let WalkedRows { all, alone } = self.of.get(claimant).copied().unwrap_or_default();
-            let is_possible = alone <= rows && (rows <= all || !is_whole);
+            let ClaimedRows { all, only } = self.of.get(claimant).copied().unwrap_or_default();
+            let is_possible = only <= rows && (rows <= all || !is_whole);
             (!is_possible).then(|| {
                 let table = ledger.label_of(*claimant, plan);
                 format!("Table {table}: {} found, {rows} in the ledger.", count(all))
