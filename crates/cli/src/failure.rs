@@ -47,10 +47,10 @@ struct FailurePlace {
 /// Returns the text of an error. Passwords are concealed in errors about arguments, which may contain one.
 /// The server's messages about rows are unchanged.
 pub(crate) fn text(error: &Error) -> String {
-    told(error, &error.to_string())
+    conceal_for(error, &error.to_string())
 }
 
-fn told(error: &Error, text: &str) -> String {
+fn conceal_for(error: &Error, text: &str) -> String {
     match error.kind() {
         Kind::Usage | Kind::Input => conceal(text),
         Kind::Data | Kind::Connection | Kind::Server | Kind::Internal | Kind::Interrupted => {
@@ -66,7 +66,7 @@ pub(crate) fn print(error: &Error) {
 
 /// Returns the object for an error.
 pub(crate) fn object(error: &Error) -> impl Serialize {
-    let words = |text: Option<&str>| text.map(|text| told(error, text));
+    let words = |text: Option<&str>| text.map(|text| conceal_for(error, text));
     let place = |place: &Location| {
         let Location { source, line, offset, unit, .. } = place;
         FailurePlace {
@@ -80,7 +80,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
     };
     let report = ErrorReport {
         kind: kind(error.kind()),
-        message: told(error, error.message()),
+        message: conceal_for(error, error.message()),
         detail: words(error.detail()),
         hint: words(error.hint().as_deref()),
         sqlstate: error.sqlstate().map(str::to_owned),

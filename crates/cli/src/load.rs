@@ -174,7 +174,7 @@ fn load(args: &LoadArgs, job: Job, target: Target) -> Result<u8> {
     let is_held = job.safety.atomic || job.safety.exchange.is_some();
     let id = job.safety.load_id.clone().filter(|_| job.keeps_ledger() && !is_held);
     let load = Load::new(job, target);
-    let summary = watched(&control, quiet, id.as_deref(), || load.run(&control))?;
+    let summary = run_with_progress(&control, quiet, id.as_deref(), || load.run(&control))?;
 
     match quiet {
         false => say(&summary::text(&summary, rejects.as_ref())),
@@ -194,7 +194,7 @@ pub(crate) fn warn(warnings: &[String]) {
 }
 
 /// Runs `work` and shows its progress, unless `quiet`. `id` is the id of a load that can be resumed.
-pub(crate) fn watched<T>(
+pub(crate) fn run_with_progress<T>(
     control: &Control,
     quiet: bool,
     id: Option<&str>,

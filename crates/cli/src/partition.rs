@@ -15,7 +15,7 @@ use pgsluice::moving::{
 use pgsluice::{Control, Error, Kind, Result, Target};
 
 use crate::ledger::LedgerPlace;
-use crate::load::{warn, watched};
+use crate::load::{run_with_progress, warn};
 use crate::names::parse_columns;
 use crate::output::{print, print_json, say};
 use crate::reports::ReportArgs;
@@ -262,7 +262,7 @@ fn carry_out(it: &Move, output: &OutputArgs, reports: &ReportArgs) -> Result<()>
     let control = Arc::new(Control::default());
     let _metrics = reports.begin(&control)?;
     let _watch = signals::stop(&control, last_words)?;
-    let moved = watched(&control, quiet, None, || it.run(&control))?;
+    let moved = run_with_progress(&control, quiet, None, || it.run(&control))?;
     match quiet {
         false => say(&text::summary(&moved)),
         true if reports.is_on_stderr() => {}

@@ -51,18 +51,30 @@ mod tests {
         things.iter().map(thing).collect()
     }
 
-    fn told(before: &[(&str, &str)], now: &[(&str, &str)]) -> Option<[Option<String>; 3]> {
+    fn first_difference(
+        before: &[(&str, &str)],
+        now: &[(&str, &str)],
+    ) -> Option<[Option<String>; 3]> {
         let found = difference(&list(before), &list(now))?;
         Some([Some(found.name), found.before, found.now])
     }
 
     #[test]
     fn names_the_clause() {
-        assert_eq!(told(&[("a", "x, y")], &[("a", "x, y")]), None);
+        assert_eq!(first_difference(&[("a", "x, y")], &[("a", "x, y")]), None);
         let words = |words: [&str; 3]| Some(words.map(|w| (!w.is_empty()).then(|| w.to_owned())));
-        assert_eq!(told(&[("a", "x, y, z")], &[("a", "x, q, z")]), words(["a", "y", "q"]));
-        assert_eq!(told(&[("a", "x")], &[("a", "x"), ("b", "y")]), words(["b", "", "y"]));
-        assert_eq!(told(&[("a", "x"), ("b", "y")], &[("b", "y")]), words(["a", "x", ""]));
+        assert_eq!(
+            first_difference(&[("a", "x, y, z")], &[("a", "x, q, z")]),
+            words(["a", "y", "q"])
+        );
+        assert_eq!(
+            first_difference(&[("a", "x")], &[("a", "x"), ("b", "y")]),
+            words(["b", "", "y"])
+        );
+        assert_eq!(
+            first_difference(&[("a", "x"), ("b", "y")], &[("b", "y")]),
+            words(["a", "x", ""])
+        );
         assert_eq!(differing("x", "x, y"), ("x", "x, y"));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::steps::attempt;
-use super::watched::watched;
+use super::watch_thread::with_watch;
 use super::{lock_watch, retry};
 use crate::control::Control;
 use crate::counts::summary::{Summary, fresh_id};
@@ -108,7 +108,7 @@ impl Load {
                 outcome => return outcome,
             }
         };
-        let outcome = watched(attempts, |over| {
+        let outcome = with_watch(attempts, |over| {
             lock_watch::watch(job.safety.lock_timeout, target, control, over);
         });
         if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {

@@ -37,8 +37,8 @@ const LEAVE: Duration = Duration::from_millis(10);
 type Said = BTreeMap<i32, String>;
 
 /// Runs `work`, and reports which sessions hold a lock that its sessions wait for.
-pub(crate) fn watched<T>(target: &Target, control: &Control, work: impl FnOnce() -> T) -> T {
-    super::watched::watched(work, |over| watch(None, target, control, over))
+pub(crate) fn report_waits<T>(target: &Target, control: &Control, work: impl FnOnce() -> T) -> T {
+    super::watch_thread::with_watch(work, |over| watch(None, target, control, over))
 }
 
 /// Watches the sessions of a load until `over`. `timeout` is the maximum time that any of them may wait for a

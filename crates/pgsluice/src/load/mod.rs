@@ -31,7 +31,7 @@ mod retry;
 mod small;
 mod sql;
 mod steps;
-pub(crate) mod watched;
+pub(crate) mod watch_thread;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::attempt::Attempt;
 use super::failed::with_committed;
 use super::small::Tried;
-use super::watched::watched;
+use super::watch_thread::with_watch;
 use super::{check_claims, finish, finished, lag, run, small};
 use crate::control::{Control, Event, Rejecting};
 use crate::counts::first_row::Opening;
@@ -224,7 +224,7 @@ impl Attempt<'_> {
             Some(most) => {
                 // The load is paused until the first measurement.
                 control.is_paused.store(true, Relaxed);
-                watched(running, |over| lag::watch(most, target, control, over))
+                with_watch(running, |over| lag::watch(most, target, control, over))
             }
             None => running(),
         };

@@ -18,7 +18,7 @@ use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
 use crate::error::{Error, Result};
 use crate::load::lock_watch;
-use crate::load::watched::watched;
+use crate::load::watch_thread::with_watch;
 use crate::pg::connect::{self, Link};
 use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT, DEPARSE_SETTINGS, NO_LOCK_TIMEOUT, lock_shared, lock_timeout};
@@ -45,7 +45,7 @@ impl Hold {
     /// Surveys the table. If the move is offline, locks it after all transactions that write to it have
     /// ended.
     pub(super) fn take(it: &Move, runtime: &Runtime, control: &Control) -> Result<Self> {
-        lock_watch::watched(&it.target, control, || runtime.block_on(Self::lock(it, control)))
+        lock_watch::report_waits(&it.target, control, || runtime.block_on(Self::lock(it, control)))
     }
 
     /// Continues a move of another process.
@@ -101,13 +101,13 @@ impl Hold {
     }
 
     /// Runs `work`, and stops it if the session has ended: without the lock, the copied rows are useless.
-    pub(super) fn watched<T>(
+    pub(super) fn run_while_held<T>(
         &self,
         runtime: &Runtime,
         control: &Control,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        watched(work, |over| {
+        with_watch(work, |over| {
             let ended = async {
                 while !over.load(Relaxed) {
                     tokio::time::sleep(INTERVAL).await;

@@ -97,7 +97,7 @@ impl Log {
 
     /// Returns the facts that must not change, and the number of the last entry. Fails if the log is incomplete.
     async fn look(&self, client: &Client, oid: Oid) -> Result<(Watched, i64)> {
-        let row = client.query_one(&self.watched(), &[&oid]).await?;
+        let row = client.query_one(&self.facts(), &[&oid]).await?;
         if !row.get::<_, bool>(6) {
             return Err(replaced(&self.label));
         }

@@ -32,7 +32,7 @@ impl Move {
         control: &Arc<Control>,
     ) -> Result<(Copied, Swapped)> {
         let survey = &hold.survey;
-        let follower = lock_watch::watched(&self.target, control, || {
+        let follower = lock_watch::report_waits(&self.target, control, || {
             let Some(log) = &survey.log else { return Ok(None) };
             let beginning = Follower::begin(log, survey, &hold.link, self.max_lock, control);
             runtime.block_on(beginning).map(Some)
@@ -77,7 +77,7 @@ impl Move {
         };
         failpoint("moving::copied");
         let mut filled = Filled { copied: Some(copied), is_built };
-        let swapped = lock_watch::watched(&self.target, control, || {
+        let swapped = lock_watch::report_waits(&self.target, control, || {
             runtime.block_on(async {
                 if !is_built {
                     self.save_state(hold, record, follower, &filled).await?;
@@ -112,7 +112,7 @@ impl Move {
         }
         control.emit(&Event::Phase { name: "copy" });
         let loading = || load.run_as_part(control).map_err(explain);
-        let loaded = hold.watched(runtime, control, loading)?;
+        let loaded = hold.run_while_held(runtime, control, loading)?;
         if follower.is_some() {
             runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
         }

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryMessage};
 
 use super::backend::{BACKEND, Backend, PROCESS};
+use super::login_pid::login_pid;
 use super::timeouts;
-use super::told::told;
 use super::watch::Watched;
 use crate::Result;
 use crate::conninfo::Target;
@@ -97,8 +97,8 @@ impl Link {
     /// process that was named at login.
     pub(super) async fn identify(&self) -> Result<(), Error> {
         let mut backend = Backend::of(&self.client, PROCESS).await?;
-        let told = told(&self.canceller.token).await.map(|pid| pid.to_string());
-        let is_pooled = backend.as_ref().map(Backend::pid) != told.as_deref();
+        let login_pid = login_pid(&self.canceller.token).await.map(|pid| pid.to_string());
+        let is_pooled = backend.as_ref().map(Backend::pid) != login_pid.as_deref();
         if is_pooled {
             backend = Backend::of(&self.client, BACKEND).await?;
         }

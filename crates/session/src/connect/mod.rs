@@ -1,14 +1,14 @@
 //! Opens connections: each host in order, each of its addresses, with and without TLS as `sslmode` requires.
 //!
-//! `attempt` connects to one address, and `watch` records whether its TLS handshake began. `backend` and `told`
+//! `attempt` connects to one address, and `watch` records whether its TLS handshake began. `backend` and `login_pid`
 //! find out whether the session is shared. `failure` words the errors. The order of attempts, and when they end,
 //! is that of libpq's `PQconnectPoll` (`src/interfaces/libpq/fe-connect.c`, 18).
 
 mod attempt;
 mod backend;
 mod link;
+mod login_pid;
 mod timeouts;
-mod told;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};

@@ -85,8 +85,8 @@ impl<'a> Environment<'a> {
 
     /// Returns the directory of the system-wide service file; Debian's by default.
     pub(super) fn system_directory(&self) -> Result<PathBuf> {
-        let told = self.get("PGSYSCONFDIR")?;
-        Ok(told.unwrap_or_else(|| "/etc/postgresql-common".to_owned()).into())
+        let directory = self.get("PGSYSCONFDIR")?;
+        Ok(directory.unwrap_or_else(|| "/etc/postgresql-common".to_owned()).into())
     }
 
     /// Returns a file in libpq's directory below the home directory.

@@ -52,13 +52,13 @@ pub(crate) async fn lock_waits(
         if waits.last().is_some_and(|wait| wait.pid == pid) {
             continue;
         }
-        let told = row
+        let reported = row
             .get::<_, Option<i64>>(1)
             .map(|time| Duration::from_millis(time.max(0).unsigned_abs()));
         let busy = busy.iter().find(|(other, _)| *other == pid).map(|(_, time)| *time);
         waits.push(LockWait {
             pid,
-            waited: told.or(busy).unwrap_or_default(),
+            waited: reported.or(busy).unwrap_or_default(),
             what: row.get(2),
             holder_pid: row.get(3),
             holder: row.get(4),

@@ -251,7 +251,7 @@ impl Log {
 
     /// Returns the query for facts about table `$1`: whether the log is incomplete, the number of its last entry, the
     /// facts that must not change, and whether the table still has its name.
-    pub(in crate::moving) fn watched(&self) -> String {
+    pub(in crate::moving) fn facts(&self) -> String {
         let triggers = TRIGGERS.map(text).join(", ");
         WATCHED
             .replace("{triggers}", &triggers)

@@ -18,7 +18,7 @@ const PROCESS: std::ops::Range<usize> = 8..12;
 const LENGTH: usize = 16;
 
 /// Returns the process that the server named when `token` was made, if it named one.
-pub(super) async fn told(token: &CancelToken) -> Option<i32> {
+pub(super) async fn login_pid(token: &CancelToken) -> Option<i32> {
     let mut said = Vec::new();
     token.cancel_query_raw(Nowhere(&mut said), Agreeing).await.ok()?;
     let request = &said[said.len().checked_sub(LENGTH)?..];

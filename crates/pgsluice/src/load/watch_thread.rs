@@ -5,22 +5,22 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 /// Returns the outcome of `work`. `watch` runs in another thread until its flag shows that the work is over.
-pub(crate) fn watched<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
+pub(crate) fn with_watch<T>(work: impl FnOnce() -> T, watch: impl FnOnce(&AtomicBool) + Send) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&over));
-        let _told = Told { over: &over, watch: watch.thread() };
+        let _notify = NotifyOnDrop { over: &over, watch: watch.thread() };
         work()
     })
 }
 
 /// Notifies the watch when dropped, even by a panic, because the scope waits for its thread.
-struct Told<'a> {
+struct NotifyOnDrop<'a> {
     over: &'a AtomicBool,
     watch: &'a thread::Thread,
 }
 
-impl Drop for Told<'_> {
+impl Drop for NotifyOnDrop<'_> {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
         self.watch.unpark();
