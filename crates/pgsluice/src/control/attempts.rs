@@ -19,7 +19,7 @@ pub(crate) enum Rejecting {
 
 /// A partition that the load has created.
 #[derive(Clone, Debug)]
-pub(crate) struct MadePartition {
+pub(crate) struct CreatedPartition {
     pub(crate) relation: Relation,
     pub(crate) parent: Relation,
     /// The state of its tables in the catalogue after it was created.
@@ -49,7 +49,7 @@ struct AttemptNames {
     /// Whether the next attempt must update existing rows before it inserts others.
     updates_first: bool,
     /// The partitions that were created, in an order with parents first.
-    made: Vec<MadePartition>,
+    created: Vec<CreatedPartition>,
 }
 
 impl Attempts {
@@ -125,13 +125,13 @@ impl Attempts {
     }
 
     /// Adds partitions that were created.
-    pub(crate) fn add_made(&self, made: Vec<MadePartition>) {
-        self.names().made.extend(made);
+    pub(crate) fn add_created(&self, created: Vec<CreatedPartition>) {
+        self.names().created.extend(created);
     }
 
     /// Returns the partitions that were created, and forgets them.
-    pub(crate) fn take_made(&self) -> Vec<MadePartition> {
-        std::mem::take(&mut self.names().made)
+    pub(crate) fn take_created(&self) -> Vec<CreatedPartition> {
+        std::mem::take(&mut self.names().created)
     }
 
     /// Resets the state for another load.

@@ -21,7 +21,7 @@ use pgsluice_session::connect::{Caller, Pid};
 
 use crate::error::Error;
 use attempts::Attempts;
-pub(crate) use attempts::{MadePartition, Rejecting};
+pub(crate) use attempts::{CreatedPartition, Rejecting};
 use busy::Busy;
 use events::Listeners;
 pub use events::{Event, Events, Level};

@@ -243,7 +243,7 @@ impl RelayThread<'_> {
             if let Some(stopped) = control.stop.failure() {
                 return Err(stopped);
             }
-            control.progress.read(split.rows.len() as u64, split.taken);
+            control.progress.read(split.rows.len() as u64, split.raw_bytes);
             let mut from = 0;
             while let Some(next) = gatherer.add(self.plan, inputs, &split, from)? {
                 from = next;

@@ -32,7 +32,7 @@ use crate::source::Split;
 const LOOKED_AT: usize = 2_000;
 /// Number of rows that are taken because their leaf is new, and of those that are taken because their
 /// spelling is new.
-const TAKEN: usize = 12;
+const SAMPLES_OF_EACH: usize = 12;
 /// Maximum number of keys that are sent.
 const KEYS: usize = 64;
 /// Maximum number of leaves whose constraints are read.
@@ -83,9 +83,9 @@ impl Samples {
         self.looked_at += 1;
         // The server will refuse values that are not UTF-8, and rows with too few fields.
         let Some(values) = values(plan, row, keys) else { return };
-        let new_leaf = self.leaves.len() < TAKEN && self.leaves.insert(leaf);
+        let new_leaf = self.leaves.len() < SAMPLES_OF_EACH && self.leaves.insert(leaf);
         let shape = || values.iter().map(|value| value.as_deref().map(shape)).collect();
-        let new_shape = self.shapes.len() < TAKEN && self.shapes.insert(shape());
+        let new_shape = self.shapes.len() < SAMPLES_OF_EACH && self.shapes.insert(shape());
         if new_leaf || new_shape {
             self.rows.push((leaf, values));
         }

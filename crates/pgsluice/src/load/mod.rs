@@ -133,7 +133,7 @@ fn read(flow: &Flow<'_>, routers: usize) -> Reading {
     reader.header_row = Arc::clone(&flow.header_row);
     let control = Arc::clone(flow.control);
     Reading::begin(reader, flow.control, routers, move |split| {
-        control.progress.read(split.rows.len() as u64, split.taken);
+        control.progress.read(split.rows.len() as u64, split.raw_bytes);
         true
     })
 }

@@ -317,7 +317,7 @@ impl SmallRows {
             && let Some(split) = self.reader.next(self.used.take()).ok()?
         {
             self.count += split.rows.len() as u64;
-            self.bytes_read += split.taken;
+            self.bytes_read += split.raw_bytes;
             // The text of a compressed input may be longer than expected.
             self.left = self.left.checked_sub(split.length as u64)?;
             self.text.reserve(split.bytes.len() + 1);

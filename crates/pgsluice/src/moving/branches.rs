@@ -12,7 +12,7 @@ use super::state::RelationName;
 use super::table::{Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::partitions::names::TakenNames;
+use crate::partitions::names::ExistingNames;
 use crate::partitions::sql::steps;
 use crate::pg::sql::{RESET_SEARCH_PATH, create_partition, portable};
 
@@ -42,7 +42,7 @@ impl Branches {
         shape: &Shape,
         (table, drain): (&Table, Option<&Drain>),
         client: &Client,
-        names: &mut TakenNames,
+        names: &mut ExistingNames,
     ) -> Result<Self> {
         let branches = match (drain, &shape.like) {
             (Some(drain), _) => drain.branches(shape, table, client, names).await?,
@@ -111,7 +111,7 @@ async fn by_levels(
     shape: &Shape,
     table: &Table,
     client: &Client,
-    names: &mut TakenNames,
+    names: &mut ExistingNames,
 ) -> Result<Branches> {
     let mut bounds = Vec::new();
     for level in &shape.levels {
@@ -139,7 +139,7 @@ fn branches(
     parent: &str,
     keys: &[String],
     bounds: &[Vec<Bound>],
-    names: &mut TakenNames,
+    names: &mut ExistingNames,
 ) -> Vec<Branch> {
     let Some((level, below)) = bounds.split_first() else { return Vec::new() };
     let branch = |(bound, suffix): &Bound| {
@@ -191,7 +191,7 @@ async fn like(
     tree: &str,
     table: &Table,
     client: &Client,
-    names: &mut TakenNames,
+    names: &mut ExistingNames,
 ) -> Result<Branches> {
     client.batch_execute(RESET_SEARCH_PATH).await?;
     let (oid, relation) = find(client, tree).await?;
@@ -224,7 +224,7 @@ fn copy(
     parent: &Copied,
     schema: &str,
     name: &str,
-    names: &mut TakenNames,
+    names: &mut ExistingNames,
 ) -> Vec<Branch> {
     let children =
         tables.iter().filter(|table| table.parent == Some(parent.oid) && table.oid != parent.oid);

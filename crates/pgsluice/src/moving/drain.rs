@@ -22,7 +22,7 @@ use super::survey::Survey;
 use super::table::{Table, Thing, described, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::partitions::names::{TakenNames, alike};
+use crate::partitions::names::{ExistingNames, alike};
 use crate::partitions::range_of;
 use crate::partitions::sql::steps::Neighbour;
 use crate::pg::sql::{DEPARSE_SETTINGS, portable};
@@ -98,7 +98,7 @@ impl Drain {
         shape: &Shape,
         table: &Table,
         client: &Client,
-        names: &mut TakenNames,
+        names: &mut ExistingNames,
     ) -> Result<Branches> {
         let Self { parent, key, column, .. } = self;
         let bounds = match self.is_range {
@@ -132,19 +132,19 @@ impl Drain {
         let Some((least, most)) = extent else { return Ok(Vec::new()) };
         let siblings = client.query(SIBLINGS, &[&self.oid]).await?;
         let sibling = |row: &tokio_postgres::Row| Some((row.get(0), range_of(row.get(1))?));
-        let (known, taken): (Vec<String>, Vec<_>) = siblings.iter().filter_map(sibling).unzip();
+        let (known, ranges): (Vec<String>, Vec<_>) = siblings.iter().filter_map(sibling).unzip();
         let extent = (least.as_str(), most.as_str());
-        let gaps = counting.find_gaps(client, &taken, &step, extent, MOST_LEAVES).await?;
+        let gaps = counting.find_gaps(client, &ranges, &step, extent, MOST_LEAVES).await?;
         if gaps.len() > MOST_LEAVES {
             return Err(Ranged::too_many(column, extent));
         }
         let own = table.relation.to_string();
         let lower: Vec<&str> = gaps.iter().map(|(lower, _)| lower.as_str()).collect();
-        let mut used = counting.used(client, &own, column, &lower).await?;
+        let mut used = counting.find_used(client, &own, column, &lower).await?;
         used.sort_unstable();
         let gaps: Vec<_> = used.into_iter().filter_map(|place| gaps.get(place).cloned()).collect();
         let lower: Vec<String> = gaps.iter().map(|(lower, _)| lower.clone()).collect();
-        let near = counting.neighbours(client, &taken, &lower).await?;
+        let near = counting.neighbours(client, &ranges, &lower).await?;
         let suffixes = suffixes(&gaps, counting.is_time());
         let bound =
             |(((lower, upper), near), suffix): (((String, Option<String>), Neighbour), _)| {

@@ -15,7 +15,7 @@ use super::table::Table;
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
-use crate::partitions::names::TakenNames;
+use crate::partitions::names::ExistingNames;
 use crate::pg::connect::Link;
 
 /// Facts that must not change while changes are logged.
@@ -37,7 +37,7 @@ impl Log {
         oid: Oid,
         table: &Relation,
         key: &[String],
-        names: &mut TakenNames,
+        names: &mut ExistingNames,
     ) -> Result<Option<Self>> {
         let rows = client.query(COLUMNS, &[&oid, &key]).await?;
         // Names in the log must not hide those in the table, in a condition on both.

@@ -16,7 +16,7 @@ use super::state::RelationName;
 use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
-use crate::partitions::names::TakenNames;
+use crate::partitions::names::ExistingNames;
 use crate::partitions::sql::steps;
 use crate::pg::sql::{DEPARSE_SETTINGS, RESET_SETTINGS};
 
@@ -47,7 +47,7 @@ pub(super) struct Survey {
     /// The names of the indexes of each leaf.
     pub(super) leaf_indexes: Vec<Vec<String>>,
     #[serde(skip)]
-    names: TakenNames,
+    names: ExistingNames,
 }
 
 /// An index, and the temporary names of the index and its successor.
@@ -89,8 +89,8 @@ impl Survey {
         let mut obstacles = obstacles_of(&table, drain.is_some(), client).await?;
 
         let schema = table.relation.schema.clone();
-        let mut names = TakenNames::new(steps::taken(client, &[&schema]).await?);
-        let free = |names: &mut TakenNames, name: &str, suffix| {
+        let mut names = ExistingNames::new(steps::existing_names(client, &[&schema]).await?);
+        let free = |names: &mut ExistingNames, name: &str, suffix| {
             names.free(&schema, &format!("{name}{suffix}"))
         };
         let root = free(&mut names, &table.relation.name, "_new");

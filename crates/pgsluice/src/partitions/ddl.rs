@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{KeyColumn, NodeId, Relation, Strategy};
 use tokio_postgres::Client;
 
-use super::names::{self, TakenNames};
+use super::names::{self, ExistingNames};
 use super::{FAR, Missing, MissingBounds, Partition, ranges};
 use crate::error::Result;
 use crate::partitions::sql::steps::{self, Counting};
@@ -32,7 +32,7 @@ pub(super) async fn write(
 ) -> Result<()> {
     let schemas: Vec<&str> =
         plan.tree.nodes.iter().map(|node| node.relation.schema.as_str()).collect();
-    let mut names = TakenNames::new(steps::taken(client, &schemas).await?);
+    let mut names = ExistingNames::new(steps::existing_names(client, &schemas).await?);
     let mut new = Vec::new();
     for &node in missing_bounds.ranges.keys() {
         new.extend(new_ranges(plan, missing_bounds, client, node).await?);
@@ -111,7 +111,7 @@ fn new_lists<'a>(
     })
 }
 
-fn make(plan: &Plan, new: &New, names: &mut TakenNames) -> Partition {
+fn make(plan: &Plan, new: &New, names: &mut ExistingNames) -> Partition {
     let parent = &plan.tree.nodes[new.parent].relation;
     let schema = new.like.map_or(&parent.schema, |like| &plan.tree.nodes[like].relation.schema);
     let relation = names.free(schema, &new.name);
@@ -131,7 +131,7 @@ fn make(plan: &Plan, new: &New, names: &mut TakenNames) -> Partition {
 /// below it.
 fn statements(
     plan: &Plan,
-    names: &mut TakenNames,
+    names: &mut ExistingNames,
     relation: &Relation,
     parent: &Relation,
     bound: &str,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::control::{Control, MadePartition};
+use crate::control::{Control, CreatedPartition};
 use crate::error::Error;
 use crate::partitions::sql::drops::{self, Dropping};
 use crate::pg::connect::connect_for_own;
@@ -18,7 +18,7 @@ const MOST_NAMES: usize = 5;
 /// Drops the empty partitions of a load that failed with `error`. Lists them in its detail, together with the
 /// partitions that could not be dropped.
 pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Error {
-    let made = control.attempts.take_made();
+    let made = control.attempts.take_created();
     if made.is_empty() {
         return error;
     }
@@ -32,15 +32,15 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
     words(error, &made, &outcomes)
 }
 
-async fn drop_all(made: &[MadePartition], outcomes: &mut [Dropping], target: &Target) {
+async fn drop_all(made: &[CreatedPartition], outcomes: &mut [Dropping], target: &Target) {
     let Ok(mut client) = connect_for_own(target).await else { return };
     for (made, outcome) in made.iter().zip(outcomes) {
         *outcome = drops::drop_if_empty(&mut client, made).await;
     }
 }
 
-fn words(error: Error, made: &[MadePartition], outcomes: &[Dropping]) -> Error {
-    let of = |wanted: fn(&Dropping) -> bool| -> Vec<&MadePartition> {
+fn words(error: Error, made: &[CreatedPartition], outcomes: &[Dropping]) -> Error {
+    let of = |wanted: fn(&Dropping) -> bool| -> Vec<&CreatedPartition> {
         made.iter()
             .zip(outcomes)
             .filter(|(_, outcome)| wanted(outcome))
@@ -74,7 +74,7 @@ fn words(error: Error, made: &[MadePartition], outcomes: &[Dropping]) -> Error {
 }
 
 /// Lists the first names.
-fn names(made: &[&MadePartition], name: impl Fn(&MadePartition) -> String) -> String {
+fn names(made: &[&CreatedPartition], name: impl Fn(&CreatedPartition) -> String) -> String {
     let mut names: Vec<String> = made.iter().take(MOST_NAMES).map(|made| name(made)).collect();
     if let more @ 1.. = made.len().saturating_sub(MOST_NAMES) {
         names.push(format!("and {more} more"));

@@ -17,14 +17,14 @@ use pgsluice_core::route::Cause;
 use tokio_postgres::Client;
 
 pub(crate) use self::left::take_back;
-use crate::control::{Control, MadePartition};
+use crate::control::{Control, CreatedPartition};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, command, option};
 use crate::inspect::preview::Preview;
 use crate::inspect::trial::{self, Trial};
 use crate::job::Job;
 use crate::partitions::sql::drops;
-use crate::partitions::sql::steps::{self, Counting, Range, WantedRange};
+use crate::partitions::sql::steps::{self, Counting, NeededRange, Range};
 use crate::pg::bounds::{self, Literal, Literals};
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
@@ -134,7 +134,7 @@ pub(crate) fn create(job: &Job, target: &Target, control: &Control) -> Result<Ve
                     .with_detail("The partitions that the input needs were not created.")
             })?;
             transaction.commit().await.map_err(Error::from)?;
-            control.attempts.add_made(missing.made(client).await?);
+            control.attempts.add_created(missing.read_created(client).await?);
             Ok(())
         })?;
         let made = missing.partitions.iter().map(|partition| partition.relation.label());
@@ -162,11 +162,11 @@ fn check_first_rows(job: &Job, plan: &Plan, target: &Target, control: &Control) 
 
 impl Missing {
     /// Returns the created partitions with their state in the catalogue.
-    async fn made(&self, client: &Client) -> Result<Vec<MadePartition>> {
+    async fn read_created(&self, client: &Client) -> Result<Vec<CreatedPartition>> {
         let mut made = Vec::new();
         for Partition { relation, parent, .. } in &self.partitions {
             if let Some(state) = drops::state(client, relation).await? {
-                made.push(MadePartition {
+                made.push(CreatedPartition {
                     relation: relation.clone(),
                     parent: parent.clone(),
                     state,
@@ -327,7 +327,7 @@ impl MissingBounds {
             self.refuse(plan, node, why, all);
             return Ok(());
         };
-        let wanted = counting.wanted(client, &siblings, &step, &keys).await?;
+        let wanted = counting.needed_ranges(client, &siblings, &step, &keys).await?;
         let settled: u64 = wanted.iter().map(|wanted| wanted.rows).sum();
         self.refuse(
             plan,
@@ -337,7 +337,7 @@ impl MissingBounds {
         );
         self.steps.insert(node, step);
         let ranges = self.ranges.entry(node).or_default();
-        for WantedRange { lower, upper, rows } in wanted {
+        for NeededRange { lower, upper, rows } in wanted {
             *ranges.entry((lower, upper)).or_default() += rows;
         }
         Ok(())

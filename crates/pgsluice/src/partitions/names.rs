@@ -10,11 +10,11 @@ const LONGEST: usize = 63;
 
 /// The names of tables and types in all relevant schemas.
 #[derive(Debug, Default)]
-pub(crate) struct TakenNames(HashSet<(String, String)>);
+pub(crate) struct ExistingNames(HashSet<(String, String)>);
 
-impl TakenNames {
-    pub(crate) fn new(taken: Vec<(String, String)>) -> Self {
-        Self(taken.into_iter().collect())
+impl ExistingNames {
+    pub(crate) fn new(names: Vec<(String, String)>) -> Self {
+        Self(names.into_iter().collect())
     }
 
     /// Returns `name` if it is free, otherwise the first free one of `name_1`, `name_2` and so on.
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn names_are_free_and_short() {
-        let mut names = TakenNames::new(vec![("s".to_owned(), "a".to_owned())]);
+        let mut names = ExistingNames::new(vec![("s".to_owned(), "a".to_owned())]);
         assert_eq!(names.free("s", "a").name, "a_1");
         assert_eq!(names.free("s", "a").name, "a_2");
         assert_eq!(names.free("other", "a").name, "a");

@@ -9,8 +9,8 @@ use tokio_postgres::{Client, Error};
 use super::failure::Failure;
 use super::proof::Proof;
 use super::recheck::Recheck;
+use super::stage_merge::create_stage;
 use super::statements::Statements;
-use super::taken::made;
 use crate::control::Control;
 use crate::counts::first_row::Opening;
 use crate::pg::connect::Link;
@@ -51,8 +51,8 @@ impl Prepared {
         if self.has_stage.get() {
             return Ok(());
         }
-        let Some(made) = made(plan) else { return Ok(()) };
-        client.batch_execute(&made).await?;
+        let Some(create) = create_stage(plan) else { return Ok(()) };
+        client.batch_execute(&create).await?;
         self.has_stage.set(true);
         Ok(())
     }

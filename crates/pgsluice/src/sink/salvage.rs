@@ -38,7 +38,7 @@ use super::pieces::pieces;
 use super::refusal::{Blame, blame};
 use super::settled::Settled;
 use super::stage::{MOST_MEANWHILE, is_conflict, settle_node};
-use super::taken::may_be_there;
+use super::stage_merge::may_exist;
 use super::transaction::{Stored, Transaction};
 use crate::bucket::message::Message;
 use crate::error::Result;
@@ -219,7 +219,7 @@ impl Salvage<'_, '_> {
     fn tries_otherwise(&mut self, error: &tokio_postgres::Error) -> bool {
         let Some(changes) = &self.flow.plan.changes else { return false };
         if self.all.merge != Some(Merge::UpdateFirst) {
-            let turns = may_be_there(changes, error);
+            let turns = may_exist(changes, error);
             if turns {
                 self.all.merge = Some(Merge::UpdateFirst);
             }
@@ -279,12 +279,13 @@ impl Salvage<'_, '_> {
         Message::feed(sink.as_mut(), self.wire, sent).await?;
         let finishing = sink.as_mut().finish();
         let Some(merge) = self.all.merge else {
-            return Ok(Stored { rows: finishing.await?, taken: None, is_proven: false });
+            return Ok(Stored { rows: finishing.await?, merged: None, is_proven: false });
         };
-        let taking = self.transaction.take(self.node, merge);
+        let merging = self.transaction.merge_stage(self.node, merge);
         let empty = empty_stage();
-        let (rows, taken, ()) = try_join3(finishing, taking, client.batch_execute(&empty)).await?;
-        Ok(Stored { rows, taken: Some(taken), is_proven: false })
+        let (rows, merged, ()) =
+            try_join3(finishing, merging, client.batch_execute(&empty)).await?;
+        Ok(Stored { rows, merged: Some(merged), is_proven: false })
     }
 
     /// Tries each of the rows `suspects` alone, until one is rejected. Stores the rows before it first,

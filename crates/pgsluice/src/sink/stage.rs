@@ -23,7 +23,7 @@ use super::connection::Connection;
 use super::failure::{Doubt, Failure};
 use super::merge::{Merge, Method};
 use super::settled::Settled;
-use super::taken::{Taken, counts, in_node, may_be_there};
+use super::stage_merge::{MergeOutcome, counts, in_node, may_exist};
 use super::transaction::{Commit, Stored};
 use crate::counts::reconcile::misplaced;
 use crate::plan::Plan;
@@ -49,7 +49,7 @@ impl Connection<'_> {
             return Some(Merge::Conflict);
         }
         let is_straight = changes.may_copy() && !payloads.iter().any(is_likely);
-        (!is_straight).then(|| staged(changes))
+        (!is_straight).then(|| merge_for_existing(changes))
     }
 
     /// Returns how to merge rows that the server has refused because of existing ones, or `None` if there is
@@ -63,7 +63,7 @@ impl Connection<'_> {
         meanwhile: &mut u32,
     ) -> Option<Option<Merge>> {
         let changes = self.flow.plan.changes.as_ref()?;
-        if merge != Some(Merge::UpdateFirst) && may_be_there(changes, error) {
+        if merge != Some(Merge::UpdateFirst) && may_exist(changes, error) {
             if self.flow.is_atomic {
                 self.flow.control.attempts.update_first();
             }
@@ -87,7 +87,7 @@ impl Connection<'_> {
                         nodes.for_each(|node| self.queue.conflicts.record(*node, true));
                     }
                 }
-                Some(Some(staged(changes)))
+                Some(Some(merge_for_existing(changes)))
             }
         }
     }
@@ -102,24 +102,24 @@ impl Connection<'_> {
         }
     }
 
-    /// Counts the outcome of the rows of a payload that were taken from the stage.
-    pub(super) fn settle_taken(
+    /// Counts the outcome of the rows of a payload that were merged from the stage.
+    pub(super) fn settle_merged(
         &self,
         changes: &Changes,
         payload: &Payload,
-        taken: &Taken,
+        merged: &MergeOutcome,
     ) -> Result<Vec<Settled>, Failure> {
         let is_leaf = |node: &NodeId| self.flow.plan.tree.nodes[*node].key.is_none();
         let is_known = self.queue.evidence() != Evidence::Server;
         if payload.nodes().len() == 1 || is_known && payload.nodes().iter().all(is_leaf) {
-            let settled = self.by_node(changes, payload, taken)?;
+            let settled = self.by_node(changes, payload, merged)?;
             for Settled { node, rows, counts } in &settled {
                 self.queue.conflicts.record(*node, counts.inserted < *rows);
             }
             return Ok(settled);
         }
         let (node, rows) = (payload.node(), payload.rows() as u64);
-        let counts = counts_of(self.flow.plan, changes, node, rows, taken)?;
+        let counts = counts_of(self.flow.plan, changes, node, rows, merged)?;
         let has_conflicts = counts.inserted < rows;
         payload.nodes().iter().for_each(|node| self.queue.conflicts.record(*node, has_conflicts));
         Ok(vec![Settled { node, rows, counts }])
@@ -130,21 +130,21 @@ impl Connection<'_> {
         &self,
         changes: &Changes,
         payload: &Payload,
-        taken: &Taken,
+        merged: &MergeOutcome,
     ) -> Result<Vec<Settled>, Failure> {
         let (mut settled, mut written) = (Vec::new(), 0);
         let is_joined = payload.nodes().len() > 1;
         for (node, rows) in payload.rows_by_node() {
-            let applied = in_node(self.flow.plan, node, &taken.applied);
+            let applied = in_node(self.flow.plan, node, &merged.applied);
             if is_joined && applied.inserted + applied.updated > rows as i64 {
                 return Err(Failure::Unproven(Doubt::Counts));
             }
             written += applied.inserted + applied.updated;
             let rows = rows as u64;
-            let counts = counts_of(self.flow.plan, changes, node, rows, taken)?;
+            let counts = counts_of(self.flow.plan, changes, node, rows, merged)?;
             settled.push(Settled { node, rows, counts });
         }
-        let all: i64 = taken.applied.iter().map(|it| it.inserted + it.updated).sum();
+        let all: i64 = merged.applied.iter().map(|it| it.inserted + it.updated).sum();
         match is_joined && written != all {
             true => Err(Failure::Unproven(Doubt::Counts)),
             false => Ok(settled),
@@ -159,24 +159,24 @@ pub(super) fn settle_node(
     rows: u64,
     stored: &Stored,
 ) -> Result<Settled, Failure> {
-    let counts = match (&plan.changes, &stored.taken) {
-        (Some(changes), Some(taken)) => counts_of(plan, changes, node, rows, taken)?,
+    let counts = match (&plan.changes, &stored.merged) {
+        (Some(changes), Some(merged)) => counts_of(plan, changes, node, rows, merged)?,
         _ => RowCounts { inserted: stored.rows, ..RowCounts::default() },
     };
     Ok(Settled { node, rows, counts })
 }
 
-/// Counts the outcome of `rows` rows that were taken from the stage into `node`. Fails if one of them belongs
+/// Counts the outcome of `rows` rows that were merged from the stage into `node`. Fails if one of them belongs
 /// to another node.
 fn counts_of(
     plan: &Plan,
     changes: &Changes,
     node: NodeId,
     rows: u64,
-    taken: &Taken,
+    merged: &MergeOutcome,
 ) -> Result<RowCounts, Failure> {
-    match taken.misplaced {
-        0 => Ok(counts(changes, rows, in_node(plan, node, &taken.applied))),
+    match merged.misplaced {
+        0 => Ok(counts(changes, rows, in_node(plan, node, &merged.applied))),
         misplaced_rows => Err(Failure::Misrouted(misplaced(plan, node, misplaced_rows))),
     }
 }
@@ -188,7 +188,7 @@ pub(super) fn is_conflict(error: &Error) -> bool {
 }
 
 /// Returns how to merge rows that probably conflict with existing ones.
-fn staged(changes: &Changes) -> Merge {
+fn merge_for_existing(changes: &Changes) -> Merge {
     // If NULL equals NULL, keys are not found by the index.
     let is_fast = changes.inserts
         && changes.in_order.is_none()

@@ -247,8 +247,8 @@ impl Connection<'_> {
     }
 
     fn settle_payload(&self, payload: &Payload, stored: &Stored) -> Result<Vec<Settled>, Failure> {
-        if let (Some(changes), Some(taken)) = (&self.flow.plan.changes, &stored.taken) {
-            return self.settle_taken(changes, payload, taken);
+        if let (Some(changes), Some(merged)) = (&self.flow.plan.changes, &stored.merged) {
+            return self.settle_merged(changes, payload, merged);
         }
         if !stored.is_proven {
             let rows = payload.rows() as u64;

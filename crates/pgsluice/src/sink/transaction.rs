@@ -27,8 +27,8 @@ use super::fence::Fence;
 use super::merge::Merge;
 use super::part::{Landing, Part, Rows};
 use super::recheck::Changed;
+use super::stage_merge::{MergeOutcome, merge_stage};
 use super::statements::CopySink;
-use super::taken::{Taken, take};
 use crate::bucket::message::Message;
 use crate::counts::first_row::Opening;
 use crate::pg::sql;
@@ -78,7 +78,7 @@ pub(crate) struct Stored {
     /// The number of rows that COPY has stored.
     pub(crate) rows: u64,
     /// The changes that they have made, if they went through the stage.
-    pub(crate) taken: Option<Taken>,
+    pub(crate) merged: Option<MergeOutcome>,
     /// Whether the server's counts have shown them in their leaves.
     pub(crate) is_proven: bool,
 }
@@ -256,20 +256,21 @@ impl<'t> Transaction<'t> {
         };
         let ended = match part.landing {
             Landing::Stage(node, merge) => {
-                let taking = async { self.take(node, merge).await.map(Some) };
+                let merging = async { self.merge_stage(node, merge).await.map(Some) };
                 let emptying = async {
                     let empty = goes_on.then(empty_stage);
                     client.batch_execute(&empty.unwrap_or_default()).await
                 };
-                let ended = try_join3(finishing, taking, emptying).await;
-                let ended = ended.map(|(rows, taken, ())| Stored { rows, taken, is_proven: false });
+                let ended = try_join3(finishing, merging, emptying).await;
+                let ended =
+                    ended.map(|(rows, merged, ())| Stored { rows, merged, is_proven: false });
                 ended.map_err(Failure::from)
             }
             _ => {
                 let finishing = async { finishing.await.map_err(Failure::from) };
                 let ended = try_join(finishing, self.prove(&part, before.as_deref())).await;
                 let is_proven = before.is_some();
-                ended.map(|(rows, ())| Stored { rows, taken: None, is_proven })
+                ended.map(|(rows, ())| Stored { rows, merged: None, is_proven })
             }
         };
         ended.map_err(|failure| failure.of_part(number))
@@ -286,17 +287,21 @@ impl<'t> Transaction<'t> {
         }
     }
 
-    /// Takes the rows of the stage into `node`.
-    pub(super) async fn take(&self, node: NodeId, merge: Merge) -> Result<Taken, PgError> {
+    /// Merges the rows of the stage into `node`.
+    pub(super) async fn merge_stage(
+        &self,
+        node: NodeId,
+        merge: Merge,
+    ) -> Result<MergeOutcome, PgError> {
         let Channel { link, plan, .. } = self.channel;
         let is_leaf = plan.tree.nodes[node].key.is_none();
-        let is_alone = match merge {
+        let updates_first = match merge {
             Merge::Absent => is_leaf,
             merge => merge == Merge::UpdateFirst,
         };
         match &plan.changes {
-            Some(changes) => take(&link.client, plan, changes, is_alone, node).await,
-            None => Ok(Taken::default()),
+            Some(changes) => merge_stage(&link.client, plan, changes, updates_first, node).await,
+            None => Ok(MergeOutcome::default()),
         }
     }
 }

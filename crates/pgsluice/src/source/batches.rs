@@ -20,10 +20,10 @@ impl Batches {
     pub(super) fn next(&mut self) -> Result<Option<(Batch, u64)>> {
         Ok(match self {
             Self::Typed(reader) => {
-                reader.next()?.map(|(batch, taken)| (Batch::Typed(batch), taken))
+                reader.next()?.map(|(batch, raw_bytes)| (Batch::Typed(batch), raw_bytes))
             }
             Self::Copied(reader) => {
-                reader.next()?.map(|(rows, taken)| (Batch::Copied(rows), taken))
+                reader.next()?.map(|(rows, raw_bytes)| (Batch::Copied(rows), raw_bytes))
             }
         })
     }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// Whether a header is accepted for `columns` of a table whose columns are `known`.
-    fn is_taken(header: &str, columns: &str, known: &str) -> bool {
+    fn is_accepted(header: &str, columns: &str, known: &str) -> bool {
         let shape = Shape::new(Format::csv(), Header::Present, list(columns));
         let shape = Shape { known: list(known), ..shape };
         let input = Input::of_bytes("a.csv", Default::default());
@@ -183,13 +183,13 @@ mod tests {
     #[test]
     fn a_header_names_the_columns_in_order_or_none() {
         for header in ["id,a,b", "ID,A,B", "No.,Text,Total", "id,a", "id,a,b,x", "id,Text,b", ""] {
-            assert!(is_taken(header, "id,a,b", "id,a,b"), "{header}");
+            assert!(is_accepted(header, "id,a,b", "id,a,b"), "{header}");
         }
         for header in ["id,b,a", "b,id", "id,b", "id,x,a", "\"id\",\"B\",a", "a,b,id,x"] {
-            assert!(!is_taken(header, "id,a,b", "id,a,b"), "{header}");
+            assert!(!is_accepted(header, "id,a,b", "id,a,b"), "{header}");
         }
-        assert!(!is_taken("id,c", "id,b", "id,b,c"), "c is another column");
-        assert!(is_taken("id,b,b", "id,b,c", "id,b,c"), "the second b is named by its place");
+        assert!(!is_accepted("id,c", "id,b", "id,b,c"), "c is another column");
+        assert!(is_accepted("id,b,b", "id,b,c", "id,b,c"), "the second b is named by its place");
     }
 
     #[test]

@@ -26,7 +26,7 @@ const LONG_ROW: usize = 32 << 20;
 pub(super) struct Open {
     stream: Stream,
     /// Bytes of the input that were read and counted.
-    taken: u64,
+    raw_bytes: u64,
     pub(super) splitter: Splitter,
     /// The start of the next split.
     pub(super) start: Origin,
@@ -45,7 +45,7 @@ impl Open {
     pub(super) fn new(input: &Input, shape: &Shape, source: usize) -> Result<Self> {
         Ok(Self {
             stream: input.open()?,
-            taken: 0,
+            raw_bytes: 0,
             splitter: shape.splitter(),
             start: Origin { input: source as u32, at: 0 },
             line: 1,
@@ -86,9 +86,9 @@ impl Open {
     /// Returns the bytes of the input, compressed or not, that were read for the next `consumed` bytes of its
     /// text.
     pub(super) fn take(&mut self, consumed: usize) -> u64 {
-        let Some(taken) = self.stream.taken() else { return consumed as u64 };
-        let before = std::mem::replace(&mut self.taken, taken);
-        taken - before
+        let Some(raw_bytes) = self.stream.raw_bytes() else { return consumed as u64 };
+        let before = std::mem::replace(&mut self.raw_bytes, raw_bytes);
+        raw_bytes - before
     }
 
     /// Takes header rows out of `rows`. Returns the text of the header once it is whole.

@@ -87,9 +87,9 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
             let receiver = &self.receivers[self.part % self.receivers.len()];
             match receiver.recv().unwrap_or_else(|_| Err(self.lost.clone()))? {
                 None => self.part += 1,
-                Some((batch, taken)) if batch.count() == 0 => self.skipped += taken,
-                Some((batch, taken)) => {
-                    return Ok(Some((batch, taken + std::mem::take(&mut self.skipped))));
+                Some((batch, raw_bytes)) if batch.count() == 0 => self.skipped += raw_bytes,
+                Some((batch, raw_bytes)) => {
+                    return Ok(Some((batch, raw_bytes + std::mem::take(&mut self.skipped))));
                 }
             }
         }
@@ -101,8 +101,8 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
 /// gone.
 fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
     let mut is_taken = true;
-    let mut give = |batch: B, taken| {
-        is_taken = full.send(Ok(Some((batch, taken)))).is_ok();
+    let mut give = |batch: B, raw_bytes| {
+        is_taken = full.send(Ok(Some((batch, raw_bytes)))).is_ok();
         is_taken
     };
     let read = guarded(|| part.read(&mut give), || part.lost());

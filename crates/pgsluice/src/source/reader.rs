@@ -34,7 +34,7 @@ pub struct Reader {
     splits: u32,
     rows: u64,
     /// Bytes that were read but do not belong to a split yet.
-    taken_before: u64,
+    raw_before: u64,
     /// The first header that was read.
     pub header_row: Arc<OnceLock<Vec<u8>>>,
     /// Bytes that are not data, as pairs of the input's name and a description.
@@ -62,7 +62,7 @@ impl Reader {
             batches: None,
             splits: 0,
             rows: 0,
-            taken_before: 0,
+            raw_before: 0,
             header_row: Arc::default(),
             ignored: Vec::new(),
             skips_streams: false,
@@ -103,8 +103,8 @@ impl Reader {
             let scan = scan.map_err(|malformed| open.malformed(malformed, input))?;
             let (start, line) = (open.start, open.line);
             open.save_rest(&mut bytes, scan.consumed);
-            let taken = self.taken_before + open.take(scan.consumed);
-            self.taken_before = 0;
+            let raw_bytes = self.raw_before + open.take(scan.consumed);
+            self.raw_before = 0;
             open.start.at += scan.consumed as u64;
             open.line += u64::from(scan.lines);
             self.take_header(&mut rows, &bytes, (start, line))?;
@@ -120,7 +120,7 @@ impl Reader {
                 bytes,
                 rows,
                 length,
-                taken,
+                raw_bytes,
                 batch: None,
                 rewritten,
             };
@@ -129,7 +129,7 @@ impl Reader {
                 self.rows += split.rows.len() as u64;
                 return Ok(Some(split));
             }
-            self.taken_before = split.taken;
+            self.raw_before = split.raw_bytes;
             used = Some(split);
         }
     }
@@ -218,7 +218,7 @@ impl Reader {
     /// Returns the next split of an input whose rows come in batches; `None` if it does not, or at its end.
     fn batch(&mut self, used: &mut Option<Split>) -> Result<Option<Split>> {
         let Some((batches, row)) = &mut self.batches else { return Ok(None) };
-        let Some((batch, taken)) = batches.next()? else {
+        let Some((batch, raw_bytes)) = batches.next()? else {
             self.batches = None;
             self.check_stamp()?;
             return Ok(None);
@@ -238,7 +238,7 @@ impl Reader {
             bytes,
             rows,
             length: stretch.length,
-            taken: taken + std::mem::take(&mut self.taken_before),
+            raw_bytes: raw_bytes + std::mem::take(&mut self.raw_before),
             batch: Some(batch),
             rewritten,
         };

@@ -29,7 +29,7 @@ pub struct Split {
     /// Number of bytes of the input's text that it covers.
     pub length: usize,
     /// Number of bytes of the input, before decompression, that were read for it.
-    pub taken: u64,
+    pub raw_bytes: u64,
     /// The rows, if they are not in `bytes`.
     pub(super) batch: Option<Batch>,
     /// The converted rows, if they need conversion.

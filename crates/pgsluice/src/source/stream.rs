@@ -46,7 +46,7 @@ impl Stream {
         if compression.is_none() && encoding.is_utf8() {
             return Ok(Self(Text::Plain(raw)));
         }
-        let (counted, taken) = Counted::new(raw);
+        let (counted, raw_bytes) = Counted::new(raw);
         let counted = BufReader::with_capacity(BLOCK, counted);
         let inner: Box<dyn Read + Send> = match compression {
             Some(compression) => compression.reader(counted)?,
@@ -57,7 +57,7 @@ impl Stream {
         let reading = Reading { inner, compression, decoder: encoding.decoder() };
         thread::spawn(move || reading.read(&full_to, &empty_from));
         let ahead = Ahead { full, empty, block: Vec::new(), at: 0, is_over: false };
-        Ok(Self(Text::Ahead(ahead, taken)))
+        Ok(Self(Text::Ahead(ahead, raw_bytes)))
     }
 
     /// Returns the text of an input that can be read only once. Its first bytes show whether it is
@@ -70,10 +70,10 @@ impl Stream {
     }
 
     /// Returns how many bytes of the input were read for the text, if they differ from the text.
-    pub(super) fn taken(&self) -> Option<u64> {
+    pub(super) fn raw_bytes(&self) -> Option<u64> {
         match &self.0 {
             Text::Plain(_) => None,
-            Text::Ahead(_, taken) => Some(taken.load(Relaxed)),
+            Text::Ahead(_, raw_bytes) => Some(raw_bytes.load(Relaxed)),
         }
     }
 }
@@ -114,22 +114,22 @@ impl Ahead {
 /// A reader that counts its bytes.
 pub(super) struct Counted<R> {
     raw: R,
-    taken: Arc<AtomicU64>,
+    count: Arc<AtomicU64>,
 }
 
 impl<R> Counted<R> {
     /// Returns a reader of `raw` and its counter.
     pub(super) fn new(raw: R) -> (Self, Arc<AtomicU64>) {
-        let taken = Arc::new(AtomicU64::new(0));
-        (Self { raw, taken: Arc::clone(&taken) }, taken)
+        let count = Arc::new(AtomicU64::new(0));
+        (Self { raw, count: Arc::clone(&count) }, count)
     }
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.raw.read(into)?;
-        self.taken.fetch_add(count as u64, Relaxed);
-        Ok(count)
+        let read = self.raw.read(into)?;
+        self.count.fetch_add(read as u64, Relaxed);
+        Ok(read)
     }
 }
 
@@ -276,6 +276,6 @@ mod tests {
         let mut stream = Stream::of_pipe(Box::new(Cursor::new(compressed)), Encoding::default())
             .expect("a stream");
         io::copy(&mut stream, &mut io::sink()).expect("text");
-        assert_eq!(stream.taken(), Some(length));
+        assert_eq!(stream.raw_bytes(), Some(length));
     }
 }

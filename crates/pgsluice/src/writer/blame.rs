@@ -81,7 +81,7 @@ impl Planned {
         }
         // If rows go leaf by leaf, the server meets bad rows in another order and names another leaf.
         let is_same = said.sqlstate() == error.sqlstate()
-            && (may_be_there(error) || said.message() == error.message());
+            && (may_exist(error) || said.message() == error.message());
         is_same.then_some((good, said))
     }
 
@@ -111,9 +111,9 @@ impl Planned {
     ) -> Option<Option<Error>> {
         let before = self.updates_first.get();
         let tried = self.try_once(channel, rows).await;
-        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
-            && matches!(&tried, Some(Some(error)) if may_be_there(error));
-        if before || !may_be_there {
+        let may_exist = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
+            && matches!(&tried, Some(Some(error)) if may_exist(error));
+        if before || !may_exist {
             return tried;
         }
         // An update may accept rows that exist already.
@@ -146,7 +146,7 @@ impl Planned {
 
 /// Whether a NOT NULL or CHECK constraint has refused a row. Such a refusal depends on that row alone, and
 /// INSERT may have refused it because of columns that an update does not set.
-fn may_be_there(error: &Error) -> bool {
+fn may_exist(error: &Error) -> bool {
     error.sqlstate().is_some_and(|code| ["23502", "23514"].contains(&code))
 }
 

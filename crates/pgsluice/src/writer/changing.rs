@@ -28,7 +28,7 @@ use crate::sink::failure::Failure;
 use crate::sink::merge::Merge;
 use crate::sink::part::{Landing, Part, Rows};
 use crate::sink::sql::changes::Applied;
-use crate::sink::taken::{Taken, counts, in_node};
+use crate::sink::stage_merge::{MergeOutcome, counts, in_node};
 use crate::sink::transaction::Stored;
 
 impl Planned {
@@ -38,10 +38,10 @@ impl Planned {
         client: &Client,
         statement: &Statement,
         payload: &Payload,
-    ) -> Result<Taken, Failure> {
+    ) -> Result<MergeOutcome, Failure> {
         let arrays = of_all(payload, &self.plan.catalogue.types);
         let inserted = client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>();
-        Ok(Taken {
+        Ok(MergeOutcome {
             applied: inserted.await?.iter().map(Applied::of_insert).collect(),
             misplaced: 0,
         })
@@ -53,11 +53,11 @@ impl Planned {
         batch: &WriteBatch,
         changes: &Changes,
         payload: &Payload,
-        taken: &Taken,
+        merged: &MergeOutcome,
     ) -> Result<RowCounts, WriteFailure> {
-        self.check_taken(payload, taken)?;
+        self.check_merged(payload, merged)?;
         let mut all = batch.unsent_counts();
-        let applied = in_node(&self.plan, ROOT, &taken.applied);
+        let applied = in_node(&self.plan, ROOT, &merged.applied);
         all.add(counts(changes, payload.rows() as u64, applied));
         self.record_conflicts(batch, &all);
         Ok(all)
@@ -78,16 +78,16 @@ impl Planned {
         let payloads = batch.payloads.iter();
         let targets =
             payloads.flat_map(|it| self.targets(it).into_iter().map(move |target| (it, target)));
-        for ((payload, (node, rows)), Stored { taken, .. }) in targets.zip(stored) {
-            let taken = taken.unwrap_or_default();
-            self.check_taken(payload, &taken)?;
-            all.add(counts(changes, rows, in_node(&self.plan, node, &taken.applied)));
+        for ((payload, (node, rows)), Stored { merged, .. }) in targets.zip(stored) {
+            let merged = merged.unwrap_or_default();
+            self.check_merged(payload, &merged)?;
+            all.add(counts(changes, rows, in_node(&self.plan, node, &merged.applied)));
         }
         self.record_conflicts(batch, &all);
         Ok(all)
     }
 
-    /// Returns the tables into which the rows of a payload are taken from the stage, with the number of rows
+    /// Returns the tables into which the rows of a payload are merged from the stage, with the number of rows
     /// for each.
     pub(super) fn targets(&self, payload: &Payload) -> Vec<(NodeId, u64)> {
         if self.updates_first.get() {
@@ -143,9 +143,9 @@ impl Planned {
 
     /// Requests a new plan if rows have gone into leaves that the plan does not know, because their outcome
     /// was not counted.
-    fn check_taken(&self, payload: &Payload, taken: &Taken) -> Result<(), WriteFailure> {
-        if taken.misplaced > 0 {
-            let error = misplaced(&self.plan, payload.node(), taken.misplaced);
+    fn check_merged(&self, payload: &Payload, merged: &MergeOutcome) -> Result<(), WriteFailure> {
+        if merged.misplaced > 0 {
+            let error = misplaced(&self.plan, payload.node(), merged.misplaced);
             return Err(WriteFailure::Changed(error));
         }
         let nodes = payload.nodes();
@@ -156,7 +156,7 @@ impl Planned {
         let oids = leaves.into_iter().map(|leaf| self.plan.catalogue.facts[leaf].oid);
         // Statements that change rows of a single table do not report it.
         let known: HashSet<u32> = oids.chain([0]).collect();
-        match taken.applied.iter().all(|applied| known.contains(&applied.leaf)) {
+        match merged.applied.iter().all(|applied| known.contains(&applied.leaf)) {
             true => Ok(()),
             false => Err(WriteFailure::Changed(self.plan.moved(ROOT))),
         }

@@ -71,11 +71,11 @@ impl Planned {
         let WriteFailure::Refused(error) = failure else { return None };
         let is_any = |codes: &[&str]| error.sqlstate().is_some_and(|code| codes.contains(&code));
         let has_conflicts = self.plan.changes.is_some() && is_any(&["23505", "23P01"]);
-        let may_be_there = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
+        let may_exist = self.plan.changes.as_ref().is_some_and(Changes::may_update_first)
             && is_any(&["23502", "23514"]);
         match method {
             // INSERT also checks columns of existing rows that an update does not set.
-            SendMethod::Stage if may_be_there && !self.updates_first.get() => {
+            SendMethod::Stage if may_exist && !self.updates_first.get() => {
                 self.updates_first.set(true);
                 Some(SendMethod::Stage)
             }
@@ -86,7 +86,7 @@ impl Planned {
                 Some(SendMethod::Stage)
             }
             SendMethod::Stage => None,
-            _ if has_conflicts || may_be_there => {
+            _ if has_conflicts || may_exist => {
                 self.without_conflict.set(0);
                 Some(SendMethod::Stage)
             }

@@ -29,7 +29,7 @@ use crate::sink::channel::{Channel, Prepared};
 use crate::sink::failure::Failure;
 use crate::sink::fence::Fence;
 use crate::sink::part::Part;
-use crate::sink::taken::apply;
+use crate::sink::stage_merge::apply;
 use crate::sink::transaction::{Commit, Transaction, begin};
 use crate::testing::failpoint::failpoint;
 use crate::writer::along::RejectInsert;
@@ -237,8 +237,8 @@ impl Planned {
             }
             (SendMethod::Conflict, Some(changes), [payload], _, Some(statement)) => {
                 let inserting = self.insert_or_change(client, statement, payload);
-                let taken = transaction.begin_with(inserting).await.map_err(failed)?;
-                return self.count_inserted(batch, changes, payload, &taken).map(Some);
+                let merged = transaction.begin_with(inserting).await.map_err(failed)?;
+                return self.count_inserted(batch, changes, payload, &merged).map(Some);
             }
             (SendMethod::Stage | SendMethod::Conflict, Some(changes), ..) => {
                 let made = self.prepared.make_stage(client, &self.plan).await;

@@ -38,7 +38,7 @@ impl House {
         self.buckets.take(size, &mut [&mut self.shard])
     }
 
-    fn taken(&mut self) -> Vec<NodeId> {
+    fn all_nodes(&mut self) -> Vec<NodeId> {
         std::iter::from_fn(|| self.take(ANY)).map(|payload| payload.node()).collect()
     }
 }
@@ -102,7 +102,7 @@ fn one_node_has_one_writer_unless_nothing_else_is_left() {
     let first = take(&mut house).expect("the longer");
     house.push(&[(0, b"long")]);
     assert!(first.node() == 0 && take(&mut house).is_none());
-    assert_eq!(house.taken(), [1, 0]);
+    assert_eq!(house.all_nodes(), [1, 0]);
     assert!(house.take(ANY).is_none());
     house.buckets.release(&first);
     assert_eq!(house.buckets.writers, [1, 1]);
@@ -125,8 +125,8 @@ fn few_nodes_of_many_travel_together() {
     let mut house = House::new(1000, FEW_ROWS);
     let rows: Vec<_> = (0..1000).map(|node| (node, &b"x"[..])).collect();
     house.push(&rows);
-    let taken = std::iter::from_fn(|| house.take(ANY)).map(|payload| payload.nodes().len());
-    assert_eq!(taken.collect::<Vec<_>>(), [256, 256, 256, 232]);
+    let counts = std::iter::from_fn(|| house.take(ANY)).map(|payload| payload.nodes().len());
+    assert_eq!(counts.collect::<Vec<_>>(), [256, 256, 256, 232]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn text_and_binary_do_not_travel_together() {
 fn the_fullest_goes_first() {
     let mut house = House::new(4, 0);
     house.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
-    assert_eq!(house.taken(), [2, 3, 1]);
+    assert_eq!(house.all_nodes(), [2, 3, 1]);
     house.push(&[(0, b"")]);
     assert!(house.take(PayloadSize { least: 2, ..ANY }).is_none());
     assert!(house.take(PayloadSize { least: 1, ..ANY }).is_some());

@@ -4,7 +4,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, GenericClient};
 
-use crate::control::MadePartition;
+use crate::control::CreatedPartition;
 use crate::error::{Error, Result};
 use crate::pg::template::fill;
 use pgsluice_core::catalog::Relation;
@@ -40,7 +40,7 @@ pub(crate) async fn state(
 }
 
 /// Drops a partition if it is empty and has not been altered since it was created.
-pub(crate) async fn drop_if_empty(client: &mut Client, made: &MadePartition) -> Dropping {
+pub(crate) async fn drop_if_empty(client: &mut Client, made: &CreatedPartition) -> Dropping {
     match try_to_drop(client, made).await {
         Ok(outcome) => outcome,
         Err(error) if error.sqlstate() == Some(SqlState::UNDEFINED_TABLE.code()) => {
@@ -50,8 +50,8 @@ pub(crate) async fn drop_if_empty(client: &mut Client, made: &MadePartition) -> 
     }
 }
 
-async fn try_to_drop(client: &mut Client, made: &MadePartition) -> Result<Dropping> {
-    let MadePartition { relation, parent, state: before } = made;
+async fn try_to_drop(client: &mut Client, made: &CreatedPartition) -> Result<Dropping> {
+    let CreatedPartition { relation, parent, state: before } = made;
     let transaction = client.transaction().await?;
     // The order in which DROP and COPY take these locks.
     let lock = format!(

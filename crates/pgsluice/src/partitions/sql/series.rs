@@ -5,7 +5,7 @@ use pgsluice_core::catalog::quoted;
 use tokio_postgres::GenericClient;
 
 use super::arithmetic::Arithmetic;
-use super::steps::{Counting, Range, WantedRange};
+use super::steps::{Counting, NeededRange, Range};
 use crate::Result;
 
 impl Counting {
@@ -20,8 +20,8 @@ impl Counting {
         limit: usize,
     ) -> Result<Vec<(String, Option<String>)>> {
         let Self { ty, base } = self;
-        let first = self.wanted(client, &[], step, &[(extent.0.to_owned(), 1)]).await?;
-        let Some(WantedRange { lower, .. }) = first.into_iter().next() else {
+        let first = self.needed_ranges(client, &[], step, &[(extent.0.to_owned(), 1)]).await?;
+        let Some(NeededRange { lower, .. }) = first.into_iter().next() else {
             return Ok(Vec::new());
         };
         let step_type = if self.is_time() { "interval" } else { "numeric" };
@@ -46,12 +46,12 @@ impl Counting {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Returns ranges of one step each between the ranges `taken`. They cover the values of `extent` that no
-    /// range contains, and are cut where one of `taken` begins or ends. Stops after `limit` steps.
+    /// Returns ranges of one step each between `ranges`. They cover the values of `extent` that no
+    /// range contains, and are cut where one of `ranges` begins or ends. Stops after `limit` steps.
     pub(crate) async fn find_gaps(
         &self,
         client: &impl GenericClient,
-        taken: &[Range],
+        ranges: &[Range],
         step: &str,
         extent: (&str, &str),
         limit: usize,
@@ -79,7 +79,7 @@ impl Counting {
                  SELECT FROM s WHERE (s.lo IS NULL OR s.lo <= c.lo) AND (s.hi IS NULL OR s.hi >= c.hi))
              ORDER BY lo"
         );
-        let (lower, upper): (Vec<_>, Vec<_>) = taken.iter().cloned().unzip();
+        let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows =
             client.query(&sql, &[&lower, &upper, &step, &extent.0, &extent.1, &limit]).await?;
@@ -88,7 +88,7 @@ impl Counting {
 
     /// Returns which of the ranges that begin at `lower`, in ascending order, contain values of a column of
     /// the table `own`, as indexes into `lower`. All values must be in one of the ranges.
-    pub(crate) async fn used(
+    pub(crate) async fn find_used(
         &self,
         client: &impl GenericClient,
         own: &str,

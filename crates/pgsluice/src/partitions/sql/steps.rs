@@ -25,7 +25,7 @@ pub(crate) type Range = (Option<String>, Option<String>);
 
 /// A range that rows need, and the number of these rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WantedRange {
+pub(crate) struct NeededRange {
     pub(crate) lower: String,
     /// `None` if the upper bound would exceed the type.
     pub(crate) upper: Option<String>,
@@ -185,19 +185,19 @@ impl Counting {
 
     /// Returns the ranges beside `ranges` that the values `keys` need, each with its number of rows. Infinite
     /// values have none.
-    pub(crate) async fn wanted(
+    pub(crate) async fn needed_ranges(
         &self,
         client: &impl GenericClient,
         ranges: &[Range],
         step: &str,
         keys: &[(String, u64)],
-    ) -> Result<Vec<WantedRange>> {
+    ) -> Result<Vec<NeededRange>> {
         let (lower, upper): (Vec<_>, Vec<_>) = ranges.iter().cloned().unzip();
         let (values, rows): (Vec<&str>, Vec<i64>) =
             keys.iter().map(|(value, rows)| (value.as_str(), rows.cast_signed())).unzip();
         let parameters: [&(dyn ToSql + Sync); 5] = [&lower, &upper, &step, &values, &rows];
-        let rows = client.query(&self.wanted_sql(), &parameters).await?;
-        let wanted = |row: &tokio_postgres::Row| WantedRange {
+        let rows = client.query(&self.needed_ranges_sql(), &parameters).await?;
+        let wanted = |row: &tokio_postgres::Row| NeededRange {
             lower: row.get(0),
             upper: row.get(1),
             rows: row.get::<_, i64>(2).unsigned_abs(),
@@ -205,8 +205,8 @@ impl Counting {
         Ok(rows.iter().map(wanted).collect())
     }
 
-    /// Returns the query of [`Self::wanted`].
-    fn wanted_sql(&self) -> String {
+    /// Returns the query of [`Self::needed_ranges`].
+    fn needed_ranges_sql(&self) -> String {
         let Self { ty, base } = self;
         let Arithmetic { step_type, origin, finite, guess, slack } = self.arithmetic();
         let (first, is_bound) = self.ends_in_sql();
@@ -355,7 +355,7 @@ pub(crate) async fn values(
 }
 
 /// Returns the existing names in the schemas. Like everything above, it must run under [`SESSION`].
-pub(crate) async fn taken(
+pub(crate) async fn existing_names(
     client: &impl GenericClient,
     schemas: &[&str],
 ) -> Result<Vec<(String, String)>> {

@@ -52,14 +52,14 @@ struct Whole {
 impl TypedPart for Whole {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self { input, places } = self;
-        let Reader { batches, taken } = Reader::open(input)?;
+        let Reader { batches, raw_bytes } = Reader::open(input)?;
         let mut before = 0;
         for (number, batch) in batches.narrowed(places.clone()).enumerate() {
             let batch = batch.map_err(|error| {
                 let error = format!("batch {}: {}", number + 1, plain(&error));
                 unreadable(input, FileFormat::Arrow, error)
             })?;
-            let now = taken.load(Relaxed);
+            let now = raw_bytes.load(Relaxed);
             if !give(batch, now - std::mem::replace(&mut before, now)) {
                 break;
             }
@@ -75,7 +75,7 @@ impl TypedPart for Whole {
 /// The batches of an input, and the number of bytes that were read for them.
 struct Reader {
     batches: Frames<BufReader<Counted<Box<dyn ReadSeek>>>>,
-    taken: Arc<AtomicU64>,
+    raw_bytes: Arc<AtomicU64>,
 }
 
 impl Reader {
@@ -96,13 +96,13 @@ impl Reader {
                 "it is a Feather version 1 file, which only pandas and R wrote",
             ));
         }
-        let (file, taken) = Counted::new(file);
+        let (file, raw_bytes) = Counted::new(file);
         let file = BufReader::new(file);
         let batches = match start == MAGIC {
             true => Frames::of_file(file),
             false => Frames::of_stream(file),
         };
-        Ok(Self { batches: batches.map_err(damaged)?, taken })
+        Ok(Self { batches: batches.map_err(damaged)?, raw_bytes })
     }
 }
 

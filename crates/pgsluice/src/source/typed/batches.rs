@@ -43,9 +43,9 @@ struct CutPart<P> {
 impl<P: TypedPart> InputPart<Batch> for CutPart<P> {
     fn read(&self, give: Give<'_, Batch>) -> Result<()> {
         let Self { part, mapping } = self;
-        part.read(&mut |batch, taken| {
-            in_pieces(&batch, taken, mapping, &mut |rows, taken| {
-                give(batch_of(rows, mapping), taken)
+        part.read(&mut |batch, raw_bytes| {
+            in_pieces(&batch, raw_bytes, mapping, &mut |rows, raw_bytes| {
+                give(batch_of(rows, mapping), raw_bytes)
             })
         })
     }
@@ -75,15 +75,15 @@ pub(super) fn batch_of(rows: RecordBatch, mapping: &Arc<Mapping>) -> Batch {
 /// `give` does.
 pub(super) fn in_pieces(
     batch: &RecordBatch,
-    taken: u64,
+    raw_bytes: u64,
     mapping: &Mapping,
     give: GiveRows<'_>,
 ) -> bool {
     // The writer rejects a batch that does not fit.
-    let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), taken) };
+    let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), raw_bytes) };
     let ranges = bound.ranges(BATCH_BYTES, MOST_ROWS);
     let pieces = ranges.len().max(1) as u64;
-    ranges.into_iter().all(|rows| give(batch.slice(rows.start, rows.len()), taken / pieces))
+    ranges.into_iter().all(|rows| give(batch.slice(rows.start, rows.len()), raw_bytes / pieces))
 }
 
 /// Returns how many rows make a batch, if `rows` rows take `bytes` bytes.

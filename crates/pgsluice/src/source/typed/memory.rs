@@ -136,8 +136,8 @@ impl CallerBatches {
         if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
             let mut ready = VecDeque::new();
             self.read(input, &mut |batch| {
-                Ok(in_pieces(&batch, bytes_of(&batch) as u64, &mapping, &mut |piece, taken| {
-                    ready.push_back((batch_of(piece, &mapping), taken));
+                Ok(in_pieces(&batch, bytes_of(&batch) as u64, &mapping, &mut |piece, raw_bytes| {
+                    ready.push_back((batch_of(piece, &mapping), raw_bytes));
                     true
                 }))
             })?;

@@ -153,8 +153,8 @@ impl TypedPart for RowGroup {
         let batches = read_group(file, metadata, mask.clone(), *group, *most);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
-            let taken = (batch.num_rows() as f64 * bytes_a_row) as u64;
-            if !give(batch, taken) {
+            let raw_bytes = (batch.num_rows() as f64 * bytes_a_row) as u64;
+            if !give(batch, raw_bytes) {
                 break;
             }
         }

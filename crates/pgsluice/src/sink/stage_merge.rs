@@ -1,4 +1,4 @@
-//! Rows of the stage that are taken into their table: the statements, and the outcome by the server's
+//! The merge of the rows of the stage into their table: the statements, and the outcome by the server's
 //! answers.
 
 use pgsluice_core::catalog::{NodeId, ROOT};
@@ -14,9 +14,9 @@ use crate::sink::sql::changes::{Applied, Apply, ConflictAction};
 use crate::sink::sql::misplaced;
 use crate::sink::sql::stage::{make_stage, number_stage, stage};
 
-/// The outcome of taking the rows of the stage.
+/// The outcome of a merge of the rows of the stage.
 #[derive(Default)]
-pub(crate) struct Taken {
+pub(crate) struct MergeOutcome {
     /// The counts by leaf.
     pub(crate) applied: Vec<Applied>,
     /// The number of rows that do not belong to the leaf. If it is not 0, nothing may be committed.
@@ -25,27 +25,27 @@ pub(crate) struct Taken {
 
 /// Returns the statements that create the stage of a session, if rows may pass through one. Most loads whose
 /// rows have no conflicts never need it.
-pub(crate) fn made(plan: &Plan) -> Option<String> {
+pub(crate) fn create_stage(plan: &Plan) -> Option<String> {
     let (changes, catalogue) = (plan.changes.as_ref()?, &plan.catalogue);
     let root = &plan.tree.nodes[ROOT].relation;
-    let made = make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers);
+    let create = make_stage(root, &catalogue.columns, catalogue.besides, changes.has_triggers);
     Some(match changes.in_order {
-        Some(_) => [made, number_stage(&catalogue.columns)].join("; "),
-        None => made,
+        Some(_) => [create, number_stage(&catalogue.columns)].join("; "),
+        None => create,
     })
 }
 
-/// Takes the rows of the stage into `node`. If `is_alone`, existing rows are updated before others are
+/// Merges the rows of the stage into `node`. If `updates_first`, existing rows are updated before others are
 /// inserted, and a key that another session inserts is an error.
-pub(crate) async fn take(
+pub(crate) async fn merge_stage(
     client: &Client,
     plan: &Plan,
     changes: &Changes,
-    is_alone: bool,
+    updates_first: bool,
     node: NodeId,
-) -> Result<Taken, Error> {
+) -> Result<MergeOutcome, Error> {
     let place = changes.places.get(&node).and_then(|place| everywhere(place));
-    let statements = apply(plan, changes, is_alone, node).statements();
+    let statements = apply(plan, changes, updates_first, node).statements();
     let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
     let said = client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
     let mut rows = said.iter().filter_map(|message| match message {
@@ -53,14 +53,14 @@ pub(crate) async fn take(
         _ => None,
     });
     let misplaced = place.and_then(|_| rows.next()?.get(0)?.parse().ok()).unwrap_or(0);
-    Ok(Taken { applied: rows.map(Applied::of).collect(), misplaced })
+    Ok(MergeOutcome { applied: rows.map(Applied::of).collect(), misplaced })
 }
 
-/// Returns how rows are taken into `node`.
+/// Returns how rows are merged into `node`.
 pub(crate) fn apply<'p>(
     plan: &'p Plan,
     changes: &'p Changes,
-    is_alone: bool,
+    updates_first: bool,
     node: NodeId,
 ) -> Apply<'p> {
     let is_leaf = |node: NodeId| plan.tree.nodes[node].key.is_none();
@@ -78,7 +78,7 @@ pub(crate) fn apply<'p>(
         key: &changes.key.compared,
         any_constraint: changes.any_constraint,
         by_number: changes.in_order.as_ref().map(|_| &*plan.catalogue.columns),
-        updates_first: is_alone && (is_leaf(node) || changes.through_root),
+        updates_first: updates_first && (is_leaf(node) || changes.through_root),
         joins_nulls: changes.key.joins_nulls,
         newer: changes.newer_column.as_deref(),
         delete_when: changes.delete_when.as_ref().map(|flag| (&*flag.column, flag.is_boolean)),
@@ -90,7 +90,7 @@ pub(crate) fn apply<'p>(
 
 /// Whether INSERT may have refused rows that exist already. It also checks columns that an update would not
 /// set, so an update may succeed.
-pub(crate) fn may_be_there(changes: &Changes, error: &Error) -> bool {
+pub(crate) fn may_exist(changes: &Changes, error: &Error) -> bool {
     let refused = error.as_db_error().is_some_and(|db| match *db.code() {
         SqlState::NOT_NULL_VIOLATION => true,
         // The bounds of a partition have no constraint name.
