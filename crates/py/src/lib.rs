@@ -31,7 +31,7 @@ fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
 /// table exists.
 #[pyfunction]
 fn table_name(name: &str) -> String {
-    pgsluice::pg::own::name(name)
+    pgsluice::pg::identity::resolve_sql(name)
 }
 
 /// Set the directory with the programs of the embedded server, unless another one is configured.

@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::pg::connect::{Link, open};
 use crate::pg::conninfo::Target;
+use crate::pg::identity::{self, TableIdentity};
 use crate::pg::introspect::Catalogue;
-use crate::pg::own::{self, Own};
 use crate::pg::runtime::runtime;
 use crate::plan::Plan;
 use crate::source::{Inputs, Reader};
@@ -69,7 +69,7 @@ pub struct Copy {
 /// The rows of a job for the caller's connection.
 pub struct Relay {
     plan: Arc<Plan>,
-    own: Own,
+    identity: TableIdentity,
     payloads: Receiver<RelayPieces>,
     back: Sender<Payload>,
     /// The format of the current COPY.
@@ -99,12 +99,12 @@ impl Relay {
                 control.stop.unless_stopped(open(target)).await?;
             let reading = async {
                 let plan = Plan::read(&job, &mut client).await?;
-                let own = Own::ask(&client, &plan.tree.nodes[ROOT].relation).await?;
-                Ok((Arc::new(plan), own))
+                let identity = TableIdentity::ask(&client, &plan.tree.nodes[ROOT].relation).await?;
+                Ok((Arc::new(plan), identity))
             };
             canceller.unless_stopped(control, reading).await
         };
-        let (plan, own) = runtime()?.block_on(reading)?;
+        let (plan, identity) = runtime()?.block_on(reading)?;
         let (full, payloads) = sync_channel(0);
         let (back, returned) = channel();
         let (of_thread, control) = (Arc::clone(&plan), Arc::clone(control));
@@ -114,7 +114,7 @@ impl Relay {
             let _ = full.send(outcome.map(|()| None));
         });
         let (copying, sending, ready) = (None, None, VecDeque::new());
-        Ok(Self { plan, own, payloads, back, copying, sending, ready, rows: 0 })
+        Ok(Self { plan, identity, payloads, back, copying, sending, ready, rows: 0 })
     }
 
     /// Returns the statements to run in the caller's transaction before the first row. The answer to the last
@@ -122,7 +122,7 @@ impl Relay {
     #[must_use]
     pub fn questions(&self) -> Vec<String> {
         let root = &self.plan.tree.nodes[ROOT].relation;
-        own::questions(root, self.plan.encoder.is_some())
+        identity::questions(root, self.plan.encoder.is_some())
     }
 
     /// Checks that the table in the caller's transaction is the one whose rows are gathered. `answer` is the
@@ -135,8 +135,8 @@ impl Relay {
         let is_binary = self.plan.encoder.is_some();
         let Catalogue { columns, types, .. } = &self.plan.catalogue;
         let columns = columns.iter().map(String::as_str).zip(types.iter().copied());
-        let theirs = Own::read(answer)?;
-        self.own.check(&theirs, &self.table(), columns.filter(|_| is_binary))
+        let theirs = TableIdentity::read(answer)?;
+        self.identity.check(&theirs, &self.table(), columns.filter(|_| is_binary))
     }
 
     /// Returns the table's name for messages.

@@ -59,7 +59,7 @@ pub struct ShareSummary {
 /// The share of a participant, from the point of view of one attempt.
 pub(crate) struct Share {
     load: Participant,
-    own: Participant,
+    participant: Participant,
     run: String,
     ends_other: bool,
     /// The terms of the load, its table, and the server's version.
@@ -95,20 +95,20 @@ impl Share {
         ends_other: bool,
         client: &Client,
     ) -> Result<Self> {
-        let own = Participant { participant: participant.clone(), ..named.clone() };
+        let member = Participant { participant: participant.clone(), ..named.clone() };
         let before = match found.is_finished {
             true => match Members::of(found)?.contains(participant) {
                 true => Before::Load,
-                false => return Err(too_late(&own)),
+                false => return Err(too_late(&member)),
             },
-            false => match own.find(client).await? {
+            false => match member.find(client).await? {
                 Some(stored) => Before::Share(parse(&stored.sources)?, stored.counts),
                 None => Before::Nothing,
             },
         };
         Ok(Self {
             load: named.clone(),
-            own,
+            participant: member,
             run: json(run)?,
             ends_other,
             terms: found.terms.clone(),
@@ -147,8 +147,9 @@ impl Share {
         target: &Target,
         control: &Control,
     ) -> Result<()> {
-        let own: i32 = client.query_typed_one(PID, &[]).await?.get(0);
-        let mut claiming = pin!(self.own.claim(client, &self.run, &self.terms, self.relation));
+        let waiting: i32 = client.query_typed_one(PID, &[]).await?.get(0);
+        let mut claiming =
+            pin!(self.participant.claim(client, &self.run, &self.terms, self.relation));
         let (mut other, mut watch) = (None, Watch::default());
         let pause = QUIET_WAIT.min(silence() / 4);
         let is_claimed = loop {
@@ -159,22 +160,22 @@ impl Share {
                 Some(client) => client,
                 None => other.insert(connect_for_own(target).await?),
             };
-            self.end_silent(other, own, &mut watch, control).await?;
+            self.end_silent(other, waiting, &mut watch, control).await?;
         };
         control.resume(WaitReason::Session);
         failpoint("share::claimed");
         if is_claimed { Ok(()) } else { Err(self.lost()) }
     }
 
-    /// Examines the attempt that the session `own` waits for, and ends it if it has been silent for too long.
+    /// Examines the attempt that the session `waiting` waits for, and ends it if it has been silent for too long.
     async fn end_silent(
         &self,
         other: &Client,
-        own: i32,
+        waiting: i32,
         watch: &mut Watch,
         control: &Control,
     ) -> Result<()> {
-        let in_the_way = self.own.in_the_way(other, own, self.version).await?;
+        let in_the_way = self.participant.in_the_way(other, waiting, self.version).await?;
         let silent: Vec<i32> = in_the_way
             .into_iter()
             .filter(|it| watch.is_silent(it.pid, it.waits_for_client.then_some(&it.activity)))
@@ -190,7 +191,7 @@ impl Share {
 
     fn waiting(&self, holders: &[Holder]) -> String {
         let sessions: Vec<String> = holders.iter().map(Holder::to_string).collect();
-        let Participant { participant, id, .. } = &self.own;
+        let Participant { participant, id, .. } = &self.participant;
         let sessions = sessions.join("; ");
         format!("waiting for another attempt at participant {participant} of load {id}: {sessions}")
     }
@@ -198,7 +199,7 @@ impl Share {
     /// Records the share as stored, in its transaction.
     pub(super) async fn settle(&self, client: &Client, counts: RowCounts) -> Result<()> {
         let record = json(&*self.rows())?;
-        match self.own.settle_load(client, 1, counts, &record).await? {
+        match self.participant.settle_load(client, 1, counts, &record).await? {
             true => Ok(()),
             false => Err(self.lost()),
         }
@@ -211,7 +212,7 @@ impl Share {
             Before::Share(stored, _) if stored != now => stored,
             _ => return Ok(()),
         };
-        let Participant { participant, id, .. } = &self.own;
+        let Participant { participant, id, .. } = &self.participant;
         let how = match stored.rows == now.rows {
             true => format!("Both have {} rows", now.rows),
             false => format!("It has {} rows, and this attempt has {}", stored.rows, now.rows),
@@ -228,7 +229,7 @@ impl Share {
     /// Returns its summary. All of its rows must have been added.
     pub(crate) fn summary(&self) -> ShareSummary {
         ShareSummary {
-            participant: self.own.participant.clone(),
+            participant: self.participant.participant.clone(),
             rows_hash: format!("{:016x}", self.rows().hash),
             load_finished: self.before == Before::Load,
             rows: self.rows().rows,
@@ -243,13 +244,13 @@ impl Share {
     /// removes it because a share has failed before any was stored. The next attempt reports the reason.
     pub(super) fn locked_out(&self) -> Error {
         let message =
-            format!("load {} is being finished or removed by another session", self.own.id);
+            format!("load {} is being finished or removed by another session", self.participant.id);
         Error::new(Kind::Server, message).with_sqlstate("40001")
     }
 
     /// Returns the error of an attempt that stores nothing because another attempt has stored the share.
     fn lost(&self) -> Error {
-        let Participant { participant, id, .. } = &self.own;
+        let Participant { participant, id, .. } = &self.participant;
         let message =
             format!("another attempt at participant {participant} of load {id} was faster");
         Error::new(Kind::Server, message).with_sqlstate("40001")

@@ -105,8 +105,9 @@ impl ReadColumn {
 
     /// Whether its type or collation belongs to a user, so that the current user may lack the right to name
     /// it.
-    pub(crate) fn is_own(&self) -> bool {
-        self.ty.as_deref().is_none_or(is_own) || self.collation.as_deref().is_some_and(is_own)
+    pub(crate) fn is_user_defined(&self) -> bool {
+        self.ty.as_deref().is_none_or(is_user_name)
+            || self.collation.as_deref().is_some_and(is_user_name)
     }
 
     /// Returns SQL that reads `value`, an expression of type text, with the column's input function.
@@ -145,7 +146,7 @@ fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
 /// Returns SQL that reads `value`, an expression of type text, as the type `ty`, which must not have a
 /// modifier or be a domain.
 pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
-    if is_own(ty) {
+    if is_user_name(ty) {
         recorded(value, ty, collation)
     } else {
         format!("{value}::{ty}{}", collate(collation))
@@ -153,7 +154,7 @@ pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
 }
 
 /// Whether a qualified name belongs to a user instead of the system.
-fn is_own(name: &str) -> bool {
+fn is_user_name(name: &str) -> bool {
     name.contains('.') && !name.starts_with("pg_catalog.")
 }
 

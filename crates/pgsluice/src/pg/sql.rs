@@ -38,7 +38,7 @@ SET extra_float_digits = 3;
 SET bytea_output = 'hex'";
 
 /// Ends [`EXACT_OUTPUT`].
-pub(crate) const OWN_OUTPUT: &str = "
+pub(crate) const RESET_OUTPUT: &str = "
 RESET extra_float_digits;
 RESET bytea_output";
 

@@ -9,7 +9,7 @@ use crate::pg::room;
 
 /// The number of sessions that neither write nor evaluate keys: one holds the load's lock, one watches locks
 /// or replicas, one swaps or decides.
-const OWN_SESSIONS: usize = 3;
+const OTHER_SESSIONS: usize = 3;
 
 impl Plan {
     /// Returns how many connections can be opened, if fewer than wanted. A load that opened more would fail,
@@ -26,7 +26,7 @@ impl Plan {
         let (free, why) = room::connections(client).await?;
         // The session that asks this is closed before the others are opened.
         let asking = if self.asks() { self.routers(job) } else { 0 };
-        let others = asking + OWN_SESSIONS;
+        let others = asking + OTHER_SESSIONS;
         let jobs = (free + 1).saturating_sub(others).max(1);
         Ok((jobs < wanted).then_some((jobs, why)))
     }

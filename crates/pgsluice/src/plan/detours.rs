@@ -20,13 +20,13 @@ pub(super) fn detours(tree: &Tree, facts: &[Facts]) -> Vec<Option<String>> {
         if node == ROOT {
             return None;
         }
-        whole.clone().or_else(|| own_detour(facts).map(str::to_owned))
+        whole.clone().or_else(|| why_not_direct(facts).map(str::to_owned))
     };
     facts.iter().enumerate().map(detour).collect()
 }
 
 /// Returns the reason why writing a table below the root by its name would behave differently, if it would.
-fn own_detour(facts: &Facts) -> Option<&'static str> {
+fn why_not_direct(facts: &Facts) -> Option<&'static str> {
     match facts {
         Facts { kind: 'f', .. } => Some("it is a foreign table"),
         Facts { statement_triggers: true, .. } => {

@@ -90,7 +90,7 @@ impl<'a> Environment<'a> {
     }
 
     /// Returns a file in libpq's directory below the home directory.
-    pub(super) fn own_file(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn user_file(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(".postgresql").join(name))
     }
 }

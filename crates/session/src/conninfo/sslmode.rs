@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// Reads the options, and rejects combinations that libpq calls weak.
 pub(super) fn read(settings: &Settings, env: &Environment) -> Result<tls::Settings> {
     let file = |option: &str, default: &str| {
-        settings.get(option).map(Into::into).or_else(|| env.own_file(default))
+        settings.get(option).map(Into::into).or_else(|| env.user_file(default))
     };
     let from_system = settings.get("sslrootcert") == Some("system");
     let mode = match settings.get("sslmode") {

@@ -108,18 +108,18 @@ pub(crate) struct WriterPosition {
 
 impl Participant {
     /// Opens the writer for `table` as the next attempt or, after a lost connection, as `attempt`. `run`
-    /// describes the process that works at it, and `own` the terms that its options set, both as JSON.
+    /// describes the process that works at it, and `options` the terms that its options set, both as JSON.
     pub(crate) async fn open_writer(
         &self,
         client: &mut Client,
         table: &str,
         run: &str,
-        own: &str,
+        options: &str,
         attempt: Option<i32>,
     ) -> Result<WriterPosition> {
         self.schema.make(client, Access::Write).await?;
         let transaction = client.transaction().await?;
-        let opening = Opening { table, run, terms: &terms::expression(own, None) };
+        let opening = Opening { table, run, terms: &terms::expression(options, None) };
         let position = self.take_over(&transaction, &opening, attempt).await?;
         transaction.commit().await?;
         client.simple_query(&self.hold_alive_lock()).await?;
@@ -134,11 +134,11 @@ impl Participant {
         client: &mut Client,
         table: &str,
         run: &str,
-        own: &str,
+        options: &str,
         names: impl Iterator<Item = (&str, Option<i32>)>,
     ) -> Result<Vec<WriterPosition>> {
         let transaction = client.transaction().await?;
-        let opening = Opening { table, run, terms: &terms::expression(own, None) };
+        let opening = Opening { table, run, terms: &terms::expression(options, None) };
         let mut positions = Vec::new();
         for (name, attempt) in names {
             let taken = self.participant(name).take_over(&transaction, &opening, attempt).await?;

@@ -65,28 +65,28 @@ fn spelled(table: &Relation, columns: &[String]) -> String {
     )
 }
 
-/// Returns an expression of type jsonb: the options `own`, as JSON, with the settings of the session.
+/// Returns an expression of type jsonb: `options`, as JSON, with the settings of the session.
 /// `columns` is an expression like that of [`spelled`], or its value; a writer has none, because its table
 /// may be altered.
-pub(crate) fn expression(own: &str, columns: Option<&str>) -> String {
+pub(crate) fn expression(options: &str, columns: Option<&str>) -> String {
     let setting = |name| format!("'{name}', pg_catalog.current_setting('{name}')");
     let columns = columns.map(|columns| format!("'{COLUMNS}', {columns}"));
     let pairs: Vec<String> = columns.into_iter().chain(SETTINGS.map(setting)).collect();
     format!(
         "pg_catalog.jsonb_concat({}::pg_catalog.jsonb, pg_catalog.jsonb_build_object({}))",
-        literal(own.as_bytes()),
+        literal(options.as_bytes()),
         pairs.join(", ")
     )
 }
 
-/// Returns the terms that a load with the options `own` would have in this session, as JSON.
+/// Returns the terms that a load with `options` would have in this session, as JSON.
 pub(crate) async fn of_load(
     client: &Client,
-    own: &str,
+    options: &str,
     table: &Relation,
     columns: &[String],
 ) -> Result<String> {
-    let terms = expression(own, Some(&spelled(table, columns)));
+    let terms = expression(options, Some(&spelled(table, columns)));
     let answers = client.simple_query(&format!("SELECT ({terms})::pg_catalog.text")).await?;
     let text = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.get(0),

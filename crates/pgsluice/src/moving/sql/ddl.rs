@@ -8,17 +8,17 @@ use crate::pg::sql::{alter_column, literal};
 /// Puts tables without a tablespace clause into the database's tablespace.
 pub(in crate::moving) const NO_DEFAULT_TABLESPACE: &str = "SET LOCAL default_tablespace = ''";
 
-/// Creates the partitioned table `root` like the table `own`, without indexes, and with the additional
+/// Creates the partitioned table `root` like `table`, without indexes, and with the additional
 /// clauses `without`.
 pub(in crate::moving) fn create_root(
     root: &Relation,
-    (own, without): (&Relation, &str),
+    (table, without): (&Relation, &str),
     key: &str,
     tablespace: &str,
 ) -> [String; 2] {
     [
         format!(
-            "CREATE TABLE {root} (LIKE {own} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS{without}) \
+            "CREATE TABLE {root} (LIKE {table} INCLUDING ALL EXCLUDING INDEXES EXCLUDING STATISTICS{without}) \
              PARTITION BY {key}{tablespace}"
         ),
         format!("COMMENT ON TABLE {root} IS {}", literal(MARK.as_bytes())),

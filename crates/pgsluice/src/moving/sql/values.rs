@@ -4,7 +4,12 @@ use pgsluice_core::catalog::quoted;
 
 /// Returns the query for the least and the greatest finite value of a column as text, and the numbers of rows
 /// with NULL and with a value that no range contains.
-pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float: bool) -> String {
+pub(in crate::moving) fn extent(
+    table: &str,
+    column: &str,
+    is_time: bool,
+    is_float: bool,
+) -> String {
     let column = quoted(column);
     let finite = match (is_time, is_float) {
         (true, _) => format!("isfinite({column})"),
@@ -14,17 +19,17 @@ pub(in crate::moving) fn extent(own: &str, column: &str, is_time: bool, is_float
     format!(
         "SELECT min({column}) FILTER (WHERE {finite})::text, max({column}) FILTER (WHERE {finite})::text,
                 count(*) FILTER (WHERE {column} IS NULL), count(*) FILTER (WHERE NOT {finite})
-         FROM ONLY {own}"
+         FROM ONLY {table}"
     )
 }
 
 /// Returns the query for the distinct values of a column as text, at most `most` of them. The text comes from
 /// the output function, because a cast may be a user's code.
-pub(in crate::moving) fn distinct(own: &str, column: &str, most: usize) -> String {
+pub(in crate::moving) fn distinct(table: &str, column: &str, most: usize) -> String {
     let column = quoted(column);
     format!(
         "SELECT DISTINCT CASE WHEN {column} IS NOT NULL THEN format('%s', {column}) END
-         FROM ONLY {own} LIMIT {most}"
+         FROM ONLY {table} LIMIT {most}"
     )
 }
 

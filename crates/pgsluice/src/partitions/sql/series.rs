@@ -87,11 +87,11 @@ impl Counting {
     }
 
     /// Returns which of the ranges that begin at `lower`, in ascending order, contain values of a column of
-    /// the table `own`, as indexes into `lower`. All values must be in one of the ranges.
+    /// `table`, as indexes into `lower`. All values must be in one of the ranges.
     pub(crate) async fn find_used(
         &self,
         client: &impl GenericClient,
-        own: &str,
+        table: &str,
         column: &str,
         lower: &[&str],
     ) -> Result<Vec<usize>> {
@@ -99,7 +99,7 @@ impl Counting {
         let finite = self.arithmetic().finite;
         let sql = format!(
             "SELECT DISTINCT width_bucket(value, $1::text[]::{base}[])
-             FROM (SELECT {column}::{base} AS value FROM ONLY {own}) AS v WHERE {finite}"
+             FROM (SELECT {column}::{base} AS value FROM ONLY {table}) AS v WHERE {finite}"
         );
         let rows = client.query(&sql, &[&lower]).await?;
         let place = |row: &tokio_postgres::Row| usize::try_from(row.get::<_, i32>(0) - 1).ok();

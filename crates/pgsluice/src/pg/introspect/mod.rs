@@ -150,10 +150,10 @@ impl Catalogue {
             .start()
             .await?;
         // The server overestimates the rows greatly, and would compile some of the queries.
-        let own = [sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; ");
+        let setup = [sql::PG_CATALOG_ONLY, "SET LOCAL jit = off"].join("; ");
         // Literals must read back as they were written, regardless of the session's settings.
         let settings = try_join3(
-            async { Ok(transaction.batch_execute(&own).await?) },
+            async { Ok(transaction.batch_execute(&setup).await?) },
             session::SessionFacts::read(&transaction),
             async { Ok(transaction.batch_execute(sql::DEPARSE_SETTINGS).await?) },
         );

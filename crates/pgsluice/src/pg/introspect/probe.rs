@@ -32,8 +32,10 @@ pub(super) async fn refused(client: &Client, questions: &Questions) -> Result<Re
     for (node, question) in questions.by_node() {
         nodes.entry(&question.sql).or_insert_with(|| (question, Vec::new())).1.push(node);
     }
-    let spelling =
-        questions.spelling.as_ref().filter(|_| questions.table.iter().any(ReadColumn::is_own));
+    let spelling = questions
+        .spelling
+        .as_ref()
+        .filter(|_| questions.table.iter().any(ReadColumn::is_user_defined));
     let all = nodes.values().map(|(question, _)| *question).chain(spelling);
     let answers = join_all(all.enumerate().map(|(number, it)| put(client, number, it))).await;
     let mut answers = answers.into_iter().collect::<Result<Vec<Option<String>>>>()?.into_iter();

@@ -280,7 +280,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
         let (set, row, reset) = join3(
             link.client.batch_execute(sql::EXACT_OUTPUT),
             asking,
-            link.client.batch_execute(sql::OWN_OUTPUT),
+            link.client.batch_execute(sql::RESET_OUTPUT),
         )
         .await;
         set.and(reset).and(row)

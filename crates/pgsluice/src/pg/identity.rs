@@ -35,7 +35,7 @@ WHERE c.oid {eq} pg_catalog.to_regclass({name})";
 
 /// A table as a session sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Own {
+pub(crate) struct TableIdentity {
     table: Oid,
     database: Oid,
     server: String,
@@ -45,18 +45,18 @@ pub(crate) struct Own {
 /// Returns SQL that resolves `name` in the caller's session; no row, or NULL, means that no such table
 /// exists.
 #[must_use]
-pub fn name(name: &str) -> String {
+pub fn resolve_sql(name: &str) -> String {
     fill(NAME, &[("name", &literal(name.as_bytes()))])
 }
 
-/// Returns the queries to run in the caller's transaction; [`Own::read`] reads the answer to the last one.
+/// Returns the queries to run in the caller's transaction; [`TableIdentity::read`] reads the answer to the last one.
 /// Once the table is locked, its columns do not change until the transaction ends.
 pub(crate) fn questions(table: &Relation, locks: bool) -> Vec<String> {
     let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
     locks.then(|| sql::lock(&[table])).into_iter().chain([ask]).collect()
 }
 
-impl Own {
+impl TableIdentity {
     /// Runs the same query in a session of pgsluice.
     pub(crate) async fn ask(client: &Client, table: &Relation) -> Result<Self> {
         let ask = fill(ASK, &[("name", &literal(table.to_string().as_bytes()))]);
