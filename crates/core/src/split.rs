@@ -209,13 +209,13 @@ impl Splitter {
             Syntax::Csv { quote, escape, end_marker } => {
                 if end_marker && bytes[start] == b'\\' {
                     match end_marker_at(bytes, start, last, self.line_end) {
-                        Marker::Alone(next) => return Step::End(next),
+                        Marker::Ended(next) => return Step::End(next),
                         Marker::Unended => return unended_marker(),
                         Marker::Unknown => return Step::More,
                         // PostgreSQL treats the marker as data, and then fails at the line end.
                         Marker::Mismatched if self.line_end == Some(LineEnd::ReturnNewline) => {}
                         Marker::Mismatched => return mismatched_marker(),
-                        Marker::No | Marker::NotAlone => {}
+                        Marker::No | Marker::Followed => {}
                     }
                 }
                 self.step_csv(bytes, start, last, quote, escape, marks)
@@ -238,9 +238,9 @@ impl Splitter {
             hides = true;
             match end_marker_at(bytes, at, last, self.line_end) {
                 Marker::No => at = (at + 2).min(bytes.len()),
-                Marker::Alone(next) if at == start => return Step::End(next),
+                Marker::Ended(next) if at == start => return Step::End(next),
                 Marker::Mismatched if at == start => return mismatched_marker(),
-                Marker::Alone(_) | Marker::Mismatched | Marker::Unended | Marker::NotAlone => {
+                Marker::Ended(_) | Marker::Mismatched | Marker::Unended | Marker::Followed => {
                     return Step::Bad("end-of-copy marker is not alone on its line", None);
                 }
                 Marker::Unknown => return Step::More,

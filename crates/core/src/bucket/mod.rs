@@ -16,7 +16,7 @@
 //!    queue finds that cheaper.
 //! 4. A node has one writer at a time, unless no other work is left. Then a single leaf can keep all connections
 //!    busy.
-//! 5. Under memory pressure and at the end, remainders of few rows are sent together ([`FEW_ROWS`]). They come
+//! 5. Under memory pressure and at the end, remainders of few rows are sent together ([`MIN_COPY_ROWS`]). They come
 //!    from at most 256 leaves, because the server keeps a lock on each.
 //! 6. The [`Claim`]s of a payload say which rows are in the table once it is committed.
 //! 7. If the order of the rows determines which of them are stored, all rows come from one shard, as text. Each
@@ -59,10 +59,10 @@ pub const SEALED_BYTES: usize = 4 << 20;
 /// together through the root. Measured by the processor time of client and server, with rows of 100 bytes in 800
 /// leaves on two levels: sending them together takes half the time with 50 rows per leaf, four fifths with 200,
 /// and the same from 400 on.
-pub const FEW_ROWS: usize = 300;
+pub const MIN_COPY_ROWS: usize = 300;
 
 /// Minimum number of bytes that are worth a COPY of their own, however few the rows.
-const FEW_BYTES: usize = 64 << 10;
+const MIN_COPY_BYTES: usize = 64 << 10;
 
 /// Maximum size of remainders that are sent together.
 const JOINED_BYTES: usize = 1 << 20;

@@ -8,7 +8,7 @@ use super::block::{Block, SplitOffset};
 use super::claim::{Claim, Reckoning, left_behind};
 use super::payload::Payload;
 use super::shard::Shard;
-use super::{FEW_BYTES, JOINED_BYTES, JOINED_NODES, SEALED_BYTES, Wire};
+use super::{JOINED_BYTES, JOINED_NODES, MIN_COPY_BYTES, SEALED_BYTES, Wire};
 use crate::catalog::NodeId;
 
 /// The state that decides which payload is sent next, and counts the writers of each node.
@@ -24,7 +24,7 @@ pub struct Scheduler {
     /// Number of connections that write to each node.
     writers: Vec<u32>,
     /// Remainders of fewer rows than this are sent together.
-    few_rows: usize,
+    min_copy_rows: usize,
     /// State for claims, if payloads claim their rows.
     reckoning: Option<Reckoning>,
     /// Whether the rows of each node are sent in the order of the input.
@@ -43,13 +43,13 @@ pub struct PayloadSize {
 }
 
 impl Scheduler {
-    /// Creates a scheduler for nodes, given whether each is a leaf. Remainders of fewer than `few_rows` rows are
+    /// Creates a scheduler for nodes, given whether each is a leaf. Remainders of fewer than `min_copy_rows` rows are
     /// sent together; with 0 each node has its own payloads.
-    pub fn new(is_leaf: Vec<bool>, few_rows: usize) -> Self {
+    pub fn new(is_leaf: Vec<bool>, min_copy_rows: usize) -> Self {
         let nodes = is_leaf.len();
         let writers = vec![0; nodes];
         let ranked = Vec::new();
-        Self { nodes, is_leaf, ranked, writers, few_rows, reckoning: None, in_order: false }
+        Self { nodes, is_leaf, ranked, writers, min_copy_rows, reckoning: None, in_order: false }
     }
 
     /// Makes each payload claim its rows (see [`Payload::claims`]). The caller must then report each split to
@@ -72,8 +72,8 @@ impl Scheduler {
     }
 
     /// Sets the number of rows below which remainders are sent together.
-    pub fn set_few_rows(&mut self, few_rows: usize) {
-        self.few_rows = few_rows;
+    pub fn set_min_copy_rows(&mut self, min_copy_rows: usize) {
+        self.min_copy_rows = min_copy_rows;
     }
 
     /// Returns the number of buckets for `nodes` nodes.
@@ -242,7 +242,7 @@ impl Scheduler {
     /// Whether `bucket` is too small for a COPY of its own.
     fn is_small(&self, bucket: usize, shards: &[impl DerefMut<Target = Shard>]) -> bool {
         let Weight { bytes, rows } = weight(bucket, shards);
-        rows < self.few_rows && bytes < FEW_BYTES
+        rows < self.min_copy_rows && bytes < MIN_COPY_BYTES
     }
 
     /// Takes the rows of `bucket`, and of other small buckets of the same kind whose nodes are idle.

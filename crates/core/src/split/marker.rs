@@ -7,13 +7,13 @@ pub(super) enum Marker {
     /// Not a marker.
     No,
     /// A marker followed by a line end; the offset is after the line end.
-    Alone(usize),
+    Ended(usize),
     /// A marker followed by a line end of another kind than the others.
     Mismatched,
     /// A marker followed by the end of the input.
     Unended,
     /// A marker followed by something else.
-    NotAlone,
+    Followed,
     /// Undecided until more bytes arrive.
     Unknown,
 }
@@ -28,12 +28,12 @@ pub(super) fn end_marker_at(
     match (&bytes[at + 1..], line_end) {
         ([] | [b'.'], _) | ([b'.', b'\r'], None | Some(ReturnNewline)) if !last => Marker::Unknown,
         ([b'.'], _) | ([b'.', b'\r'], Some(ReturnNewline)) => Marker::Unended,
-        ([b'.', b'\r', b'\n', ..], None | Some(ReturnNewline)) => Marker::Alone(at + 4),
+        ([b'.', b'\r', b'\n', ..], None | Some(ReturnNewline)) => Marker::Ended(at + 4),
         ([b'.', b'\n', ..], None | Some(Newline)) | ([b'.', b'\r', ..], None | Some(Return)) => {
-            Marker::Alone(at + 3)
+            Marker::Ended(at + 3)
         }
         ([b'.', b'\n', ..], _) | ([b'.', b'\r', ..], Some(Newline)) => Marker::Mismatched,
-        ([b'.', ..], _) => Marker::NotAlone,
+        ([b'.', ..], _) => Marker::Followed,
         _ => Marker::No,
     }
 }

@@ -2,31 +2,31 @@
 
 /// A byte string, on the stack while it is short.
 pub(super) struct Unquoted {
-    few: [u8; 64],
+    inline: [u8; 64],
     length: usize,
     /// All bytes, once they exceed the stack buffer.
-    many: Vec<u8>,
+    heap: Vec<u8>,
 }
 
 impl Unquoted {
     pub(super) fn new() -> Self {
-        Self { few: [0; 64], length: 0, many: Vec::new() }
+        Self { inline: [0; 64], length: 0, heap: Vec::new() }
     }
 
     pub(super) fn push(&mut self, byte: u8) {
-        if let Some(place) = self.few.get_mut(self.length) {
+        if let Some(place) = self.inline.get_mut(self.length) {
             *place = byte;
             self.length += 1;
             return;
         }
-        if self.many.is_empty() {
-            self.many.extend(self.few);
+        if self.heap.is_empty() {
+            self.heap.extend(self.inline);
         }
-        self.many.push(byte);
+        self.heap.push(byte);
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        if self.many.is_empty() { &self.few[..self.length] } else { &self.many }
+        if self.heap.is_empty() { &self.inline[..self.length] } else { &self.heap }
     }
 }
 

@@ -39,11 +39,11 @@ pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
     let budget = choices.pick(&[1, 100_000, 1 << 20, 64 << 20]);
-    let few_rows = choices.pick(&[0, 3, 300]);
+    let min_copy_rows = choices.pick(&[0, 3, 300]);
     let is_leaf = (0..nodes).map(|_| !choices.once_in(4)).collect();
     let mut house = House {
         nodes,
-        scheduler: Scheduler::new(is_leaf, few_rows),
+        scheduler: Scheduler::new(is_leaf, min_copy_rows),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         pool: Pool::new(budget, nodes * THREADS),
         waiting: BTreeMap::new(),

@@ -50,10 +50,10 @@ impl Routing {
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
-    let few_rows = choices.pick(&[0, 0, 3, 300]);
+    let min_copy_rows = choices.pick(&[0, 0, 3, 300]);
     let mut house = House {
         nodes,
-        scheduler: Scheduler::new(vec![true; nodes], few_rows).claiming(),
+        scheduler: Scheduler::new(vec![true; nodes], min_copy_rows).claiming(),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
         threads: [const { None }; THREADS],
         splits: 0,

@@ -30,7 +30,7 @@ const LONGEST_PAUSE: u32 = 32;
 pub(super) struct LandingCosts {
     /// Whether rows of several leaves may go together at all.
     is_open: bool,
-    alone: LandingWay,
+    apart: LandingWay,
     together: LandingWay,
     /// Whether sending together is cheaper; `None` while one of the costs is unknown.
     favours_together: Option<bool>,
@@ -64,9 +64,9 @@ impl LandingWay {
 
 impl LandingCosts {
     pub(super) fn new(is_open: bool) -> Self {
-        let (alone, together) = Default::default();
+        let (apart, together) = Default::default();
         let favours_together = None;
-        Self { is_open, alone, together, favours_together, since: 0, pause: FIRST_PAUSE }
+        Self { is_open, apart, together, favours_together, since: 0, pause: FIRST_PAUSE }
     }
 
     /// Whether rows of several leaves may go together.
@@ -103,11 +103,11 @@ impl LandingCosts {
 
     /// Records the time of a payload with this number of nodes and bytes.
     pub(super) fn record(&mut self, nodes: usize, bytes: usize, time: Duration) {
-        let way = if nodes > 1 { &mut self.together } else { &mut self.alone };
+        let way = if nodes > 1 { &mut self.together } else { &mut self.apart };
         way.record(time.as_nanos() as f64 / bytes.max(1) as f64);
-        let Self { alone, together, .. } = self;
-        let is_known = alone.is_known() && together.is_known();
-        let favours = is_known.then(|| together.median() <= alone.median());
+        let Self { apart, together, .. } = self;
+        let is_known = apart.is_known() && together.is_known();
+        let favours = is_known.then(|| together.median() <= apart.median());
         if favours != mem::replace(&mut self.favours_together, favours) {
             (self.since, self.pause) = (0, FIRST_PAUSE);
         }
@@ -122,18 +122,18 @@ mod tests {
     /// ten times as long.
     struct Simulation {
         costs: LandingCosts,
-        alone: u64,
+        apart: u64,
         together: u64,
         /// The number of first payloads of each method that take ten times as long.
-        slow_alone: u32,
+        slow_apart: u32,
         slow_together: u32,
         random: u64,
     }
 
     impl Simulation {
-        fn new(alone: u64, together: u64, seed: u64) -> Self {
+        fn new(apart: u64, together: u64, seed: u64) -> Self {
             let costs = LandingCosts::new(true);
-            Self { costs, alone, together, slow_alone: 0, slow_together: 0, random: seed }
+            Self { costs, apart, together, slow_apart: 0, slow_together: 0, random: seed }
         }
 
         /// Returns a number below `end`, by Knuth's linear congruential generator.
@@ -148,7 +148,7 @@ mod tests {
             self.costs.take(is_together);
             let (usual, slow) = match is_together {
                 true => (self.together, &mut self.slow_together),
-                false => (self.alone, &mut self.slow_alone),
+                false => (self.apart, &mut self.slow_apart),
             };
             let is_slow = *slow > 0;
             *slow = slow.saturating_sub(1);
@@ -185,7 +185,7 @@ mod tests {
             let together = late.send_all(500);
             assert!(together > 400, "seed {seed}: {together} of 500 together");
             let mut late = Simulation::new(1000, 1500, seed);
-            late.slow_alone = TRIED as u32;
+            late.slow_apart = TRIED as u32;
             late.send_all(100);
             let together = late.send_all(500);
             assert!(together < 100, "seed {seed}: {together} of 500 together");
@@ -197,7 +197,7 @@ mod tests {
         for seed in 0..100 {
             let mut changing = Simulation::new(1500, 1000, seed);
             changing.send_all(200);
-            changing.alone = 500;
+            changing.apart = 500;
             changing.send_all(150);
             let together = changing.send_all(500);
             assert!(together < 100, "seed {seed}: {together} of 500 together");
@@ -213,8 +213,8 @@ mod tests {
             busy.costs.take(joins);
             joins
         };
-        let alone = (0..2 * LONGEST_PAUSE).filter(|_| !take()).count();
-        assert!((1..=2).contains(&alone), "{alone} alone");
+        let apart = (0..2 * LONGEST_PAUSE).filter(|_| !take()).count();
+        assert!((1..=2).contains(&apart), "{apart} apart");
     }
 
     #[test]

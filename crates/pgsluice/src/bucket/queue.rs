@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use pgsluice_core::bucket::{
-    Block, FEW_ROWS, Payload, PayloadSize, Pool, Scheduler, SendOrder, Shard,
+    Block, MIN_COPY_ROWS, Payload, PayloadSize, Pool, Scheduler, SendOrder, Shard,
 };
 use tokio::sync::watch;
 
@@ -40,8 +40,8 @@ const PROBES: usize = 3;
 /// The bounds of the number of rows that go together with others although they could have their own COPY. The
 /// server routes about one row in each microsecond that beginning a COPY costs. The bounds limit the effect
 /// of a disturbed measurement.
-const FEW_ROWS_AT_LEAST: usize = FEW_ROWS / 3;
-const FEW_ROWS_AT_MOST: usize = 100 * FEW_ROWS;
+const LEAST_COPY_ROWS: usize = MIN_COPY_ROWS / 3;
+const MOST_COPY_ROWS: usize = 100 * MIN_COPY_ROWS;
 
 /// Maximum time until a waiting thread notices that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
@@ -102,9 +102,9 @@ pub(crate) enum Next {
 }
 
 /// Creates the scheduler of a load. If the ledger `claims` rows, it computes the claims of payloads.
-fn scheduler(plan: &Plan, few_rows: usize, claims: bool) -> Scheduler {
+fn scheduler(plan: &Plan, min_copy_rows: usize, claims: bool) -> Scheduler {
     let is_leaf = plan.tree.nodes.iter().map(|node| node.key.is_none()).collect();
-    let scheduler = Scheduler::new(is_leaf, few_rows);
+    let scheduler = Scheduler::new(is_leaf, min_copy_rows);
     let scheduler = if claims { scheduler.claiming() } else { scheduler };
     if plan.is_in_order() { scheduler.in_order() } else { scheduler }
 }
@@ -122,9 +122,9 @@ impl<'c> Queue<'c> {
         let (nodes, memory) = (plan.tree.nodes.len(), job.speed.memory);
         // Rows that go through the root would miss the shadow of their leaf.
         let joins = plan.joins_leaves() && job.speed.few_rows.is_none();
-        let is_alone = plan.exchange.is_some() || plan.changes.is_some() && !joins;
-        let few_rows = is_alone.then_some(0).or(job.speed.few_rows);
-        let scheduler = scheduler(plan, few_rows.unwrap_or(FEW_ROWS), claiming);
+        let keeps_apart = plan.exchange.is_some() || plan.changes.is_some() && !joins;
+        let min_copy_rows = keeps_apart.then_some(0).or(job.speed.few_rows);
+        let scheduler = scheduler(plan, min_copy_rows.unwrap_or(MIN_COPY_ROWS), claiming);
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf waits so long that the others fill the memory.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
@@ -166,7 +166,7 @@ impl<'c> Queue<'c> {
             first_in,
             conflicts,
             relied: Relied::on(plan.evidence()),
-            probes: AtomicUsize::new(if few_rows.is_none() { PROBES } else { 0 }),
+            probes: AtomicUsize::new(if min_copy_rows.is_none() { PROBES } else { 0 }),
         }
     }
 
@@ -351,7 +351,7 @@ impl<'c> Queue<'c> {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
-        state.scheduler.set_few_rows(micros.clamp(FEW_ROWS_AT_LEAST, FEW_ROWS_AT_MOST));
+        state.scheduler.set_few_rows(micros.clamp(LEAST_COPY_ROWS, MOST_COPY_ROWS));
         let Self { plan, memory, share, .. } = *self;
         state.size = size_for(plan, Some(state.cost), memory, share);
     }

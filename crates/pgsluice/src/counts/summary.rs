@@ -89,7 +89,7 @@ pub struct OfLeaf {
 }
 
 /// The fallback of a small load.
-const FEW: &str = "all rows are left to the server";
+const SMALL_LOAD_FALLBACK: &str = "all rows are left to the server";
 
 /// Rows by the method that found their leaf.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -166,7 +166,7 @@ impl Summary {
 impl Summary {
     /// Whether all rows were sent in one COPY through the root because they are few.
     pub fn is_small(&self) -> bool {
-        self.fallbacks.iter().any(|fallback| fallback.what == FEW)
+        self.fallbacks.iter().any(|fallback| fallback.what == SMALL_LOAD_FALLBACK)
     }
 
     /// Returns the summary of a load that was finished already. `counts` is the outcome of its rows then.
@@ -219,7 +219,7 @@ impl Summary {
         opening: &Opening,
     ) -> Self {
         let left = Fallback {
-            what: FEW.to_owned(),
+            what: SMALL_LOAD_FALLBACK.to_owned(),
             why: "so few are routed there sooner than the partitions are read".to_owned(),
             rows,
         };

@@ -4,10 +4,10 @@
 //! input is read, parsed and routed as in the load itself. [`pgsluice_core::duplicates`] describes how keys
 //! are compared.
 
-mod alone;
 mod entries;
-mod few;
+mod key_scan;
 mod refused;
+mod small;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use pgsluice_core::duplicates::{
 use pgsluice_core::parse::Fields;
 use roaring::RoaringTreemap;
 
-use self::alone::KeysAlone;
 use self::entries::{Entries, ThreadEntries};
-pub(crate) use self::few::find_few;
+use self::key_scan::KeyScan;
+pub(crate) use self::small::find_small;
 use crate::control::{Control, WaitReason};
 use crate::counts::words::count;
 use crate::error::kind::Kind;
@@ -150,7 +150,7 @@ impl DuplicateFinding<'_> {
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
         let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
-        let mut keys = KeysAlone::new(plan, changes);
+        let mut keys = KeyScan::new(plan, changes);
         let mut thread_entries = ThreadEntries::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());
         while let Some(split) = reading.next(control) {

@@ -30,10 +30,10 @@ use crate::testing::small::most_rows;
 
 /// The maximum size in bytes of a small input: planning a load takes as long as the server needs to route
 /// about ten thousand rows into many leaves.
-const FEW_BYTES: u64 = 1 << 20;
+const SMALL_BYTES: u64 = 1 << 20;
 
 /// The maximum for a table with at most 128 leaves, whose rows the server routes nearly as fast as it stores.
-const FEW_BYTES_OF_FEW_LEAVES: u64 = 12 << 20;
+const SMALL_BYTES_OF_SMALL_TREE: u64 = 12 << 20;
 
 /// The ledger's blocks that are searched for the same inputs: the server takes 0.1 ms for ten blocks.
 const LEDGER_BLOCKS: u32 = 16;
@@ -185,7 +185,7 @@ fn may_be(job: &Job) -> bool {
         && !job.changes.is_any()
         && job.target.sink == Sink::Copy;
     let bytes = job.input.files.text_size();
-    as_usual && bytes.is_some_and(|bytes| bytes <= FEW_BYTES_OF_FEW_LEAVES)
+    as_usual && bytes.is_some_and(|bytes| bytes <= SMALL_BYTES_OF_SMALL_TREE)
 }
 
 /// The server's answers about the table, and about the ledger if one is kept.
@@ -209,7 +209,7 @@ async fn ask(client: &Client, job: &Job, named: Option<&Participant>) -> SmallQu
 }
 
 async fn find(client: &Client, job: &Job) -> SmallAnswer<Option<FoundTable>> {
-    let counts = job.input.files.text_size().is_none_or(|bytes| bytes > FEW_BYTES);
+    let counts = job.input.files.text_size().is_none_or(|bytes| bytes > SMALL_BYTES);
     lookup::find(&job.target.table, counts, client).await
 }
 
@@ -295,7 +295,7 @@ impl SmallRows {
     /// with malformed rows.
     fn begin(job: &Job, table: &FoundTable) -> Option<Self> {
         let inputs = &job.input.files;
-        let most = if table.has_few_leaves { FEW_BYTES_OF_FEW_LEAVES } else { FEW_BYTES };
+        let most = if table.is_small_tree { SMALL_BYTES_OF_SMALL_TREE } else { SMALL_BYTES };
         if inputs.text_size().is_none_or(|bytes| bytes > most) {
             return None;
         }

@@ -34,8 +34,8 @@ pub(crate) struct FoundTable {
     pub(crate) known: Vec<String>,
     /// The writable columns, each with its type.
     types: Vec<String>,
-    /// Whether it has few leaves, all of which are direct partitions; false if not known.
-    pub(crate) has_few_leaves: bool,
+    /// Whether it has at most 128 leaves, all of which are direct partitions; false if not known.
+    pub(crate) is_small_tree: bool,
 }
 
 impl FoundTable {
@@ -95,6 +95,6 @@ fn found(answers: &[SimpleQueryMessage], counts: bool) -> Option<FoundTable> {
     let (columns, types): (Vec<_>, Vec<_>) =
         columns.into_iter().map(|(_, name, spelled)| (name, spelled)).unzip();
     known.extend(columns.iter().cloned());
-    let has_few_leaves = counts && leaves.len() <= 128 && !leaves.contains(&"p");
-    Some(FoundTable { relation, version, columns, known, types, has_few_leaves })
+    let is_small_tree = counts && leaves.len() <= 128 && !leaves.contains(&"p");
+    Some(FoundTable { relation, version, columns, known, types, is_small_tree })
 }

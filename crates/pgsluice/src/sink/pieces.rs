@@ -1,6 +1,6 @@
 //! Pieces of a payload that the server has refused, by destination.
 
-use pgsluice_core::bucket::{BlockRow, FEW_ROWS, Payload, Wire};
+use pgsluice_core::bucket::{MIN_COPY_ROWS, Payload, BlockRow, Wire};
 use pgsluice_core::catalog::NodeId;
 
 /// Rows that are sent to one table.
@@ -18,7 +18,7 @@ pub(super) fn pieces(payload: &Payload) -> Vec<PartRows<'_>> {
 
 /// Whether the rows of a payload are too few to go leaf by leaf.
 fn stays_whole(payload: &Payload) -> bool {
-    payload.rows() < FEW_ROWS * payload.nodes().len()
+    payload.rows() < MIN_COPY_ROWS * payload.nodes().len()
 }
 
 /// Returns the destinations of the pieces and their format.

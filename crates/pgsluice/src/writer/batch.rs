@@ -108,7 +108,7 @@ impl BatchGatherer {
             splits.push(split);
         }
         let rows = splits.iter().map(|split| split.rows.len()).sum::<usize>();
-        let duplicates = match duplicates::find_few(plan, changes, &splits)? {
+        let duplicates = match duplicates::find_small(plan, changes, &splits)? {
             Some(duplicates) => duplicates,
             None if rows < 2 => DuplicateRows::default(),
             None => {

@@ -52,7 +52,7 @@ impl Planned {
             true => &self.inserts.changing,
             false => &self.inserts.plain,
         };
-        match (expects_conflicts, insert.is_some() && are_few(payloads)) {
+        match (expects_conflicts, insert.is_some() && fit_one_insert(payloads)) {
             (false, true) => SendMethod::Arrays,
             (false, false) => SendMethod::Copy,
             (true, true) => SendMethod::Conflict,
@@ -99,7 +99,7 @@ impl Planned {
 }
 
 /// Whether a single INSERT can take the rows of all payloads.
-fn are_few(payloads: &[Arc<Payload>]) -> bool {
+fn fit_one_insert(payloads: &[Arc<Payload>]) -> bool {
     match payloads {
         [payload] if payload.wire() == Wire::Binary => {
             payload.rows() <= MOST_ROWS && payload.bytes() <= MOST_BYTES

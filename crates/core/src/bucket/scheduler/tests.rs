@@ -1,7 +1,7 @@
 //! Tests of the choice of payloads, and of their contents.
 
 use super::*;
-use crate::bucket::{BlockRow, FEW_ROWS};
+use crate::bucket::{MIN_COPY_ROWS, BlockRow};
 use crate::catalog::ROOT;
 
 /// A scheduler, and the shard of one thread.
@@ -15,9 +15,9 @@ struct House {
 const ANY: PayloadSize = PayloadSize { least: 0, most: SEALED_BYTES, together: 1 };
 
 impl House {
-    fn new(nodes: usize, few_rows: usize) -> Self {
+    fn new(nodes: usize, min_copy_rows: usize) -> Self {
         let shard = Shard::new(Scheduler::count(nodes));
-        Self { buckets: Scheduler::new(vec![true; nodes], few_rows), shard, nodes, split: 0 }
+        Self { buckets: Scheduler::new(vec![true; nodes], min_copy_rows), shard, nodes, split: 0 }
     }
 
     fn push(&mut self, rows: &[(NodeId, &[u8])]) {
@@ -110,7 +110,7 @@ fn one_node_has_one_writer_unless_nothing_else_is_left() {
 
 #[test]
 fn small_remainders_travel_together_through_the_root() {
-    let mut house = House::new(4, FEW_ROWS);
+    let mut house = House::new(4, MIN_COPY_ROWS);
     house.push(&[(2, b"c"), (1, b"b"), (2, b"d"), (3, b"e")]);
     let payload = house.take(ANY).expect("remainders");
     assert_eq!((payload.node(), text(&payload)), (ROOT, b"c\nd\nb\ne\n".to_vec()));
@@ -122,7 +122,7 @@ fn small_remainders_travel_together_through_the_root() {
 
 #[test]
 fn few_nodes_of_many_travel_together() {
-    let mut house = House::new(1000, FEW_ROWS);
+    let mut house = House::new(1000, MIN_COPY_ROWS);
     let rows: Vec<_> = (0..1000).map(|node| (node, &b"x"[..])).collect();
     house.push(&rows);
     let counts = std::iter::from_fn(|| house.take(ANY)).map(|payload| payload.nodes().len());
@@ -131,7 +131,7 @@ fn few_nodes_of_many_travel_together() {
 
 #[test]
 fn text_and_binary_do_not_travel_together() {
-    let mut house = House::new(2, FEW_ROWS);
+    let mut house = House::new(2, MIN_COPY_ROWS);
     house.push(&[(0, b"a"), (1, b"b")]);
     let bucket = Scheduler::of(2, 1, Wire::Binary);
     let room = house.shard.add_block(bucket, Block::new(100));

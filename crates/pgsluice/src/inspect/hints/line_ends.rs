@@ -24,7 +24,7 @@ pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
             let same = text.iter().copied().filter(|byte| *byte != b'\r').collect();
             ("tr -d '\\r' <", "Some lines end with CR LF, others with LF", same)
         }
-        Returns::Alone => {
+        Returns::WithoutNewlines => {
             let newline = |byte: &u8| if *byte == b'\r' { b'\n' } else { *byte };
             let same: Vec<u8> = text.iter().map(newline).collect();
             ("tr '\\r' '\\n' <", "Some lines end with CR, others with LF", same)
@@ -41,7 +41,7 @@ pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
 /// The position of carriage returns.
 enum Returns {
     BeforeNewlines,
-    Alone,
+    WithoutNewlines,
     Both,
 }
 
@@ -50,7 +50,7 @@ fn returns(text: &[u8]) -> Returns {
     let (before, alone): (Vec<&u8>, Vec<&u8>) = followers.partition(|byte| **byte == b'\n');
     match (before.is_empty(), alone.is_empty()) {
         (_, true) => Returns::BeforeNewlines,
-        (true, false) => Returns::Alone,
+        (true, false) => Returns::WithoutNewlines,
         (false, false) => Returns::Both,
     }
 }

@@ -20,7 +20,7 @@ const LARGEST_PART: u64 = 256 << 20;
 
 /// The number of such statements that a large table is read by, unless they would read more than
 /// [`LARGEST_PART`].
-const FEW_PARTS: u64 = 64;
+const LARGE_TABLE_PARTS: u64 = 64;
 
 /// Number of bits of a place that hold a row's page and its number in that page.
 const CTID_BITS: u32 = 48;
@@ -139,7 +139,7 @@ impl OpenRelation {
         let has_ranges = self.version >= 140_000;
         let bytes = match self.snapshots() {
             Snapshots::One => PART_BYTES,
-            Snapshots::Each => (self.size() / FEW_PARTS).clamp(PART_BYTES, LARGEST_PART),
+            Snapshots::Each => (self.size() / LARGE_TABLE_PARTS).clamp(PART_BYTES, LARGEST_PART),
         };
         let step = (bytes / self.page).max(1);
         let mut parts = Vec::new();

@@ -25,7 +25,7 @@ use crate::source::{FileFormat, Input, Inputs};
 
 /// The maximum size in bytes of a table that is read without a thread, which would cost more than the
 /// reading.
-const FEW_BYTES: u64 = 256 << 10;
+const UNTHREADED_BYTES: u64 = 256 << 10;
 
 /// Batches from the calling program.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl CallerBatches {
         mapping: impl FnOnce(&SchemaRef) -> Result<Mapping>,
     ) -> Result<ParallelReader<Batch>> {
         let mapping = Arc::new(mapping(&self.schema(input)?)?);
-        if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= FEW_BYTES) {
+        if self.is_rereadable() && input.size.is_some_and(|bytes| bytes <= UNTHREADED_BYTES) {
             let mut ready = VecDeque::new();
             self.read(input, &mut |batch| {
                 Ok(in_pieces(&batch, bytes_of(&batch) as u64, &mapping, &mut |piece, raw_bytes| {

@@ -11,7 +11,7 @@ use crate::plan::changes::Changes;
 use crate::source::Split;
 
 /// A reader of the keys of rows.
-pub(super) struct KeysAlone {
+pub(super) struct KeyScan {
     parser: Parser,
     key: Vec<KeyPart>,
     newer: Option<KeyPart>,
@@ -19,7 +19,7 @@ pub(super) struct KeysAlone {
     scratch: Vec<u8>,
 }
 
-impl KeysAlone {
+impl KeyScan {
     /// Creates a reader of the keys of `changes`. Returns `None` if the leaf of a row makes a difference.
     pub(super) fn new(plan: &Plan, changes: &Changes) -> Option<Self> {
         let Changes { key, newer, through_root, .. } = changes;

@@ -1,9 +1,9 @@
-//! Duplicates among a few rows, in one thread, because starting threads would take longer.
+//! Duplicates among the rows of a small input, in one thread, because starting threads would take longer.
 
 use pgsluice_core::duplicates::{Entry, RankedValue, find_duplicates};
 use roaring::RoaringTreemap;
 
-use super::alone::KeysAlone;
+use super::key_scan::KeyScan;
 use super::{DuplicateRows, no_room, secret};
 use crate::error::Result;
 use crate::plan::Plan;
@@ -12,13 +12,12 @@ use crate::source::Split;
 
 /// Finds the rows of `splits` that lose to another row with their key. Returns `None` if the keys alone do
 /// not suffice, or if there are duplicates in an input that must have none; then [`super::find`] must decide.
-pub(crate) fn find_few(
+pub(crate) fn find_small(
     plan: &Plan,
     changes: &Changes,
     splits: &[Split],
 ) -> Result<Option<DuplicateRows>> {
-    let Some(mut keys) = KeysAlone::new(plan, changes).filter(|_| changes.in_order.is_none())
-    else {
+    let Some(mut keys) = KeyScan::new(plan, changes).filter(|_| changes.in_order.is_none()) else {
         return Ok(None);
     };
     let secret = secret();
