@@ -14,10 +14,10 @@ use arrow_schema::ArrowError;
 use frames::Frames;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use pgsluice_fuzz::choices::Choices;
-use pgsluice_fuzz::typed::files::{check_batches, decoded, let_decoders_panic, made};
+use pgsluice_fuzz::typed::files::{check_batches, let_decoders_panic, replace_file, try_decode};
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    made(seed, data, max_size, write).unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
+    replace_file(seed, data, max_size, write).unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
 });
 
 fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
@@ -25,7 +25,7 @@ fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
         true => Frames::of_file,
         false => Frames::of_stream,
     };
-    if let Some(batches) = decoded(|| open(Cursor::new(bytes))) {
+    if let Some(batches) = try_decode(|| open(Cursor::new(bytes))) {
         let _ = batches.schema();
         check_batches(bytes, batches);
     }
@@ -35,7 +35,7 @@ fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
 fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
     let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
     let compression = c.pick(&compressions);
-    decoded(|| {
+    try_decode(|| {
         let options = IpcWriteOptions::default().try_with_compression(compression)?;
         let (schema, mut file) = (batch.schema(), Vec::new());
         if c.once_in(2) {

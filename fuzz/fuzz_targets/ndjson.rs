@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser};
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 use pgsluice_json::{KeyTarget, Keys, MissingKey, Objects, UnknownKeys};
 
 fuzz_target!(|line: &[u8]| {
@@ -44,17 +44,18 @@ const COLUMNS: usize = 6;
 
 /// Returns a column of each shape, with short keys.
 fn objects(unknown: UnknownKeys) -> Objects {
-    let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
-    let text = || ty(25, Made::Alone);
-    let json = || ty(114, Made::Alone);
-    let array =
-        |element: ColumnType| ty(1, Made::Array { delimiter: b',', element: element.into() });
+    let ty = |oid, structure| ColumnType { oid, modifier: -1, name: String::new(), structure };
+    let text = || ty(25, TypeStructure::Plain);
+    let json = || ty(114, TypeStructure::Plain);
+    let array = |element: ColumnType| {
+        ty(1, TypeStructure::Array { delimiter: b',', element: element.into() })
+    };
     let pair = [("x", array(text())), ("y", json())];
     let pair = pair.map(|(name, ty)| Column { name: name.into(), ty });
-    let composite = || ty(2, Made::Composite(pair.to_vec()));
+    let composite = || ty(2, TypeStructure::Composite(pair.to_vec()));
     let types = [
         ("a", text()),
-        ("b", ty(3, Made::Domain(json().into()))),
+        ("b", ty(3, TypeStructure::Domain(json().into()))),
         ("c", array(text())),
         ("d", composite()),
         ("e", array(composite())),

@@ -12,17 +12,17 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, Length};
 use pgsluice_fuzz::choices::Choices;
-use pgsluice_fuzz::typed::files::{check_batches, decoded, let_decoders_panic, made};
+use pgsluice_fuzz::typed::files::{check_batches, let_decoders_panic, replace_file, try_decode};
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    made(seed, data, max_size, write).unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
+    replace_file(seed, data, max_size, write).unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
 });
 
 fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
@@ -30,12 +30,12 @@ fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
         return;
     }
     let file = File(Bytes::copy_from_slice(bytes));
-    let Some(metadata) = decoded(|| ArrowReaderMetadata::load(&file, Default::default())) else {
+    let Some(metadata) = try_decode(|| ArrowReaderMetadata::load(&file, Default::default())) else {
         return;
     };
     for group in 0..metadata.metadata().num_row_groups().min(8) {
         let file = Arc::new(file.clone());
-        let Some(reader) = decoded(|| pages::read_group(file, &metadata, ProjectionMask::all(), group, 64)) else {
+        let Some(reader) = try_decode(|| pages::read_group(file, &metadata, ProjectionMask::all(), group, 64)) else {
             continue;
         };
         check_batches(bytes, reader);
@@ -66,7 +66,7 @@ fn write(c: &mut Choices<'_>, batch: &RecordBatch) -> Option<Vec<u8>> {
         .set_dictionary_enabled(c.once_in(2))
         .set_max_row_group_row_count(c.once_in(3).then_some(2))
         .build();
-    decoded(|| {
+    try_decode(|| {
         let mut file = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties))?;
         writer.write(batch)?;

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use arrow_schema::{DataType, Field, FieldRef};
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 use crate::array::{ArrayOf, MOST_DIMENSIONS};
 use crate::codec::{codec, element_of, interval_precision, numeric_scale, precision};
@@ -63,11 +63,13 @@ fn spelled(base: &ColumnType) -> SpelledType {
 }
 
 fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<ColumnWriter, String> {
-    match (source, &base.made) {
-        (DataType::Struct(fields), Made::Composite(columns)) => composite(fields, columns, inexact),
+    match (source, &base.structure) {
+        (DataType::Struct(fields), TypeStructure::Composite(columns)) => {
+            composite(fields, columns, inexact)
+        }
         (DataType::Struct(_), _) => Err("a struct needs a composite type or jsonb".to_owned()),
         (DataType::Map(..), _) => Err("a map needs jsonb or json".to_owned()),
-        (_, Made::Array { delimiter, element }) => {
+        (_, TypeStructure::Array { delimiter, element }) => {
             array(source, *delimiter, &element_of(base, element), inexact)
         }
         _ => Err("a list needs an array or jsonb".to_owned()),
@@ -95,7 +97,7 @@ fn array(
     inexact: Inexact,
 ) -> Result<ColumnWriter, String> {
     let holds_lists = matches!(element.base().oid, oid::JSON | oid::JSONB)
-        || matches!(element.base().made, Made::Array { .. });
+        || matches!(element.base().structure, TypeStructure::Array { .. });
     let mut dimensions = 1;
     let mut field = values(list).ok_or("it is not a list")?;
     while let Some(inner) = values(plain(field.data_type()))

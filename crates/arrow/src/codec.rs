@@ -1,24 +1,24 @@
 //! The codec of a column: how a string that spells a value is written in COPY BINARY.
 
-use pgsluice_core::types::{Codec, ColumnType, Made};
+use pgsluice_core::types::{Codec, ColumnType, TypeStructure};
 
 use crate::oid;
 
 /// Returns the codec of a type; `None` if its strings can only be sent as text.
 pub(crate) fn codec(ty: &ColumnType) -> Option<Codec> {
     let ty = ty.base();
-    match &ty.made {
-        Made::Enum => Some(Codec::Text),
-        Made::Array { delimiter, element } => {
+    match &ty.structure {
+        TypeStructure::Enum => Some(Codec::Text),
+        TypeStructure::Array { delimiter, element } => {
             let codec = codec(&element_of(ty, element))?.into();
             Some(Codec::Array { oid: element.oid, delimiter: *delimiter, element: codec })
         }
-        Made::Composite(columns) => {
+        TypeStructure::Composite(columns) => {
             let columns = columns.iter().map(|column| Some((column.ty.oid, codec(&column.ty)?)));
             Some(Codec::Composite(columns.collect::<Option<_>>()?))
         }
-        Made::Alone => scalar(ty.oid, ty.modifier),
-        Made::Domain(_) => None,
+        TypeStructure::Plain => scalar(ty.oid, ty.modifier),
+        TypeStructure::Domain(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use allocation_counter::measure;
 use arrow_array::*;
 use arrow_schema::{Field, Schema};
 use pgsluice_arrow::{BoundBatch, Mapping};
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 const ROWS: usize = 1_000;
 
@@ -63,7 +63,8 @@ fn allocations(
 fn no_row_is_allocated_for() {
     let (batch, oids) = batch();
     let column = |oid| {
-        let ty = ColumnType { oid, modifier: -1, name: String::new(), made: Made::Alone };
+        let ty =
+            ColumnType { oid, modifier: -1, name: String::new(), structure: TypeStructure::Plain };
         Column { name: String::new(), ty }
     };
     let fields: Vec<_> = oids.into_iter().map(column).enumerate().collect();

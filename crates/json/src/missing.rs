@@ -15,15 +15,15 @@ pub struct RowFacts {
 const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
 
 /// Checks the keys that the line lacks. A row that `deletes` another one sets no columns.
-pub(crate) fn made(
+pub(crate) fn check_missing(
     line: &str,
     columns: &[ObjectColumn],
     deletes: bool,
 ) -> Result<RowFacts, RefusedLine> {
-    let mut made = RowFacts { has_default: false };
+    let mut facts = RowFacts { has_default: false };
     for (place, column) in columns.iter().enumerate().filter(|(_, it)| it.field.is_none()) {
         match &column.missing {
-            MissingKey::Default => made.has_default = true,
+            MissingKey::Default => facts.has_default = true,
             MissingKey::Refused(lacking) if !deletes => {
                 let message = format!("key \"{}\" is missing, and {}", column.key, lacking.why);
                 let refused = RefusedLine::new(line, line, message).with_hint(lacking.hint.clone());
@@ -32,7 +32,7 @@ pub(crate) fn made(
             MissingKey::Null | MissingKey::Refused(_) => {}
         }
     }
-    Ok(made)
+    Ok(facts)
 }
 
 /// Whether the row being written deletes another one.

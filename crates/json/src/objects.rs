@@ -13,7 +13,7 @@ use crate::copy::{self, DEFAULT, NULL};
 use crate::finding::Finding;
 use crate::key_match::KeyMatcher;
 use crate::literal::LiteralBuffer;
-use crate::missing::{RowFacts, deletes, made, put_missing, put_tab};
+use crate::missing::{RowFacts, check_missing, deletes, put_missing, put_tab};
 use crate::refused::RefusedLine;
 use crate::shape::ValueShape;
 use crate::slots::Slots;
@@ -198,10 +198,10 @@ impl Objects {
             Ok(())
         })?;
         let deletes = self.flag.is_some_and(|flag| deletes(flag, columns, out));
-        let made = made(line, columns, deletes)?;
+        let facts = check_missing(line, columns, deletes)?;
         if is_sorted {
             put_missing(&columns[next..], next, out);
-            return Ok(made);
+            return Ok(facts);
         }
         sorted.clear();
         for (place, column) in columns.iter().enumerate() {
@@ -211,7 +211,7 @@ impl Objects {
         }
         out.truncate(start);
         out.extend_from_slice(sorted);
-        Ok(made)
+        Ok(facts)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shapes: the facts about a type that `prepare_column_cache` in `jsonfuncs.c` determines.
 
-use pgsluice_core::types::{ColumnType, Made};
+use pgsluice_core::types::{ColumnType, TypeStructure};
 
 /// The conversion of JSON values to text for a type's input function. A domain is treated like its base type:
 /// the server checks its constraints, including NOT NULL.
@@ -27,11 +27,11 @@ const JSON: [u32; 2] = [114, 3802];
 impl ValueShape {
     pub(crate) fn of(ty: &ColumnType) -> Self {
         let base = ty.base();
-        match &base.made {
-            Made::Array { delimiter, element } => {
+        match &base.structure {
+            TypeStructure::Array { delimiter, element } => {
                 Self::Array { delimiter: *delimiter, element: Box::new(Self::of(element)) }
             }
-            Made::Composite(columns) => Self::Composite(
+            TypeStructure::Composite(columns) => Self::Composite(
                 columns.iter().map(|column| (column.name.clone(), Self::of(&column.ty))).collect(),
             ),
             _ if JSON.contains(&base.oid) => Self::Json,

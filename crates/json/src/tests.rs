@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pgsluice_core::column_lookup::ColumnLookup;
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 use pgsluice_core::words::Words;
 
 use crate::{KeyTarget, Lacking, MissingKey, Objects, RefusedLine, UnknownKeys, is_blank};
@@ -13,7 +13,8 @@ const JSON: u32 = 114;
 
 fn objects(keys: &[(&str, u32, MissingKey)], unknown: UnknownKeys) -> Objects {
     let targets = keys.iter().cloned().map(|(key, oid, missing)| {
-        let ty = ColumnType { oid, modifier: -1, name: String::new(), made: Made::Alone };
+        let ty =
+            ColumnType { oid, modifier: -1, name: String::new(), structure: TypeStructure::Plain };
         KeyTarget { key: key.to_owned(), column: Column { name: key.to_owned(), ty }, missing }
     });
     Objects::new(targets.collect(), unknown)
@@ -212,7 +213,12 @@ fn rows_are_objects_again() {
 fn keys_lead_to_the_columns_of_a_table() {
     let column = |name: &str| Column {
         name: name.to_owned(),
-        ty: ColumnType { oid: TEXT, modifier: -1, name: String::new(), made: Made::Alone },
+        ty: ColumnType {
+            oid: TEXT,
+            modifier: -1,
+            name: String::new(),
+            structure: TypeStructure::Plain,
+        },
     };
     let target =
         |name: &str, missing| KeyTarget { key: name.to_owned(), column: column(name), missing };

@@ -1,16 +1,16 @@
 //! A row allocates no memory once the buffers are warm, if its keys have no escapes.
 
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
 
 #[test]
 fn no_row_allocates() {
-    let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
-    let int = || ty(23, Made::Alone);
-    let ints = ty(1007, Made::Array { delimiter: b',', element: int().into() });
+    let ty = |oid, structure| ColumnType { oid, modifier: -1, name: String::new(), structure };
+    let int = || ty(23, TypeStructure::Plain);
+    let ints = ty(1007, TypeStructure::Array { delimiter: b',', element: int().into() });
     let field = Column { name: "x".into(), ty: ints.clone() };
-    let pair = ty(7, Made::Composite(vec![field]));
-    let columns = [("a", int()), ("b", ints), ("c", pair), ("j", ty(114, Made::Alone))];
+    let pair = ty(7, TypeStructure::Composite(vec![field]));
+    let columns = [("a", int()), ("b", ints), ("c", pair), ("j", ty(114, TypeStructure::Plain))];
     let targets = columns.map(|(key, ty)| KeyTarget {
         key: key.into(),
         column: Column { name: key.into(), ty },

@@ -23,7 +23,7 @@ pub fn let_decoders_panic() {
 }
 
 /// Returns the result of `decode`; `None` if it fails or panics.
-pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
+pub fn try_decode<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
     IS_DECODING.set(true);
     let done = catch_unwind(AssertUnwindSafe(decode));
     IS_DECODING.set(false);
@@ -32,7 +32,7 @@ pub fn decoded<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
 
 /// Replaces a mutated file, for one seed in 128, by a new one that `write` generates from the seed alone.
 /// Returns its length.
-pub fn made(
+pub fn replace_file(
     seed: u32,
     data: &mut [u8],
     most: usize,
@@ -62,7 +62,7 @@ pub fn made(
 pub fn check_batches<E>(bytes: &[u8], mut batches: impl Iterator<Item = Result<RecordBatch, E>>) {
     let mut choices = Choices::new(&bytes[bytes.len() / 2..]);
     for _ in 0..16 {
-        let Some(Some(batch)) = decoded(|| batches.next().transpose()) else { break };
+        let Some(Some(batch)) = try_decode(|| batches.next().transpose()) else { break };
         super::check(&mut choices, &batch);
     }
 }

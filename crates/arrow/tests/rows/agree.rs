@@ -7,7 +7,7 @@ use arrow_buffer::{IntervalMonthDayNano, i256};
 use pgsluice_core::format::Format;
 use pgsluice_core::hash::PARTITION_SEED;
 use pgsluice_core::parse::Parser;
-use pgsluice_core::types::{Codec, ColumnType, KeyType, Made, Scale};
+use pgsluice_core::types::{Codec, ColumnType, KeyType, Scale, TypeStructure};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -68,8 +68,8 @@ fn key_type(ty: &ColumnType) -> Option<KeyType> {
         precision: (bits >> 16) as i32,
         scale: ((bits & 0x7FF) as i32 ^ 1024) - 1024,
     });
-    Some(match (&ty.made, ty.oid) {
-        (Made::Array { element, .. }, _) => KeyType::Array(key_type(element)?.into()),
+    Some(match (&ty.structure, ty.oid) {
+        (TypeStructure::Array { element, .. }, _) => KeyType::Array(key_type(element)?.into()),
         (_, 16) => KeyType::Bool,
         (_, 17) => KeyType::Bytea,
         (_, 20) => KeyType::Int8,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, FixedSizeBinaryArray, RecordBatch};
 use arrow_schema::{Field, Schema};
 use pgsluice_arrow::{Mapping, Misfit, Unwritten};
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 /// Returns a type without components.
 pub(crate) fn ty(oid: u32) -> ColumnType {
@@ -13,20 +13,20 @@ pub(crate) fn ty(oid: u32) -> ColumnType {
 }
 
 pub(crate) fn with_modifier(oid: u32, modifier: i32) -> ColumnType {
-    ColumnType { oid, modifier, name: format!("type {oid}"), made: Made::Alone }
+    ColumnType { oid, modifier, name: format!("type {oid}"), structure: TypeStructure::Plain }
 }
 
-pub(crate) fn made(oid: u32, made: Made) -> ColumnType {
-    ColumnType { oid, modifier: -1, name: format!("type {oid}"), made }
+pub(crate) fn structured(oid: u32, structure: TypeStructure) -> ColumnType {
+    ColumnType { oid, modifier: -1, name: format!("type {oid}"), structure }
 }
 
 pub(crate) fn array_of(oid: u32, element: ColumnType) -> ColumnType {
-    made(oid, Made::Array { delimiter: b',', element: element.into() })
+    structured(oid, TypeStructure::Array { delimiter: b',', element: element.into() })
 }
 
 pub(crate) fn composite_of(oid: u32, columns: Vec<(&str, ColumnType)>) -> ColumnType {
     let column = |(name, ty): (&str, _)| Column { name: name.to_owned(), ty };
-    made(oid, Made::Composite(columns.into_iter().map(column).collect()))
+    structured(oid, TypeStructure::Composite(columns.into_iter().map(column).collect()))
 }
 
 pub(crate) fn jsonb() -> ColumnType {

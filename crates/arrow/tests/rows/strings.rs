@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::*;
-use pgsluice_core::types::{Column, Made};
+use pgsluice_core::types::{Column, TypeStructure};
 
-use crate::harness::{Given, bytes, extended, fixed, given, jsonb, made, misfit, texts, ty, unfit};
+use crate::harness::{
+    Given, bytes, extended, fixed, given, jsonb, misfit, structured, texts, ty, unfit,
+};
 
 const TEXT: u32 = 25;
 const UUID: u32 = 2950;
@@ -21,9 +23,9 @@ fn strings_of_all_kinds_are_text() {
         assert_eq!(bytes(array, &ty(TEXT)), [b"a\t\\"]);
         assert_eq!(texts(array, &ty(TEXT)), [r"a\t\\"]);
     }
-    let mood = made(99_999, Made::Enum);
+    let mood = structured(99_999, TypeStructure::Enum);
     assert_eq!(bytes(&StringArray::from(vec!["sad"]), &mood), [b"sad"]);
-    let domain = made(99_998, Made::Domain(mood.into()));
+    let domain = structured(99_998, TypeStructure::Domain(mood.into()));
     assert_eq!(bytes(&StringArray::from(vec!["sad"]), &domain), [b"sad"]);
 }
 

@@ -134,7 +134,7 @@ impl Cast {
 fn to_text<'a>(value: i64, scratch: &mut Vec<u8>) -> Option<ExprValue<'a>> {
     scratch.clear();
     write!(scratch, "{value}").ok()?;
-    Some(ExprValue::made(scratch))
+    Some(ExprValue::from_scratch(scratch))
 }
 
 /// Returns `value` as a numeric whose last `scale` digits are after the decimal point.
@@ -148,7 +148,7 @@ pub(super) fn to_numeric<'a>(
     write!(rest, "{value}e-{scale}").ok()?;
     let left = rest.len();
     match read(&KeyType::Numeric { scale: None }, &text[..text.len() - left], scratch)? {
-        ExprValue::Made { start, end } => Some(ExprValue::Made { start, end }),
+        ExprValue::Scratch { start, end } => Some(ExprValue::Scratch { start, end }),
         _ => None,
     }
 }
@@ -163,7 +163,7 @@ fn uuid_to_text<'a>(value: ExprValue<'_>, scratch: &mut Vec<u8>) -> Option<ExprV
         }
         scratch.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
     }
-    Some(ExprValue::made(scratch))
+    Some(ExprValue::from_scratch(scratch))
 }
 
 /// Rounds to a real; `None` if a finite number would become infinite, or a nonzero number zero.

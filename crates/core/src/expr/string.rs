@@ -35,7 +35,7 @@ pub(super) fn change<'a>(
         ExprValue::Given(bytes) => {
             scratch.clear();
             scratch.extend(bytes);
-            ExprValue::made(scratch)
+            ExprValue::from_scratch(scratch)
         }
         made => made,
     };

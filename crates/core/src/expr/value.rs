@@ -17,7 +17,7 @@ pub(super) enum ExprValue<'a> {
     /// Bytes of the row, of its decoded fields, or of a constant.
     Given(&'a [u8]),
     /// Bytes in the scratch.
-    Made {
+    Scratch {
         start: usize,
         end: usize,
     },
@@ -37,7 +37,7 @@ impl<'a> ExprValue<'a> {
     {
         match self {
             Self::Given(bytes) => Some(bytes),
-            Self::Made { start, end } => scratch.get(start..end),
+            Self::Scratch { start, end } => scratch.get(start..end),
             _ => None,
         }
     }
@@ -46,8 +46,8 @@ impl<'a> ExprValue<'a> {
     pub(super) fn part(self, range: Range<usize>) -> Self {
         match self {
             Self::Given(bytes) => Self::Given(bytes.get(range).unwrap_or_default()),
-            Self::Made { start, .. } => {
-                Self::Made { start: start + range.start, end: start + range.end }
+            Self::Scratch { start, .. } => {
+                Self::Scratch { start: start + range.start, end: start + range.end }
             }
             other => other,
         }
@@ -58,7 +58,9 @@ impl<'a> ExprValue<'a> {
             Self::Int(value) => Datum::Int(value),
             Self::Uuid(value) => Datum::Uuid(value),
             Self::Given(bytes) => Datum::Bytes(bytes),
-            Self::Made { start, end } => Datum::Bytes(scratch.get(start..end).unwrap_or_default()),
+            Self::Scratch { start, end } => {
+                Datum::Bytes(scratch.get(start..end).unwrap_or_default())
+            }
         }
     }
 
@@ -73,8 +75,8 @@ impl<'a> ExprValue<'a> {
     }
 
     /// Returns the text that `scratch` contains.
-    pub(super) fn made(scratch: &[u8]) -> Self {
-        Self::Made { start: 0, end: scratch.len() }
+    pub(super) fn from_scratch(scratch: &[u8]) -> Self {
+        Self::Scratch { start: 0, end: scratch.len() }
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn read_column<'a>(
         _ => return None,
     };
     Some(match ty {
-        KeyType::Numeric { .. } => ExprValue::Made { start: 0, end: length },
+        KeyType::Numeric { .. } => ExprValue::Scratch { start: 0, end: length },
         // Strings are their own text, except for trailing blanks.
         _ => ExprValue::Given(&given[..length]),
     })

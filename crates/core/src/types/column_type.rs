@@ -19,14 +19,14 @@ pub struct ColumnType {
     /// Name of the type, as `format_type` writes it.
     pub name: String,
     /// Structure of the type.
-    pub made: Made,
+    pub structure: TypeStructure,
 }
 
 /// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum TypeStructure {
     /// A type without parts: scalars, ranges, multiranges and all types that are not known here.
-    Alone,
+    Plain,
     /// An enum.
     Enum,
     /// A domain over the given type, which may be a domain itself.
@@ -46,8 +46,8 @@ impl ColumnType {
     /// Returns the type below all domains.
     #[must_use]
     pub fn base(&self) -> &Self {
-        match &self.made {
-            Made::Domain(base) => base.base(),
+        match &self.structure {
+            TypeStructure::Domain(base) => base.base(),
             _ => self,
         }
     }
@@ -55,12 +55,12 @@ impl ColumnType {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnType, Made};
+    use super::{ColumnType, TypeStructure};
 
     #[test]
     fn a_domain_is_of_the_type_below_all() {
-        let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
-        let inner = ty(7, Made::Domain(ty(23, Made::Alone).into()));
-        assert_eq!(ty(8, Made::Domain(inner.into())).base().oid, 23);
+        let ty = |oid, structure| ColumnType { oid, modifier: -1, name: String::new(), structure };
+        let inner = ty(7, TypeStructure::Domain(ty(23, TypeStructure::Plain).into()));
+        assert_eq!(ty(8, TypeStructure::Domain(inner.into())).base().oid, 23);
     }
 }

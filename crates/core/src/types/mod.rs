@@ -38,7 +38,7 @@ mod uuid;
 pub mod wire;
 
 pub use codec::Codec;
-pub use column_type::{Column, ColumnType, Made};
+pub use column_type::{Column, ColumnType, TypeStructure};
 pub use key_type::KeyType;
 pub use label::Labels;
 pub use network::Network;

@@ -1,6 +1,6 @@
 //! Kinds of columns: the values of a program that a type can hold.
 
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 /// A type, as far as it matters for the values of a program. A domain has the kind of its base type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,15 +39,15 @@ impl ValueKind {
     /// Returns the kind of a type; `json` is the kind to use for json and jsonb.
     pub(crate) fn of(ty: &ColumnType, json: &Self) -> Self {
         let base = ty.base();
-        match &base.made {
-            Made::Array { element, .. } => Self::Array(Box::new(Self::of(element, json))),
-            Made::Composite(columns) => {
+        match &base.structure {
+            TypeStructure::Array { element, .. } => Self::Array(Box::new(Self::of(element, json))),
+            TypeStructure::Composite(columns) => {
                 let kind = |column: &Column| (column.name.clone(), Self::of(&column.ty, json));
                 Self::Composite(columns.iter().map(kind).collect())
             }
-            Made::Alone if matches!(base.oid, 114 | 3802) => json.clone(),
-            Made::Alone => Self::of_scalar(base.oid),
-            Made::Enum | Made::Domain(_) => Self::Other,
+            TypeStructure::Plain if matches!(base.oid, 114 | 3802) => json.clone(),
+            TypeStructure::Plain => Self::of_scalar(base.oid),
+            TypeStructure::Enum | TypeStructure::Domain(_) => Self::Other,
         }
     }
 
@@ -101,24 +101,30 @@ impl ValueKind {
 mod tests {
     use super::*;
 
-    fn ty(oid: u32, made: Made) -> ColumnType {
-        ColumnType { oid, modifier: -1, name: String::new(), made }
+    fn ty(oid: u32, structure: TypeStructure) -> ColumnType {
+        ColumnType { oid, modifier: -1, name: String::new(), structure }
     }
 
     #[test]
     fn a_domain_is_of_the_kind_below_it() {
-        let date = ty(1082, Made::Alone);
+        let date = ty(1082, TypeStructure::Plain);
         assert_eq!(
-            ValueKind::of(&ty(9, Made::Domain(date.clone().into())), &ValueKind::Json),
+            ValueKind::of(&ty(9, TypeStructure::Domain(date.clone().into())), &ValueKind::Json),
             ValueKind::Date
         );
-        let array = ty(1182, Made::Array { delimiter: b',', element: date.into() });
+        let array = ty(1182, TypeStructure::Array { delimiter: b',', element: date.into() });
         assert_eq!(
             ValueKind::of(&array, &ValueKind::Json),
             ValueKind::Array(ValueKind::Date.into())
         );
-        assert_eq!(ValueKind::of(&ty(99_999, Made::Alone), &ValueKind::Json), ValueKind::Other);
-        assert_eq!(ValueKind::of(&ty(1560, Made::Enum), &ValueKind::Json), ValueKind::Other);
+        assert_eq!(
+            ValueKind::of(&ty(99_999, TypeStructure::Plain), &ValueKind::Json),
+            ValueKind::Other
+        );
+        assert_eq!(
+            ValueKind::of(&ty(1560, TypeStructure::Enum), &ValueKind::Json),
+            ValueKind::Other
+        );
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The rules for the values of a program, by column.
 
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 use super::Values;
 use crate::key_match::KeyMatcher;
 use crate::target::{KeyTarget, MissingKey};
 
-fn ty(oid: u32, made: Made) -> ColumnType {
-    ColumnType { oid, modifier: -1, name: format!("type{oid}"), made }
+fn ty(oid: u32, structure: TypeStructure) -> ColumnType {
+    ColumnType { oid, modifier: -1, name: format!("type{oid}"), structure }
 }
 
 fn target(key: &str, ty: ColumnType) -> KeyTarget {
@@ -17,7 +17,7 @@ fn target(key: &str, ty: ColumnType) -> KeyTarget {
 
 /// Writes a value for a column of a built-in type.
 fn one(oid: u32, value: &str) -> Result<String, String> {
-    of(ty(oid, Made::Alone), value, true)
+    of(ty(oid, TypeStructure::Plain), value, true)
 }
 
 fn of(ty: ColumnType, value: &str, are_rows: bool) -> Result<String, String> {
@@ -75,11 +75,14 @@ fn values_go_into_columns_that_hold_them() {
     ] {
         assert_eq!(one(oid, value).as_deref(), Ok(expected), "{oid} {value}");
     }
-    let array = ty(1231, Made::Array { delimiter: b',', element: ty(DOUBLE, Made::Alone).into() });
+    let array = ty(
+        1231,
+        TypeStructure::Array { delimiter: b',', element: ty(DOUBLE, TypeStructure::Plain).into() },
+    );
     let value = r#"[["\u0000fNaN", 1], [null, "\u0000n0.5"]]"#;
     assert_eq!(of(array, value, true).as_deref(), Ok(r#"[["NaN",1],[null,"0.5"]]"#));
     // A string in an object is the value itself.
-    assert_eq!(of(ty(JSONB, Made::Alone), r#""x""#, false).as_deref(), Ok(r#""x""#));
+    assert_eq!(of(ty(JSONB, TypeStructure::Plain), r#""x""#, false).as_deref(), Ok(r#""x""#));
 }
 
 #[test]
@@ -109,18 +112,26 @@ fn other_values_are_refused_by_name() {
         let error = one(oid, value).expect_err(value);
         assert!(error.contains(said), "{oid} {value}: {error}");
     }
-    let array = ty(1005, Made::Array { delimiter: b',', element: ty(DATE, Made::Alone).into() });
+    let array = ty(
+        1005,
+        TypeStructure::Array { delimiter: b',', element: ty(DATE, TypeStructure::Plain).into() },
+    );
     let error = of(array, r#"[["\u0000d2026-01-02", 5]]"#, true).expect_err("a number");
     assert!(error.contains("cannot hold a number"), "{error}");
-    let composite =
-        ty(9, Made::Composite(vec![Column { name: "x".into(), ty: ty(INT, Made::Alone) }]));
+    let composite = ty(
+        9,
+        TypeStructure::Composite(vec![Column {
+            name: "x".into(),
+            ty: ty(INT, TypeStructure::Plain),
+        }]),
+    );
     let error = of(composite, r#"{"x": 1.5}"#, true).expect_err("no integer");
     assert!(error.contains("it is not an integer"), "{error}");
 }
 
 #[test]
 fn the_server_rounds_times_if_it_is_asked_to() {
-    let targets = [target("a", ty(TIMESTAMP, Made::Alone))];
+    let targets = [target("a", ty(TIMESTAMP, TypeStructure::Plain))];
     let line = br#"["\u0000s2026-01-02T03:04:05.0000001"]"#;
     for rounds in [false, true] {
         let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets)).rounding(rounds);
@@ -134,7 +145,8 @@ fn the_server_rounds_times_if_it_is_asked_to() {
 
 #[test]
 fn rows_have_all_columns() {
-    let targets = [target("a", ty(INT, Made::Alone)), target("b", ty(TEXT, Made::Alone))];
+    let targets =
+        [target("a", ty(INT, TypeStructure::Plain)), target("b", ty(TEXT, TypeStructure::Plain))];
     let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets));
     let plain = |line: &str| {
         let mut out = Vec::new();

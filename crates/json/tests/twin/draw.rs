@@ -1,6 +1,6 @@
 //! Random JSON objects and column types. Each value keeps its own text.
 
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 use proptest::prelude::*;
 
 /// A JSON value.
@@ -46,26 +46,26 @@ pub(crate) fn object_text(members: &[(String, Value)]) -> String {
 
 /// Returns types, up to arrays of composites of arrays; the columns of a composite are `c0`, `c1` and so on.
 pub(crate) fn types() -> BoxedStrategy<ColumnType> {
-    let ty = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
+    let ty = |oid, structure| ColumnType { oid, modifier: -1, name: String::new(), structure };
     let leaf = prop_oneof![
-        3 => Just(ty(25, Made::Alone)),
-        1 => Just(ty(114, Made::Alone)),
-        1 => Just(ty(3802, Made::Alone)),
-        1 => Just(ty(9, Made::Enum)),
+        3 => Just(ty(25, TypeStructure::Plain)),
+        1 => Just(ty(114, TypeStructure::Plain)),
+        1 => Just(ty(3802, TypeStructure::Plain)),
+        1 => Just(ty(9, TypeStructure::Enum)),
     ];
     leaf.prop_recursive(3, 8, 3, move |inner| {
         let composite = prop::collection::vec(inner.clone(), 0..4).prop_map(move |types| {
             let columns = types.into_iter().enumerate();
             let columns = columns.map(|(place, ty)| Column { name: format!("c{place}"), ty });
-            ty(7, Made::Composite(columns.collect()))
+            ty(7, TypeStructure::Composite(columns.collect()))
         });
         prop_oneof![
             (inner.clone(), prop::sample::select(&b",;:"[..])).prop_map(
                 move |(element, delimiter)| {
-                    ty(8, Made::Array { delimiter, element: element.into() })
+                    ty(8, TypeStructure::Array { delimiter, element: element.into() })
                 }
             ),
-            inner.prop_map(move |base| ty(10, Made::Domain(base.into()))),
+            inner.prop_map(move |base| ty(10, TypeStructure::Domain(base.into()))),
             composite,
         ]
     })
@@ -140,8 +140,8 @@ fn members(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Vec<(S
 
 /// Returns values that usually fit the type.
 fn of_type(ty: &ColumnType) -> BoxedStrategy<Value> {
-    let fitting = match &ty.base().made {
-        Made::Array { element, .. } => {
+    let fitting = match &ty.base().structure {
+        TypeStructure::Array { element, .. } => {
             let elements = of_type(element);
             let row = prop::collection::vec(elements.clone(), 0..3);
             let square = prop::collection::vec(elements, 4).prop_map(|values| {
@@ -149,7 +149,7 @@ fn of_type(ty: &ColumnType) -> BoxedStrategy<Value> {
             });
             prop_oneof![row.prop_map(Value::Array), square].boxed()
         }
-        Made::Composite(columns) => {
+        TypeStructure::Composite(columns) => {
             let columns: Vec<_> = columns
                 .iter()
                 .map(|column| (Just(column.name.clone()), of_type(&column.ty)))

@@ -1,7 +1,7 @@
 //! The twin: `populate_record_field` and its callees in `src/backend/utils/adt/jsonfuncs.c`, line by line
 //! over whole values. `None` is a refusal.
 
-use pgsluice_core::types::{ColumnType, Made};
+use pgsluice_core::types::{ColumnType, TypeStructure};
 
 use crate::draw::Value;
 
@@ -25,12 +25,14 @@ fn member<'m>(members: &'m [(String, Value)], key: &str) -> Option<&'m Value> {
 pub(crate) fn value(ty: &ColumnType, value: &Value) -> Option<Option<String>> {
     let ty = ty.base();
     let is_json = matches!(ty.oid, 114 | 3802);
-    Some(Some(match (value, &ty.made) {
+    Some(Some(match (value, &ty.structure) {
         (Value::Null, _) => return Some(None),
         (Value::Text(text, _), _) if is_json => json_string(text),
         (Value::Text(text, _), _) => text.clone(),
-        (_, Made::Array { delimiter, element }) => array(element, char::from(*delimiter), value)?,
-        (Value::Object(members), Made::Composite(columns)) => {
+        (_, TypeStructure::Array { delimiter, element }) => {
+            array(element, char::from(*delimiter), value)?
+        }
+        (Value::Object(members), TypeStructure::Composite(columns)) => {
             let mut fields = Vec::new();
             for column in columns {
                 let field = member(members, &column.name);
@@ -39,7 +41,7 @@ pub(crate) fn value(ty: &ColumnType, value: &Value) -> Option<Option<String>> {
             }
             format!("({})", fields.join(","))
         }
-        (_, Made::Composite(_)) => return None,
+        (_, TypeStructure::Composite(_)) => return None,
         _ => value.text(),
     }))
 }
@@ -93,10 +95,10 @@ fn json_string(text: &str) -> String {
 }
 
 pub(crate) fn scalar() -> ColumnType {
-    ColumnType { oid: 25, modifier: -1, name: String::new(), made: Made::Alone }
+    ColumnType { oid: 25, modifier: -1, name: String::new(), structure: TypeStructure::Plain }
 }
 
 pub(crate) fn array_of(element: ColumnType) -> ColumnType {
-    let made = Made::Array { delimiter: b',', element: element.into() };
-    ColumnType { oid: 8, modifier: -1, name: String::new(), made }
+    let structure = TypeStructure::Array { delimiter: b',', element: element.into() };
+    ColumnType { oid: 8, modifier: -1, name: String::new(), structure }
 }

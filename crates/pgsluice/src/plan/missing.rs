@@ -41,7 +41,7 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, fields: &MatchedFields) 
 
 /// Returns the converter of lists of all values to rows.
 pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
-    let targets = catalogue.made.iter().map(|column| KeyTarget {
+    let targets = catalogue.typed_columns.iter().map(|column| KeyTarget {
         key: column.name.clone(),
         column: column.clone(),
         missing: MissingKey::Null,

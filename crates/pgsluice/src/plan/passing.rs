@@ -30,9 +30,9 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
     fields.names.iter().zip(&fields.columns).find_map(|(name, column)| {
         let source = table.columns().iter().find(|source| source.name == *name)?;
         let place = catalogue.columns.iter().position(|known| known == column)?;
-        let made = &catalogue.made.get(place)?.ty;
+        let column_type = &catalogue.typed_columns.get(place)?.ty;
         let reason = differs(source, catalogue.types[place], [table.version(), catalogue.version])?;
-        let (name, here, there) = (label(name), &made.name, &source.spelled);
+        let (name, here, there) = (label(name), &column_type.name, &source.spelled);
         Some(match reason {
             Differs::Types => {
                 format!("column {name} is {there} in the source, but {here} in the target")

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pgsluice_core::types::{Codec, Column, ColumnType, Made};
+use pgsluice_core::types::{Codec, Column, ColumnType, TypeStructure};
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{Oid, Type};
 
@@ -90,7 +90,7 @@ pub(super) async fn read(
 /// Returns the column that the table lacks, and that marks rows that delete others.
 pub(super) fn flag(name: &str) -> Encoded {
     let (oid, type_name) = (Type::BOOL.oid(), "boolean".to_owned());
-    let ty = ColumnType { oid, modifier: -1, name: type_name, made: Made::Alone };
+    let ty = ColumnType { oid, modifier: -1, name: type_name, structure: TypeStructure::Plain };
     (Ok(Codec::Bool), Column { name: name.to_owned(), ty })
 }
 
@@ -152,17 +152,19 @@ impl Types<'_> {
     }
 
     fn column_type(&self, ty: &CodecPart, modifier: i32) -> ColumnType {
-        let made = match (&*ty.kind, self.parts_of(ty.oid)) {
-            ("d", [base]) => Made::Domain(self.column_type(base, base.modifier).into()),
-            ("e", _) => Made::Enum,
-            ("c", columns) => Made::Composite(columns.iter().map(|it| self.column(it)).collect()),
-            ("b", [element]) => Made::Array {
+        let structure = match (&*ty.kind, self.parts_of(ty.oid)) {
+            ("d", [base]) => TypeStructure::Domain(self.column_type(base, base.modifier).into()),
+            ("e", _) => TypeStructure::Enum,
+            ("c", columns) => {
+                TypeStructure::Composite(columns.iter().map(|it| self.column(it)).collect())
+            }
+            ("b", [element]) => TypeStructure::Array {
                 delimiter: element.delimiter.bytes().next().unwrap_or(b','),
                 element: self.column_type(element, modifier).into(),
             },
-            _ => Made::Alone,
+            _ => TypeStructure::Plain,
         };
-        ColumnType { oid: ty.oid, modifier, name: ty.name.clone(), made }
+        ColumnType { oid: ty.oid, modifier, name: ty.name.clone(), structure }
     }
 
     /// Returns the codec of an array. Its modifier is that of its elements.

@@ -66,7 +66,7 @@ pub struct Catalogue {
     /// The types that the codecs are for.
     pub(crate) types: Vec<Oid>,
     /// These columns with the structure of their types.
-    pub(crate) made: Vec<pgsluice_core::types::Column>,
+    pub(crate) typed_columns: Vec<pgsluice_core::types::Column>,
     /// The index of the column that the table lacks, and that marks rows that delete others.
     pub(crate) besides: Option<usize>,
     /// The match of names in a header to columns, if the columns were found by name.
@@ -203,9 +203,9 @@ impl Catalogue {
         if let Some(place) = besides {
             codecs.insert(place, codecs::flag(&columns[place]));
         }
-        let (codecs, made): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
-        let types = made.iter().map(|column| column.ty.oid).collect();
-        input_fields.iter_mut().for_each(|fields| fields.types.clone_from(&made));
+        let (codecs, typed_columns): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
+        let types = typed_columns.iter().map(|column| column.ty.oid).collect();
+        input_fields.iter_mut().for_each(|fields| fields.types.clone_from(&typed_columns));
         let asked =
             facts::FactSources { root, columns: &columns, codecs: &codecs, omits_columns, version };
         let facts = facts::read(transaction, &rows, asked).await?;
@@ -216,7 +216,7 @@ impl Catalogue {
             columns,
             codecs,
             types,
-            made,
+            typed_columns,
             besides,
             input_fields,
             known,

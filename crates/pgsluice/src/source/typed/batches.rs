@@ -97,13 +97,18 @@ pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
 mod tests {
     use arrow_array::types::Int32Type;
     use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
-    use pgsluice_core::types::{Column, ColumnType, Made};
+    use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
     use super::*;
 
     fn rows_of_pieces(values: ArrayRef) -> Vec<usize> {
         let batch = RecordBatch::try_from_iter([("v", values)]).expect("a batch");
-        let ty = ColumnType { oid: 25, modifier: -1, name: "text".to_owned(), made: Made::Alone };
+        let ty = ColumnType {
+            oid: 25,
+            modifier: -1,
+            name: "text".to_owned(),
+            structure: TypeStructure::Plain,
+        };
         let column = Column { name: "v".to_owned(), ty };
         let mapping = Mapping::new(&batch.schema(), &[(0, column)]).expect("a mapping");
         let mut rows = Vec::new();

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, types::Int32Type};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use pgsluice_core::types::{Column, ColumnType, Made};
+use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 use super::super::parallel::Counted as _;
 use super::*;
@@ -34,12 +34,12 @@ fn rows_without(
     std::fs::write(&path, bytes).expect("a file");
     let inputs = Inputs::resolve([path.display().to_string()]).expect("an input");
     let input = inputs.first().expect("an input");
-    let alone = |oid, made| ColumnType { oid, modifier: -1, name: String::new(), made };
-    let element = Box::new(alone(23, Made::Alone));
+    let plain = |oid, structure| ColumnType { oid, modifier: -1, name: String::new(), structure };
+    let element = Box::new(plain(23, TypeStructure::Plain));
     let types = [
-        ("a", alone(23, Made::Alone)),
-        ("b", alone(25, Made::Alone)),
-        ("c", alone(1007, Made::Array { delimiter: b',', element })),
+        ("a", plain(23, TypeStructure::Plain)),
+        ("b", plain(25, TypeStructure::Plain)),
+        ("c", plain(1007, TypeStructure::Array { delimiter: b',', element })),
     ];
     let target = |(name, ty): (&str, _)| KeyTarget {
         key: name.to_owned(),
