@@ -7,15 +7,15 @@ use crate::error::{Error, Result};
 
 /// Creates a runtime for the current thread.
 pub fn runtime() -> Result<Runtime> {
-    built(&mut Builder::new_current_thread())
+    build(&mut Builder::new_current_thread())
 }
 
 /// Creates a runtime for the current thread that polls its connections whenever a task yields.
 pub fn attentive() -> Result<Runtime> {
-    built(Builder::new_current_thread().event_interval(1))
+    build(Builder::new_current_thread().event_interval(1))
 }
 
-fn built(builder: &mut Builder) -> Result<Runtime> {
-    let built = builder.enable_all().build();
-    built.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
+fn build(builder: &mut Builder) -> Result<Runtime> {
+    let build = builder.enable_all().build();
+    build.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
 }

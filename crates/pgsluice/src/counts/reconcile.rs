@@ -66,7 +66,7 @@ pub(crate) async fn check_dropped_by_node(
     if dropped.is_empty() {
         return Ok(());
     }
-    check_dropped(&dropped, &connect::connect_for_own(target).await?).await
+    check_dropped(&dropped, &connect::connect_internal(target).await?).await
 }
 
 /// Fails if no trigger can have dropped the rows that are neither stored nor rejected.

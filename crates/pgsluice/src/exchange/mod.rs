@@ -190,7 +190,7 @@ impl<'a> Exchange<'a> {
             if !self.lock_session.is_closed().await {
                 return drop_shadows(&self.lock_session.client).await;
             }
-            drop_shadows(&connect::connect_for_own(target).await?).await
+            drop_shadows(&connect::connect_internal(target).await?).await
         };
         let patience = match error.kind() {
             Kind::Interrupted => DROPPING_BRIEFLY,

@@ -322,7 +322,7 @@ impl Ledger {
     ) -> Result<()> {
         failpoint("load::closing");
         self.check_whole(inputs)?;
-        let client = connect::own_again(session, target).await?;
+        let client = connect::reuse_or_connect(session, target).await?;
         client.batch_execute(&format!("{NO_LOCK_TIMEOUT}; {DURABLE}")).await?;
         self.trust(&client).await?;
         let answers = client.simple_query(&format!("{BEGIN}; {}", self.fence())).await?;

@@ -12,7 +12,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::ledger::sql::json::parse;
 use crate::ledger::sql::{Access, Holder, Participant, is_held, lives};
-use crate::pg::connect::connect_for_own;
+use crate::pg::connect::connect_internal;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::PID;
 
@@ -82,7 +82,7 @@ pub(super) async fn wait_for(
         let other = match &other {
             Some(client) => client,
             None => {
-                let client = connect_for_own(target).await?;
+                let client = connect_internal(target).await?;
                 named.schema.make(&client, Access::Write).await?;
                 other.insert(client)
             }

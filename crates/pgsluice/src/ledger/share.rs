@@ -31,7 +31,7 @@ use crate::control::{Control, WaitReason};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::ShareOptions;
-use crate::pg::connect::connect_for_own;
+use crate::pg::connect::connect_internal;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::PID;
 use crate::row_counts::RowCounts;
@@ -158,7 +158,7 @@ impl Share {
             }
             let other = match &other {
                 Some(client) => client,
-                None => other.insert(connect_for_own(target).await?),
+                None => other.insert(connect_internal(target).await?),
             };
             self.end_silent(other, waiting, &mut watch, control).await?;
         };

@@ -41,7 +41,7 @@ pub(crate) async fn withdraw(
         return;
     }
     let withdrawing = async {
-        let client = connect::connect_for_own(target).await?;
+        let client = connect::connect_internal(target).await?;
         take_out(named, (!is_share).then_some(run), &client).await
     };
     // After a timeout or an error, the ledger is left as if the program had been killed.

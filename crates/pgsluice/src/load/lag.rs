@@ -35,7 +35,7 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
             let looking = async {
                 let client = match &client {
                     Some(client) => client,
-                    None => client.insert(connect::connect_for_own(target).await?),
+                    None => client.insert(connect::connect_internal(target).await?),
                 };
                 followers(client).await
             };

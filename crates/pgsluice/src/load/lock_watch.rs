@@ -92,7 +92,7 @@ async fn look(
 ) -> Result<Vec<LockWait>> {
     let client = match client {
         Some(client) => client,
-        None => client.insert(connect::connect_for_own(target).await?),
+        None => client.insert(connect::connect_internal(target).await?),
     };
     lock_waits(client, busy).await
 }

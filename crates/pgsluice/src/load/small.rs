@@ -81,12 +81,12 @@ pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
     if !may_be(job) {
         return Ok(Tried::Not(None));
     }
-    let link = control.stop.unless_stopped(connect::logged_in(target)).await?;
+    let link = control.stop.unless_stopped(connect::log_in(target)).await?;
     let small = Small { attempt, link, named: named(job, attempt.id) };
     let canceller = &small.link.canceller;
     let asking = async {
         let questions = ask(&small.link.client, job, small.named.as_ref());
-        connect::identified(target, &small.link, questions).await
+        connect::identify_with(target, &small.link, questions).await
     };
     let Some(asked) = canceller.unless_stopped(control, asking).await? else {
         return Ok(Tried::Not(None));

@@ -170,7 +170,7 @@ impl<'a> Record<'a> {
     /// Whether another process can continue. Returns `true` if the server cannot be asked.
     async fn can_go_on(&self) -> bool {
         let asking = async {
-            let client = connect::connect_for_own(self.target).await?;
+            let client = connect::connect_internal(self.target).await?;
             let moves = self.schema.moves(&client).await?;
             Ok::<_, Error>(moves.iter().any(|it| it.relation == self.relation && it.can_go_on()))
         };
@@ -198,7 +198,7 @@ impl<'a> Record<'a> {
         let dropping = async {
             // The session has to keep other moves away, but no longer needs the lock on the table.
             hold.link.client.batch_execute(ROLLBACK).await.ok();
-            let client = connect::connect_for_own(self.target).await?;
+            let client = connect::connect_internal(self.target).await?;
             let moves = self.schema.moves(&client).await?;
             match moves.iter().find(|left| left.relation == self.relation) {
                 Some(left) => remove(&self.schema, &client, left).await,
@@ -264,7 +264,7 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
 ///
 /// Fails if the server cannot be asked, or the ledger is not trusted.
 pub async fn list(target: &Target, ledger: &str) -> Result<Vec<MoveEntry>> {
-    let client = connect::connect_for_own(target).await?;
+    let client = connect::connect_internal(target).await?;
     Schema::new(ledger).moves(&client).await
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::control::{Control, CreatedPartition};
 use crate::error::Error;
 use crate::partitions::sql::drops::{self, Dropping};
-use crate::pg::connect::connect_for_own;
+use crate::pg::connect::connect_internal;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
@@ -33,7 +33,7 @@ pub(crate) fn take_back(error: Error, target: &Target, control: &Control) -> Err
 }
 
 async fn drop_all(made: &[CreatedPartition], outcomes: &mut [Dropping], target: &Target) {
-    let Ok(mut client) = connect_for_own(target).await else { return };
+    let Ok(mut client) = connect_internal(target).await else { return };
     for (made, outcome) in made.iter().zip(outcomes) {
         *outcome = drops::drop_if_empty(&mut client, made).await;
     }

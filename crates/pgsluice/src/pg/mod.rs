@@ -4,7 +4,7 @@
 //! pgsluice's own SQL never resolves a name that other roles may own. Otherwise a user who may create objects
 //! in a schema of the search_path would get the loader's rights.
 //!
-//! 1. Sessions that run no user code have a search_path of `pg_catalog` (`connect_for_own`).
+//! 1. Sessions that run no user code have a search_path of `pg_catalog` (`connect_internal`).
 //! 2. All other sessions have the user's search_path, so that the user's functions behave as they do under
 //!    COPY. There every name is qualified: functions, types, casts, and operators, for which `template` has
 //!    short names.

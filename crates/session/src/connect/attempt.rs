@@ -50,19 +50,21 @@ async fn login(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Vec<F
     match mode {
         Mode::Disable => plain(target, candidate).await.map_err(|failure| vec![failure]),
         Mode::Allow => match plain(target, candidate).await {
-            Err(first) if first.is_from_server() => encrypted(target, candidate, SslMode::Require)
-                .await
-                .map_err(|(second, _)| vec![first, second]),
+            Err(first) if first.is_from_server() => {
+                connect_encrypted(target, candidate, SslMode::Require)
+                    .await
+                    .map_err(|(second, _)| vec![first, second])
+            }
             outcome => outcome.map_err(|failure| vec![failure]),
         },
-        Mode::Prefer => match encrypted(target, candidate, SslMode::Prefer).await {
+        Mode::Prefer => match connect_encrypted(target, candidate, SslMode::Prefer).await {
             Err((first, true)) => {
                 plain(target, candidate).await.map_err(|second| vec![first, second])
             }
             outcome => outcome.map_err(|(failure, _)| vec![failure]),
         },
         Mode::Require | Mode::VerifyCa | Mode::VerifyFull => {
-            encrypted(target, candidate, SslMode::Require)
+            connect_encrypted(target, candidate, SslMode::Require)
                 .await
                 .map_err(|(failure, _)| vec![failure])
         }
@@ -79,7 +81,7 @@ async fn plain(target: &Target, candidate: &Candidate<'_>) -> Result<Link, Faile
 
 /// Tries a connection with TLS. A failure is returned with whether a plain attempt may succeed: TLS was to
 /// blame, or the server refused over TLS.
-async fn encrypted(
+async fn connect_encrypted(
     target: &Target,
     candidate: &Candidate<'_>,
     mode: SslMode,
@@ -207,9 +209,9 @@ impl Candidate<'_> {
             Some(io) if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
                 FailedAttempt::from_tls(error)
             }
-            Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed(),
+            Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => closed_by_server(),
             Some(io) => FailedAttempt::new(crate::error::plain_io(io)).passing(),
-            None if error.is_closed() => closed(),
+            None if error.is_closed() => closed_by_server(),
             None if cause.is_some_and(|cause| cause.to_string() == "password missing") => {
                 FailedAttempt::without_password()
                     .with_hint("Give it in PGPASSWORD, in ~/.pgpass, or in the connection string.")
@@ -239,7 +241,7 @@ impl Candidate<'_> {
     }
 }
 
-fn closed() -> FailedAttempt {
+fn closed_by_server() -> FailedAttempt {
     FailedAttempt::new("server closed the connection unexpectedly").with_hint(
         "This probably means the server terminated abnormally before or while processing the request.",
     )

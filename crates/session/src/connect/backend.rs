@@ -65,7 +65,7 @@ impl Backend {
     }
 
     /// Fails if another connection has the same session.
-    pub(super) fn check_alone(&self, other: &Self) -> Result<()> {
+    pub(super) fn check_distinct(&self, other: &Self) -> Result<()> {
         match self == other {
             true => Err(shared(&format!("Two connections share server process {}.", self.pid()))),
             false => Ok(()),

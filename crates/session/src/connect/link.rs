@@ -127,7 +127,7 @@ impl Link {
     /// has another session now.
     pub(super) async fn check_apart(&self, other: &Self) -> Result<()> {
         let (Some(own), Some(other)) = (self.backend(), other.backend()) else { return Ok(()) };
-        own.check_alone(other)?;
+        own.check_distinct(other)?;
         self.check_same(&self.client.simple_query(BACKEND).await?)
     }
 

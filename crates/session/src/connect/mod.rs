@@ -50,17 +50,17 @@ pub async fn connect(target: &Target) -> Result<Client> {
 
 /// Connects a session for pgsluice's own statements, which run no user's code. They find the objects of
 /// `pg_catalog`, whatever the schemas of the user's search_path contain.
-pub async fn connect_for_own(target: &Target) -> Result<Client> {
+pub async fn connect_internal(target: &Target) -> Result<Client> {
     let client = connect(target).await?;
     client.batch_execute(PG_CATALOG_ONLY).await?;
     Ok(client)
 }
 
-/// Returns the idle session, reset as by [`connect_for_own`], or a new one if it was lost.
-pub async fn own_again(idle: Option<Client>, target: &Target) -> Result<Client> {
+/// Returns the idle session, reset as by [`connect_internal`], or a new one if it was lost.
+pub async fn reuse_or_connect(idle: Option<Client>, target: &Target) -> Result<Client> {
     match idle {
         Some(idle) if idle.batch_execute(PG_CATALOG_ONLY).await.is_ok() => Ok(idle),
-        _ => connect_for_own(target).await,
+        _ => connect_internal(target).await,
     }
 }
 
@@ -73,20 +73,20 @@ pub async fn open(target: &Target) -> Result<Link> {
         Ok(link)
     });
     let link = link.await?;
-    check_own(target, &link).await?;
+    check_dedicated(target, &link).await?;
     link.set_timeouts(target).await?;
     Ok(link)
 }
 
-/// Connects like [`open`], but only up to the login: [`identified`] and [`Link::last`] can be sent together with
+/// Connects like [`open`], but only up to the login: [`identify_with`] and [`Link::last`] can be sent together with
 /// the first queries.
-pub async fn logged_in(target: &Target) -> Result<Link> {
+pub async fn log_in(target: &Target) -> Result<Link> {
     patiently(target, || try_all(target)).await
 }
 
 /// Identifies the session of `link`, in one round trip with `questions`, which change nothing. Returns `None` if
 /// the session was lost or refused, and fails if it is shared.
-pub async fn identified<T>(
+pub async fn identify_with<T>(
     target: &Target,
     link: &Link,
     questions: impl Future<Output = T>,
@@ -95,7 +95,7 @@ pub async fn identified<T>(
     if identified.is_err() {
         return Ok(None);
     }
-    check_own(target, link).await?;
+    check_dedicated(target, link).await?;
     Ok(Some(answers))
 }
 
@@ -122,12 +122,12 @@ where
 }
 
 /// Fails if the pool shares its sessions between clients.
-async fn check_own(target: &Target, link: &Link) -> Result<()> {
-    is_shared(target, link).await.map_or(Ok(()), Err)
+async fn check_dedicated(target: &Target, link: &Link) -> Result<()> {
+    find_pool_error(target, link).await.map_or(Ok(()), Err)
 }
 
 /// Returns why the target's pool cannot be used, if so. The first connection through it finds out.
-async fn is_shared(target: &Target, link: &Link) -> Option<Error> {
+async fn find_pool_error(target: &Target, link: &Link) -> Option<Error> {
     if let Some(known) = target.pool().get() {
         return known.clone();
     }

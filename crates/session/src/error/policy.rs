@@ -105,11 +105,11 @@ const CLASSES: [Class; 44] = [
 /// Returns the reaction to an SQLSTATE. A code that PostgreSQL does not know comes from a function that was
 /// called for a row.
 pub fn of(sqlstate: &str) -> Policy {
-    decided(sqlstate).unwrap_or(Reject)
+    of_class(sqlstate).unwrap_or(Reject)
 }
 
 /// Returns the reaction to an SQLSTATE of PostgreSQL's classes; `None` for others.
-pub fn decided(sqlstate: &str) -> Option<Policy> {
+pub fn of_class(sqlstate: &str) -> Option<Policy> {
     let class = sqlstate.get(..2)?;
     let at = CLASSES.binary_search_by_key(&class, |(class, ..)| class).ok()?;
     let (_, policy, codes) = CLASSES[at];
