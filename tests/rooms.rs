@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::rules::{imported, read, root, rust_files, show, tokens};
 
 /// A crate whose modules are rooms.
-struct House {
+struct CrateRooms {
     folder: &'static str,
     /// The rooms, in order from the lowest.
     rooms: &'static [&'static str],
@@ -16,9 +16,9 @@ struct House {
     sql: &'static str,
 }
 
-const HOUSES: [House; 2] = [
-    House { folder: "crates/session/src", rooms: &SESSION, sql: "connect" },
-    House { folder: "crates/pgsluice/src", rooms: &LOADER, sql: "pg" },
+const CRATES: [CrateRooms; 2] = [
+    CrateRooms { folder: "crates/session/src", rooms: &SESSION, sql: "connect" },
+    CrateRooms { folder: "crates/pgsluice/src", rooms: &LOADER, sql: "pg" },
 ];
 
 const SESSION: [&str; 8] =
@@ -76,8 +76,8 @@ const SQL: [&str; 18] = [
 ];
 
 /// Returns the sources of a crate, each with its path relative to the crate.
-fn sources(house: &House) -> Vec<(PathBuf, PathBuf)> {
-    let folder = root().join(house.folder);
+fn sources(in_crate: &CrateRooms) -> Vec<(PathBuf, PathBuf)> {
+    let folder = root().join(in_crate.folder);
     let files = rust_files(&folder).into_iter();
     files.map(|file| (file.strip_prefix(&folder).expect("a source").to_owned(), file)).collect()
 }
@@ -111,40 +111,41 @@ fn sql_in(code: &str) -> Vec<&str> {
 }
 
 /// Returns the sources that use a room above their own.
-fn upward(house: &House) -> Vec<String> {
+fn upward(in_crate: &CrateRooms) -> Vec<String> {
     let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
-    for (place, file) in sources(house) {
+    for (place, file) in sources(in_crate) {
         let room = room_of(&place);
         if room == "lib" {
             continue;
         }
-        let Some(own) = house.rooms.iter().position(|known| *known == room) else {
+        let Some(own) = in_crate.rooms.iter().position(|known| *known == room) else {
             wrong.push(format!("{} is in no room of the list", show(&file)));
             continue;
         };
         seen.insert(own);
         let used = used_in(&code_of(&file));
-        let not_below = used.iter().filter(|used| !house.rooms[..=own].contains(&used.as_str()));
+        let not_below = used.iter().filter(|used| !in_crate.rooms[..=own].contains(&used.as_str()));
         wrong.extend(not_below.map(|used| format!("{} uses {used}", show(&file))));
     }
-    assert_eq!(seen, (0..house.rooms.len()).collect(), "rooms with something in them");
+    assert_eq!(seen, (0..in_crate.rooms.len()).collect(), "rooms with something in them");
     wrong
 }
 
 #[test]
 fn each_room_uses_only_those_before_it() {
-    let wrong: Vec<String> = HOUSES.iter().flat_map(upward).collect();
+    let wrong: Vec<String> = CRATES.iter().flat_map(upward).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn sql_is_in_its_own_modules() {
     let mut found = Vec::new();
-    for house in HOUSES {
+    for in_crate in CRATES {
         let is_outside = |place: &Path| {
-            room_of(place) != house.sql && place.iter().nth(1).is_none_or(|folder| folder != "sql")
+            room_of(place) != in_crate.sql
+                && place.iter().nth(1).is_none_or(|folder| folder != "sql")
         };
-        for (_, file) in sources(&house).into_iter().filter(|(place, _)| is_outside(place)) {
+        for (_, file) in sources(&in_crate).into_iter().filter(|(place, _)| is_outside(place)) {
             let code = code_of(&file);
             found.extend(sql_in(&code).iter().map(|word| format!("{}: {word}", show(&file))));
         }

@@ -187,7 +187,7 @@ impl Splitter {
 
     /// Returns two bytes. An unfinished row, which may be within quotes, cannot end before one of them follows,
     /// unless the input ends.
-    pub fn enders(&self, is_quoted: bool) -> [u8; 2] {
+    pub fn row_end_bytes(&self, is_quoted: bool) -> [u8; 2] {
         match self.syntax {
             Syntax::Csv { quote, .. } if is_quoted => [quote; 2],
             _ => [b'\n', b'\r'],

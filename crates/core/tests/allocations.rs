@@ -69,7 +69,7 @@ impl Flow {
             };
             let pushed: Result<(), NotEncodable> =
                 room.push(at, |block| self.encoder.encode(bytes, &self.fields, block));
-            assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
+            assert_eq!((pushed, self.shard.take_growth()), (Ok(()), 0));
         }
         self.splits += 1;
         self.rows.len() as u64

@@ -16,6 +16,6 @@ pub fn attentive() -> Result<Runtime> {
 }
 
 fn build(builder: &mut Builder) -> Result<Runtime> {
-    let build = builder.enable_all().build();
-    build.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
+    let built = builder.enable_all().build();
+    built.map_err(|error| Error::new(Kind::Connection, format!("could not start: {error}")))
 }

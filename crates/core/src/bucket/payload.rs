@@ -114,7 +114,7 @@ impl Payload {
                 Wire::Text => None,
             };
             let sorted =
-                columns.and_then(|columns| sort::sorted(&self.blocks, blocks.clone(), columns));
+                columns.and_then(|columns| sort::sort_rows(&self.blocks, blocks.clone(), columns));
             let is_by_row = sorted.is_some();
             is_sorted |= is_by_row;
             let slices = sorted.unwrap_or_else(|| self.in_input_order(blocks));

@@ -2,8 +2,8 @@
 
 use super::block::Block;
 
-const SMALLEST_PART: usize = 4 << 10;
-const LARGEST_PART: usize = 64 << 10;
+const SMALLEST_BLOCK: usize = 4 << 10;
+const LARGEST_BLOCK: usize = 64 << 10;
 
 /// A pool of reusable blocks that counts the memory in use.
 #[derive(Debug)]
@@ -19,13 +19,13 @@ impl Pool {
     /// Creates a pool of `budget` bytes for `buckets` buckets that are filled at the same time.
     pub fn new(budget: usize, buckets: usize) -> Self {
         // Blocks that have only begun to fill may waste a quarter of the budget.
-        let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_PART, LARGEST_PART);
+        let size = (budget / 4 / buckets.max(1)).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
         Self { budget, used: 0, size, free: Vec::new() }
     }
 
     /// Creates a pool without a budget, with blocks for a few rows each.
     pub fn unbounded() -> Self {
-        Self { budget: usize::MAX, used: 0, size: SMALLEST_PART, free: Vec::new() }
+        Self { budget: usize::MAX, used: 0, size: SMALLEST_BLOCK, free: Vec::new() }
     }
 
     /// Returns an empty block for rows of `bytes` bytes; `None` while the budget is exhausted. If no block is in
@@ -80,7 +80,7 @@ mod tests {
     fn parts_are_used_again_within_the_budget() {
         let mut pool = Pool::new(64 << 20, 1);
         let mut blocks: Vec<Block> = std::iter::from_fn(|| pool.take(1)).collect();
-        let count = (64 << 20) / Block::memory_for(LARGEST_PART);
+        let count = (64 << 20) / Block::memory_for(LARGEST_BLOCK);
         assert_eq!(blocks.len(), count);
         assert!(!pool.is_roomy());
         blocks.drain(..).for_each(|block| pool.give_back(block));

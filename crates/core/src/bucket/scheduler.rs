@@ -100,7 +100,7 @@ impl Scheduler {
         if self.in_order {
             return self.take_in_order(size, shards);
         }
-        match self.fullest(size.least / size.together.max(1), true, shards) {
+        match self.find_fullest(size.least / size.together.max(1), true, shards) {
             Some(bucket)
                 if self.is_small(bucket, shards)
                     && weight(bucket, shards).is_at_least(size.least) =>
@@ -109,7 +109,7 @@ impl Scheduler {
             }
             Some(bucket) => self.close_together(bucket, size, shards),
             None => {
-                let bucket = self.fullest(size.least, false, shards)?;
+                let bucket = self.find_fullest(size.least, false, shards)?;
                 Some(self.close(bucket, size.most, shards))
             }
         }
@@ -199,24 +199,24 @@ impl Scheduler {
 
     /// Returns the fullest bucket, or one of the fullest, if it has at least `least` bytes. If `idle`, considers
     /// only buckets whose nodes have no writer.
-    fn fullest(
+    fn find_fullest(
         &mut self,
         least: usize,
         idle: bool,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
-        self.next_ranked(least, idle, shards).or_else(|| {
+        self.pop_ranked(least, idle, shards).or_else(|| {
             // Looking at each of many buckets takes long, and is useless if all have few rows.
-            let bound: usize = shards.iter().map(|shard| shard.fullest()).sum();
+            let bound: usize = shards.iter().map(|shard| shard.max_bytes()).sum();
             if bound < least {
                 return None;
             }
             self.rank(least, shards);
-            self.next_ranked(least, idle, shards)
+            self.pop_ranked(least, idle, shards)
         })
     }
 
-    fn next_ranked(
+    fn pop_ranked(
         &mut self,
         least: usize,
         idle: bool,
@@ -231,7 +231,7 @@ impl Scheduler {
     }
 
     fn rank(&mut self, least: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
-        shards.iter_mut().for_each(|shard| shard.bound());
+        shards.iter_mut().for_each(|shard| shard.recompute_max_bytes());
         let weights = (0..2 * self.nodes).map(|bucket| (bucket, weight(bucket, shards)));
         let mut full: Vec<(usize, Weight)> =
             weights.filter(|(_, weight)| weight.is_at_least(least)).collect();
@@ -289,7 +289,7 @@ impl Scheduler {
         let mut others = Vec::new();
         let together = if self.is_leaf[self.node(bucket)] { size.together } else { 1 };
         while taken.len() < together {
-            let Some(next) = self.next_ranked(size.least / together, true, shards) else { break };
+            let Some(next) = self.pop_ranked(size.least / together, true, shards) else { break };
             if kind(self, next) == kind(self, bucket) && self.node(next) != self.node(bucket) {
                 bytes += weight(next, shards).bytes;
                 taken.push(next);

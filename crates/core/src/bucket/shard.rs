@@ -12,7 +12,7 @@ const ROOM_A_ROW: usize = 256;
 pub struct Shard {
     buckets: Vec<Bucket>,
     /// Upper bound for the number of bytes of any bucket.
-    fullest: usize,
+    max_bytes: usize,
     grown: usize,
     /// The first position from which rows of the current split may still arrive, if they may arrive late.
     pending: Option<SplitOffset>,
@@ -47,7 +47,7 @@ impl Shard {
     pub fn new(buckets: usize) -> Self {
         Self {
             buckets: (0..buckets).map(|_| Bucket::default()).collect(),
-            fullest: 0,
+            max_bytes: 0,
             grown: 0,
             pending: None,
         }
@@ -58,44 +58,44 @@ impl Shard {
         self.buckets.iter().map(|bucket| bucket.bytes).sum()
     }
 
-    /// Returns room for a row of about `bytes` bytes in bucket `index`. The error is the size of the block that
+    /// Returns room for a row of about `bytes` bytes in `bucket`. The error is the size of the block that
     /// the caller must supply first with [`Self::add_block`].
     #[inline]
-    pub fn room(&mut self, index: usize, bytes: usize) -> Result<Room<'_>, usize> {
+    pub fn room(&mut self, bucket: usize, bytes: usize) -> Result<Room<'_>, usize> {
         let room = bytes + ROOM_A_ROW;
-        let Self { buckets, fullest, grown, .. } = self;
-        let bucket = &mut buckets[index];
+        let Self { buckets, max_bytes, grown, .. } = self;
+        let bucket = &mut buckets[bucket];
         match bucket.open.has_room(room) {
-            true => Ok(Room { bucket, fullest, grown }),
+            true => Ok(Room { bucket, max_bytes, grown }),
             false => Err(room),
         }
     }
 
-    /// Gives bucket `index` an empty block to fill.
-    pub fn add_block(&mut self, index: usize, block: Block) -> Room<'_> {
-        let Self { buckets, fullest, grown, .. } = self;
-        let bucket = &mut buckets[index];
+    /// Gives `bucket` an empty block to fill.
+    pub fn add_block(&mut self, bucket: usize, block: Block) -> Room<'_> {
+        let Self { buckets, max_bytes, grown, .. } = self;
+        let bucket = &mut buckets[bucket];
         let before = std::mem::replace(&mut bucket.open, block);
         if before.memory() > 0 {
             bucket.full.push_back(before);
         }
-        Room { bucket, fullest, grown }
+        Room { bucket, max_bytes, grown }
     }
 
     /// Returns an upper bound for the bytes of the fullest bucket.
-    pub(super) fn fullest(&self) -> usize {
-        self.fullest
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes
     }
 
     /// Computes the bound again, because it does not shrink by itself.
-    pub(super) fn bound(&mut self) {
-        self.fullest = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
+    pub(super) fn recompute_max_bytes(&mut self) {
+        self.max_bytes = self.buckets.iter().map(|bucket| bucket.bytes).max().unwrap_or(0);
     }
 
-    /// Takes the open block of bucket `index` if it is empty. The block may have been supplied for a row that
+    /// Takes the open block of `bucket` if it is empty. The block may have been supplied for a row that
     /// could not be written, or may have grown too large for it.
-    pub fn take_empty(&mut self, index: usize) -> Option<Block> {
-        let open = &mut self.buckets[index].open;
+    pub fn take_empty(&mut self, bucket: usize) -> Option<Block> {
+        let open = &mut self.buckets[bucket].open;
         let is_empty = open.rows().is_empty() && open.memory() > 0;
         is_empty.then(|| std::mem::take(open))
     }
@@ -121,18 +121,18 @@ impl Shard {
 
     /// Returns the memory by which blocks have grown since the last call.
     #[inline]
-    pub fn grown(&mut self) -> usize {
+    pub fn take_growth(&mut self) -> usize {
         std::mem::take(&mut self.grown)
     }
 
-    pub(super) fn bucket(&self, index: usize) -> &Bucket {
-        &self.buckets[index]
+    pub(super) fn bucket(&self, bucket: usize) -> &Bucket {
+        &self.buckets[bucket]
     }
 
-    /// Takes the first blocks of bucket `index`, about `most` bytes, such that no earlier row than theirs is in
+    /// Takes the first blocks of `bucket`, about `most` bytes, such that no earlier row than theirs is in
     /// another block or may still arrive.
-    pub(super) fn take_in_order(&mut self, index: usize, most: usize) -> Vec<Block> {
-        let blocks = self.buckets[index].blocks();
+    pub(super) fn take_in_order(&mut self, bucket: usize, most: usize) -> Vec<Block> {
+        let blocks = self.buckets[bucket].blocks();
         let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
         let blocks: Vec<([SplitOffset; 2], usize)> = blocks.collect();
         let (mut last, mut taken, mut most) = (None, 0, most);
@@ -150,12 +150,12 @@ impl Shard {
                 }
             }
         }
-        (0..taken).filter_map(|_| self.take(index)).collect()
+        (0..taken).filter_map(|_| self.take(bucket)).collect()
     }
 
-    /// Takes the first block of bucket `index`.
-    pub(super) fn take(&mut self, index: usize) -> Option<Block> {
-        let bucket = &mut self.buckets[index];
+    /// Takes the first block of `bucket`.
+    pub(super) fn take(&mut self, bucket: usize) -> Option<Block> {
+        let bucket = &mut self.buckets[bucket];
         let block = match bucket.full.pop_front() {
             Some(block) => block,
             None if bucket.rows > 0 => std::mem::take(&mut bucket.open),
@@ -177,7 +177,7 @@ fn ends(block: &Block) -> Option<[SplitOffset; 2]> {
 #[derive(Debug)]
 pub struct Room<'s> {
     bucket: &'s mut Bucket,
-    fullest: &'s mut usize,
+    max_bytes: &'s mut usize,
     grown: &'s mut usize,
 }
 
@@ -189,7 +189,7 @@ impl Room<'_> {
         at: BlockRow,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { bucket, fullest, grown } = self;
+        let Self { bucket, max_bytes, grown } = self;
         let (memory, before) = (bucket.open.memory(), bucket.open.bytes());
         let pushed = bucket.open.push(at, write);
         *grown += bucket.open.memory() - memory;
@@ -197,7 +197,7 @@ impl Room<'_> {
         let written = bucket.open.bytes() - before;
         bucket.bytes += written;
         bucket.rows += 1;
-        *fullest = bucket.bytes.max(*fullest);
+        *max_bytes = bucket.bytes.max(*max_bytes);
         Ok(())
     }
 }

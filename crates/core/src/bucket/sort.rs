@@ -75,7 +75,7 @@ const NEAR: usize = 64;
 /// so.
 fn scatter(blocks: &[Block], within: Range<usize>, columns: &[SortColumn]) -> usize {
     let count: usize = blocks[within.clone()].iter().map(|block| block.rows().len()).sum();
-    let rows = rows_by_part(blocks, within).step_by(count.div_ceil(SAMPLE).max(1));
+    let rows = rows_with_places(blocks, within).step_by(count.div_ceil(SAMPLE).max(1));
     let sample: Vec<u128> = rows.map(|(_, row)| prefix(row, columns)).collect();
     let mut keys = sample.clone();
     keys.sort_unstable();
@@ -146,20 +146,20 @@ impl RowPlace {
 }
 
 /// The maximum number of blocks that are sorted; [`RowPlace`] cannot represent more.
-const MOST_PARTS: usize = 1 << 16;
+const MOST_BLOCKS: usize = 1 << 16;
 
 /// Returns the rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; `None`
 /// if there are too many blocks.
-pub(super) fn sorted(
+pub(super) fn sort_rows(
     blocks: &[Block],
     within: Range<usize>,
     columns: &[SortColumn],
 ) -> Option<Vec<Slice>> {
-    if blocks.len() > MOST_PARTS {
+    if blocks.len() > MOST_BLOCKS {
         return None;
     }
     // Leading bits that all keys share do not matter. The next 64 bits are enough.
-    let rows = || rows_by_part(blocks, within.clone());
+    let rows = || rows_with_places(blocks, within.clone());
     let mut prefixes = rows().map(|(_, row)| prefix(row, columns));
     let first = prefixes.next().unwrap_or_default();
     let different = prefixes.fold(0, |bits, prefix| bits | prefix ^ first);
@@ -181,7 +181,10 @@ pub(super) fn sorted(
     Some(slices.collect())
 }
 
-fn rows_by_part(blocks: &[Block], within: Range<usize>) -> impl Iterator<Item = (RowPlace, &[u8])> {
+fn rows_with_places(
+    blocks: &[Block],
+    within: Range<usize>,
+) -> impl Iterator<Item = (RowPlace, &[u8])> {
     let numbered = blocks.iter().enumerate().take(within.end).skip(within.start);
     numbered.flat_map(|(number, block)| {
         let rows = block.rows_in(0, u32::MAX);
@@ -281,7 +284,7 @@ mod tests {
     }
 
     /// Returns which of the two numbers the rows are sorted by, if each has an index.
-    fn chosen(rows: impl IntoIterator<Item = [u32; 2]>) -> Option<usize> {
+    fn choose_column(rows: impl IntoIterator<Item = [u32; 2]>) -> Option<usize> {
         let index = |field| Arc::from([column(field, Order::Signed)]);
         let order = SendOrder::Index([index(0), index(1)].into());
         let blocks = [block(rows)];
@@ -289,28 +292,31 @@ mod tests {
     }
 
     /// Returns numbers in no particular order.
-    fn scattered(number: u32) -> u32 {
+    fn scramble(number: u32) -> u32 {
         number.wrapping_mul(0x9E37_79B9) >> 1
     }
 
     #[test]
     fn rows_are_sorted_for_the_index_that_they_scatter_over() {
         for rows in [300, 20_000] {
-            assert_eq!(chosen((0..rows).map(|it| [it, scattered(it)])), Some(1), "{rows}");
-            assert_eq!(chosen((0..rows).map(|it| [scattered(it), it])), Some(0), "{rows}");
-            let random = |it| [scattered(it), scattered(it + 12_345)];
-            assert_eq!(chosen((0..rows).map(random)), Some(0), "{rows}");
-            assert_eq!(chosen((0..rows).map(random).map(|[one, other]| [other, one])), Some(0));
+            assert_eq!(choose_column((0..rows).map(|it| [it, scramble(it)])), Some(1), "{rows}");
+            assert_eq!(choose_column((0..rows).map(|it| [scramble(it), it])), Some(0), "{rows}");
+            let random = |it| [scramble(it), scramble(it + 12_345)];
+            assert_eq!(choose_column((0..rows).map(random)), Some(0), "{rows}");
+            assert_eq!(
+                choose_column((0..rows).map(random).map(|[one, other]| [other, one])),
+                Some(0)
+            );
         }
     }
 
     #[test]
     fn rows_that_are_near_each_other_are_not_sorted() {
-        assert_eq!(chosen((0..20_000).map(|it| [it, it / 7])), None);
-        assert_eq!(chosen((0..20_000).map(|it| [20_000 - it, it % 3])), None);
+        assert_eq!(choose_column((0..20_000).map(|it| [it, it / 7])), None);
+        assert_eq!(choose_column((0..20_000).map(|it| [20_000 - it, it % 3])), None);
         // Each row is a little early or late.
-        assert_eq!(chosen((0..20_000).map(|it| [it + scattered(it) % 100, 0])), None);
-        assert_eq!(chosen([]), None);
-        assert_eq!(chosen([[1, 1]]), None);
+        assert_eq!(choose_column((0..20_000).map(|it| [it + scramble(it) % 100, 0])), None);
+        assert_eq!(choose_column([]), None);
+        assert_eq!(choose_column([[1, 1]]), None);
     }
 }

@@ -22,7 +22,7 @@ pub const TOGETHER: usize = 8;
 
 /// Number of leaves that take turns in a COPY with more leaves than this. The server keeps the buffers of leaves
 /// that have ended, and with shorter turns these have fewer slots.
-const OF_MANY: usize = 16;
+const TOGETHER_OF_MANY: usize = 16;
 
 /// The rows of one leaf, in order.
 pub(super) struct Leaf {
@@ -41,7 +41,7 @@ struct Rest {
 
 /// Returns the slices of several leaves in turns. When a leaf has no more rows, the next one takes its place.
 pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
-    let together = if leaves.len() > OF_MANY { OF_MANY } else { TOGETHER };
+    let together = if leaves.len() > TOGETHER_OF_MANY { TOGETHER_OF_MANY } else { TOGETHER };
     let turn = BUFFERED_ROWS / leaves.len().clamp(1, together);
     let mut leaves = leaves.into_iter().map(|Leaf { slices, is_by_row }| Rest {
         slices: slices.into_iter(),
@@ -126,10 +126,10 @@ mod tests {
         let eight = runs(&payload(&[250; 8]));
         assert_eq!(eight[..8], (0..8).map(|leaf| (leaf, 125)).collect::<Vec<_>>());
         assert_eq!(eight.len(), 16);
-        let many = runs(&payload(&[124; OF_MANY + 1]));
-        let all_but_one: Vec<_> = (0..OF_MANY as u8).map(|leaf| (leaf, 62)).collect();
-        assert_eq!(many[..OF_MANY], all_but_one);
-        assert_eq!(many[OF_MANY], (0, 62));
+        let many = runs(&payload(&[124; TOGETHER_OF_MANY + 1]));
+        let all_but_one: Vec<_> = (0..TOGETHER_OF_MANY as u8).map(|leaf| (leaf, 62)).collect();
+        assert_eq!(many[..TOGETHER_OF_MANY], all_but_one);
+        assert_eq!(many[TOGETHER_OF_MANY], (0, 62));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::choices::Choices;
 const THREADS: usize = 2;
 
 /// The buckets with their shards, and the rows that they should hold.
-struct House {
+struct Model {
     nodes: usize,
     scheduler: Scheduler,
     shards: [Shard; THREADS],
@@ -41,7 +41,7 @@ pub fn check(bytes: &[u8]) {
     let budget = choices.pick(&[1, 100_000, 1 << 20, 64 << 20]);
     let min_copy_rows = choices.pick(&[0, 3, 300]);
     let is_leaf = (0..nodes).map(|_| !choices.once_in(4)).collect();
-    let mut house = House {
+    let mut model = Model {
         nodes,
         scheduler: Scheduler::new(is_leaf, min_copy_rows),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
@@ -53,30 +53,30 @@ pub fn check(bytes: &[u8]) {
     };
     while choices.left() {
         match choices.below(9) {
-            0..4 => house.push(&mut choices),
+            0..4 => model.push(&mut choices),
             4 => {
                 let least = choices.pick(&[0, 1, 30, 6000]);
                 let together = choices.pick(&[1, 2, 8]);
-                house.take(least, together);
+                model.take(least, together);
             }
-            6 => house.take_first(&mut choices),
-            5 => house.take_bucket(&mut choices),
-            _ if house.in_flight.is_empty() => {}
+            6 => model.take_first(&mut choices),
+            5 => model.take_bucket(&mut choices),
+            _ if model.in_flight.is_empty() => {}
             _ => {
-                let index = choices.below(house.in_flight.len().min(256));
-                house.give_back(index);
+                let index = choices.below(model.in_flight.len().min(256));
+                model.give_back(index);
             }
         }
     }
-    while house.take(0, 1) {}
-    assert!(house.waiting.is_empty(), "{:?} never came out", house.waiting);
-    while !house.in_flight.is_empty() {
-        house.give_back(0);
+    while model.take(0, 1) {}
+    assert!(model.waiting.is_empty(), "{:?} never came out", model.waiting);
+    while !model.in_flight.is_empty() {
+        model.give_back(0);
     }
-    assert!(house.shards.iter().all(|shard| shard.bytes() == 0) && house.pool.is_unused());
+    assert!(model.shards.iter().all(|shard| shard.bytes() == 0) && model.pool.is_unused());
 }
 
-impl House {
+impl Model {
     /// Pushes a split of a few rows, some of them very long, on one thread.
     fn push(&mut self, choices: &mut Choices<'_>) {
         let thread = choices.below(THREADS);
@@ -129,7 +129,7 @@ impl House {
             None => shard.room(bucket, bytes).expect("room"),
         };
         let pushed = room.push(at, write);
-        self.pool.grow(shard.grown());
+        self.pool.grow(shard.take_growth());
         if pushed.is_err()
             && let Some(block) = shard.take_empty(bucket)
         {

@@ -17,7 +17,7 @@ const THREADS: usize = 3;
 const BLOCK: usize = 300;
 
 /// A load and its expected state.
-struct House {
+struct Model {
     nodes: usize,
     scheduler: Scheduler,
     shards: [Shard; THREADS],
@@ -51,7 +51,7 @@ pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let nodes = 1 + choices.below(4);
     let min_copy_rows = choices.pick(&[0, 0, 3, 300]);
-    let mut house = House {
+    let mut model = Model {
         nodes,
         scheduler: Scheduler::new(vec![true; nodes], min_copy_rows).claiming(),
         shards: [(); THREADS].map(|()| Shard::new(Scheduler::count(nodes))),
@@ -67,28 +67,28 @@ pub fn check(bytes: &[u8]) {
         match choices.below(8) {
             0..5 => {
                 let thread = choices.below(THREADS);
-                house.route(thread, &mut asked[thread], &mut choices);
+                model.route(thread, &mut asked[thread], &mut choices);
             }
             5 => {
                 let most = choices.pick(&[1, 100, 1000, usize::MAX]);
-                house.take(PayloadSize {
+                model.take(PayloadSize {
                     least: choices.pick(&[0, 40]),
                     most,
                     together: choices.pick(&[1, 8]),
                 });
             }
-            6 => house.take_bucket(&mut choices),
-            _ if house.in_flight.is_empty() => {}
+            6 => model.take_bucket(&mut choices),
+            _ if model.in_flight.is_empty() => {}
             _ => {
-                let index = choices.below(house.in_flight.len().min(256));
-                house.commit(index);
+                let index = choices.below(model.in_flight.len().min(256));
+                model.commit(index);
             }
         }
     }
-    house.finish(&mut asked);
+    model.finish(&mut asked);
 }
 
-impl House {
+impl Model {
     /// Routes a few rows of a thread's split, starting a new one if necessary.
     fn route(&mut self, thread: usize, asks: &mut bool, choices: &mut Choices<'_>) {
         let Some(mut routing) = self.threads[thread].take() else {

@@ -40,7 +40,7 @@ pub(crate) trait RowBuffer {
         };
         let shard = self.shard();
         let unused = if pushed.is_err() { shard.take_empty(bucket) } else { None };
-        let grown = shard.grown();
+        let grown = shard.take_growth();
         self.account(grown, unused);
         Some(pushed)
     }

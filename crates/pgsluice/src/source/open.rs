@@ -136,8 +136,8 @@ impl Open {
         self.looked = true;
         let quote = self.splitter.open_quote(row);
         let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
-        let enders = self.splitter.enders(quote.is_some());
-        let ahead = input.ahead(self.start.at + row.len() as u64, most, enders)?;
+        let row_end_bytes = self.splitter.row_end_bytes(quote.is_some());
+        let ahead = input.ahead(self.start.at + row.len() as u64, most, row_end_bytes)?;
         let (message, sqlstate) = match ahead {
             _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
             Ahead::Nothing => (TOO_LONG, "54000"),

@@ -53,12 +53,12 @@ mod tests {
     const ANY: PayloadSize = PayloadSize { least: 0, most: 1, together: 1 };
 
     /// A scheduler of one node, and the shard of one thread.
-    struct House {
+    struct TestBuckets {
         scheduler: Scheduler,
         shard: Shard,
     }
 
-    impl House {
+    impl TestBuckets {
         fn new() -> Self {
             let shard = Shard::new(Scheduler::count(1));
             Self { scheduler: Scheduler::new(vec![true], 0).claiming().in_order(), shard }
@@ -89,12 +89,12 @@ mod tests {
 
     #[test]
     fn they_are_sent_row_by_row_in_the_order_of_the_input() {
-        let mut house = House::new();
+        let mut buckets = TestBuckets::new();
         for (split, offset) in [(0, 10), (0, 30), (0, 20), (1, 0)] {
-            house.push(split, offset);
+            buckets.push(split, offset);
         }
         let payload =
-            house.scheduler.take(PayloadSize { most: 1000, ..ANY }, &mut [&mut house.shard]);
+            buckets.scheduler.take(PayloadSize { most: 1000, ..ANY }, &mut [&mut buckets.shard]);
         let payload = payload.expect("rows");
         assert_eq!(payload.wire(), Wire::Text);
         assert_eq!(places(&payload), [(0, 10), (0, 20), (0, 30), (1, 0)]);
@@ -102,29 +102,29 @@ mod tests {
 
     #[test]
     fn no_row_is_sent_before_one_that_is_on_its_way() {
-        let mut house = House::new();
-        house.push(0, 10);
-        let first = house.take().expect("a row");
-        house.push(1, 50);
-        assert!(house.take().is_none(), "another payload of the node is under way");
-        house.scheduler.release(&first);
-        house.shard.set_pending(Some(SplitOffset { split: 1, offset: 40 }));
-        assert!(house.take().is_none(), "an earlier row may still come");
-        house.shard.set_pending(None);
-        assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(1, 50)]));
+        let mut buckets = TestBuckets::new();
+        buckets.push(0, 10);
+        let first = buckets.take().set_pending("a row");
+        buckets.push(1, 50);
+        assert!(buckets.take().is_none(), "another payload of the node is under way");
+        buckets.scheduler.release(&first);
+        buckets.shard.set_pending(Some(SplitOffset { split: 1, offset: 40 }));
+        assert!(buckets.take().is_none(), "an earlier row may still come");
+        buckets.shard.set_pending(None);
+        assert_eq!(buckets.take().map(|payload| places(&payload)), Some(vec![(1, 50)]));
     }
 
     #[test]
     fn no_row_is_sent_beside_the_first_transaction() {
-        let mut house = House::new();
-        house.push(0, 0);
-        house.push(0, 50);
-        let mut first = house.scheduler.take_first(1, 9, true, &mut [&mut house.shard]);
+        let mut buckets = TestBuckets::new();
+        buckets.push(0, 0);
+        buckets.push(0, 50);
+        let mut first = buckets.scheduler.take_first(1, 9, true, &mut [&mut buckets.shard]);
         assert_eq!(first.iter().map(places).collect::<Vec<_>>(), [[(0, 0)]]);
-        house.scheduler.share(&mut first[0]);
-        assert!(house.take().is_none());
-        house.scheduler.release(&first[0]);
-        assert_eq!(house.take().map(|payload| places(&payload)), Some(vec![(0, 50)]));
+        buckets.scheduler.share(&mut first[0]);
+        assert!(buckets.take().is_none());
+        buckets.scheduler.release(&first[0]);
+        assert_eq!(buckets.take().map(|payload| places(&payload)), Some(vec![(0, 50)]));
     }
 
     #[test]
@@ -153,14 +153,14 @@ mod tests {
             splits in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 0..9), 0..9),
             takes in proptest::collection::vec(any::<bool>(), 200),
         ) {
-            let mut house = House::new();
+            let mut buckets = TestBuckets::new();
             let (mut takes, mut sent) = (takes.into_iter(), Vec::new());
-            let mut maybe_take = |house: &mut House| {
+            let mut maybe_take = |buckets: &mut TestBuckets| {
                 if takes.next() == Some(true)
-                    && let Some(payload) = house.take()
+                    && let Some(payload) = buckets.take()
                 {
                     sent.extend(places(&payload));
-                    house.scheduler.release(&payload);
+                    buckets.scheduler.release(&payload);
                 }
             };
             for (split, late) in (0..).zip(&splits) {
@@ -170,21 +170,21 @@ mod tests {
                     late.map(|(place, _)| at(place))
                 };
                 for place in (0..late.len()).filter(|place| !late[*place]) {
-                    house.shard.set_pending(first_late(0).filter(|first| *first < at(place)));
-                    house.push(split, place as u32);
-                    maybe_take(&mut house);
+                    buckets.shard.set_pending(first_late(0).filter(|first| *first < at(place)));
+                    buckets.push(split, place as u32);
+                    maybe_take(&mut buckets);
                 }
                 for place in (0..late.len()).filter(|place| late[*place]) {
-                    house.shard.set_pending(first_late(place));
-                    house.push(split, place as u32);
-                    maybe_take(&mut house);
+                    buckets.shard.set_pending(first_late(place));
+                    buckets.push(split, place as u32);
+                    maybe_take(&mut buckets);
                 }
-                house.shard.set_pending(None);
-                house.scheduler.complete(split);
+                buckets.shard.set_pending(None);
+                buckets.scheduler.complete(split);
             }
-            while let Some(payload) = house.take() {
+            while let Some(payload) = buckets.take() {
                 sent.extend(places(&payload));
-                house.scheduler.release(&payload);
+                buckets.scheduler.release(&payload);
             }
             prop_assert!(sent.is_sorted(), "{:?}", sent);
             prop_assert_eq!(sent.len(), splits.iter().map(Vec::len).sum::<usize>());

@@ -5,8 +5,8 @@ use crate::bucket::{MIN_COPY_ROWS, BlockRow};
 use crate::catalog::ROOT;
 
 /// A scheduler, and the shard of one thread.
-struct House {
-    buckets: Scheduler,
+struct TestBuckets {
+    scheduler: Scheduler,
     shard: Shard,
     nodes: usize,
     split: u32,
@@ -14,10 +14,10 @@ struct House {
 
 const ANY: PayloadSize = PayloadSize { least: 0, most: SEALED_BYTES, together: 1 };
 
-impl House {
+impl TestBuckets {
     fn new(nodes: usize, min_copy_rows: usize) -> Self {
         let shard = Shard::new(Scheduler::count(nodes));
-        Self { buckets: Scheduler::new(vec![true; nodes], min_copy_rows), shard, nodes, split: 0 }
+        Self { scheduler: Scheduler::new(vec![true; nodes], min_copy_rows), shard, nodes, split: 0 }
     }
 
     fn push(&mut self, rows: &[(NodeId, &[u8])]) {
@@ -29,13 +29,13 @@ impl House {
             };
             let at = BlockRow::new(self.split, 10 * line as u32, line as u32);
             let pushed = room.push(at, |block| written(block, &[*bytes, b"\n"].concat()));
-            assert_eq!((pushed, self.shard.grown()), (Ok(()), 0));
+            assert_eq!((pushed, self.shard.take_growth()), (Ok(()), 0));
         }
         self.split += 1;
     }
 
     fn take(&mut self, size: PayloadSize) -> Option<Payload> {
-        self.buckets.take(size, &mut [&mut self.shard])
+        self.scheduler.take(size, &mut [&mut self.shard])
     }
 
     fn all_nodes(&mut self) -> Vec<NodeId> {
@@ -54,9 +54,9 @@ fn text(payload: &Payload) -> Vec<u8> {
 
 #[test]
 fn gathers_rows_with_their_places() {
-    let mut house = House::new(2, 0);
-    house.push(&[(0, b"a"), (1, b"b"), (0, b"c")]);
-    let payload = house.take(ANY).expect("two rows");
+    let mut buckets = TestBuckets::new(2, 0);
+    buckets.push(&[(0, b"a"), (1, b"b"), (0, b"c")]);
+    let payload = buckets.take(ANY).expect("two rows");
     assert_eq!((payload.node(), payload.rows(), text(&payload)), (0, 2, b"a\nc\n".to_vec()));
     let places: Vec<_> =
         payload.in_order().map(|(at, _)| (at.start.split, at.start.offset)).collect();
@@ -65,15 +65,15 @@ fn gathers_rows_with_their_places() {
 
 #[test]
 fn rows_of_two_threads_are_in_the_order_of_the_input() {
-    let mut house = House::new(1, 0);
-    let mut other = House::new(1, 0);
-    house.push(&[(0, b"1"), (0, b"2")]);
+    let mut buckets = TestBuckets::new(1, 0);
+    let mut other = TestBuckets::new(1, 0);
+    buckets.push(&[(0, b"1"), (0, b"2")]);
     other.split = 1;
     other.push(&[(0, b"3"), (0, b"4")]);
-    house.split = 2;
-    house.push(&[(0, b"5")]);
-    let mut shards = [&mut other.shard, &mut house.shard];
-    let payload = house.buckets.take(ANY, &mut shards).expect("five rows");
+    buckets.split = 2;
+    buckets.push(&[(0, b"5")]);
+    let mut shards = [&mut other.shard, &mut buckets.shard];
+    let payload = buckets.scheduler.take(ANY, &mut shards).expect("five rows");
     assert_eq!(text(&payload), b"1\n2\n3\n4\n5\n");
     let rows: Vec<_> = payload.in_order().map(|(at, row)| (at.start.split, row[0])).collect();
     assert_eq!(rows, [(0, b'1'), (0, b'2'), (1, b'3'), (1, b'4'), (2, b'5')]);
@@ -87,7 +87,7 @@ fn a_row_that_cannot_be_written_leaves_nothing_behind() {
         block.push(b'x');
         Err("not a number")
     });
-    assert_eq!((written, shard.bytes(), shard.grown()), (Err("not a number"), 0, 0));
+    assert_eq!((written, shard.bytes(), shard.take_growth()), (Err("not a number"), 0, 0));
     assert!(shard.room(1, 9).is_ok());
     let mut buckets = Scheduler::new(vec![true], 0);
     assert!(buckets.take(ANY, &mut [&mut shard]).is_none());
@@ -95,48 +95,50 @@ fn a_row_that_cannot_be_written_leaves_nothing_behind() {
 
 #[test]
 fn one_node_has_one_writer_unless_nothing_else_is_left() {
-    let mut house = House::new(2, 0);
-    house.push(&[(0, b"long"), (1, b"b")]);
+    let mut buckets = TestBuckets::new(2, 0);
+    buckets.push(&[(0, b"long"), (1, b"b")]);
     let bucket = Scheduler::of(2, 0, Wire::Text);
-    let take = |house: &mut House| house.buckets.take_bucket(bucket, &mut [&mut house.shard]);
-    let first = take(&mut house).expect("the longer");
-    house.push(&[(0, b"long")]);
-    assert!(first.node() == 0 && take(&mut house).is_none());
-    assert_eq!(house.all_nodes(), [1, 0]);
-    assert!(house.take(ANY).is_none());
-    house.buckets.release(&first);
-    assert_eq!(house.buckets.writers, [1, 1]);
+    let take = |buckets: &mut TestBuckets| {
+        buckets.scheduler.take_bucket(bucket, &mut [&mut buckets.shard])
+    };
+    let first = take(&mut buckets).expect("the longer");
+    buckets.push(&[(0, b"long")]);
+    assert!(first.node() == 0 && take(&mut buckets).is_none());
+    assert_eq!(buckets.all_nodes(), [1, 0]);
+    assert!(buckets.take(ANY).is_none());
+    buckets.scheduler.release(&first);
+    assert_eq!(buckets.scheduler.writers, [1, 1]);
 }
 
 #[test]
 fn small_remainders_travel_together_through_the_root() {
-    let mut house = House::new(4, MIN_COPY_ROWS);
-    house.push(&[(2, b"c"), (1, b"b"), (2, b"d"), (3, b"e")]);
-    let payload = house.take(ANY).expect("remainders");
+    let mut buckets = TestBuckets::new(4, MIN_COPY_ROWS);
+    buckets.push(&[(2, b"c"), (1, b"b"), (2, b"d"), (3, b"e")]);
+    let payload = buckets.take(ANY).expect("remainders");
     assert_eq!((payload.node(), text(&payload)), (ROOT, b"c\nd\nb\ne\n".to_vec()));
     assert_eq!(payload.in_order().nth(2).map(|(at, _)| at.start.offset), Some(10));
-    assert!(house.take(ANY).is_none());
-    house.buckets.release(&payload);
-    assert_eq!(house.buckets.writers, [0; 4]);
+    assert!(buckets.take(ANY).is_none());
+    buckets.scheduler.release(&payload);
+    assert_eq!(buckets.scheduler.writers, [0; 4]);
 }
 
 #[test]
 fn few_nodes_of_many_travel_together() {
-    let mut house = House::new(1000, MIN_COPY_ROWS);
+    let mut buckets = TestBuckets::new(1000, MIN_COPY_ROWS);
     let rows: Vec<_> = (0..1000).map(|node| (node, &b"x"[..])).collect();
-    house.push(&rows);
-    let counts = std::iter::from_fn(|| house.take(ANY)).map(|payload| payload.nodes().len());
+    buckets.push(&rows);
+    let counts = std::iter::from_fn(|| buckets.take(ANY)).map(|payload| payload.nodes().len());
     assert_eq!(counts.collect::<Vec<_>>(), [256, 256, 256, 232]);
 }
 
 #[test]
 fn text_and_binary_do_not_travel_together() {
-    let mut house = House::new(2, MIN_COPY_ROWS);
-    house.push(&[(0, b"a"), (1, b"b")]);
+    let mut buckets = TestBuckets::new(2, MIN_COPY_ROWS);
+    buckets.push(&[(0, b"a"), (1, b"b")]);
     let bucket = Scheduler::of(2, 1, Wire::Binary);
-    let room = house.shard.add_block(bucket, Block::new(100));
+    let room = buckets.shard.add_block(bucket, Block::new(100));
     assert_eq!(room.push(BlockRow::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
-    let wires = std::iter::from_fn(|| house.take(ANY)).map(|it| (it.wire(), it.rows()));
+    let wires = std::iter::from_fn(|| buckets.take(ANY)).map(|it| (it.wire(), it.rows()));
     let mut wires: Vec<_> = wires.collect();
     wires.sort_by_key(|(_, rows)| *rows);
     assert_eq!(wires, [(Wire::Binary, 1), (Wire::Text, 2)]);
@@ -144,21 +146,21 @@ fn text_and_binary_do_not_travel_together() {
 
 #[test]
 fn the_fullest_goes_first() {
-    let mut house = House::new(4, 0);
-    house.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
-    assert_eq!(house.all_nodes(), [2, 3, 1]);
-    house.push(&[(0, b"")]);
-    assert!(house.take(PayloadSize { least: 2, ..ANY }).is_none());
-    assert!(house.take(PayloadSize { least: 1, ..ANY }).is_some());
+    let mut buckets = TestBuckets::new(4, 0);
+    buckets.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
+    assert_eq!(buckets.all_nodes(), [2, 3, 1]);
+    buckets.push(&[(0, b"")]);
+    assert!(buckets.take(PayloadSize { least: 2, ..ANY }).is_none());
+    assert!(buckets.take(PayloadSize { least: 1, ..ANY }).is_some());
 }
 
 #[test]
 fn a_payload_takes_no_more_than_it_may() {
-    let mut house = House::new(1, 0);
+    let mut buckets = TestBuckets::new(1, 0);
     let row = vec![b'x'; SEALED_BYTES / 2];
-    house.push(&[(0, &row), (0, &row), (0, b"y")]);
-    assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(2));
-    assert_eq!(house.take(ANY).map(|payload| payload.rows()), Some(1));
+    buckets.push(&[(0, &row), (0, &row), (0, b"y")]);
+    assert_eq!(buckets.take(ANY).map(|payload| payload.rows()), Some(2));
+    assert_eq!(buckets.take(ANY).map(|payload| payload.rows()), Some(1));
 }
 
 #[test]
