@@ -29,16 +29,16 @@ pub(crate) fn writer(
         DataType::Null => Ok(ColumnWriter::Null),
         DataType::Union(..) => Err("unions are not supported".to_owned()),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            Ok(ColumnWriter::Spelled(spelled(base)))
+            Ok(ColumnWriter::Spelled(spelled_type(base)))
         }
         ty if is_binary(ty) && is_json && Extension::of(field) != Extension::Uuid => {
-            Ok(ColumnWriter::Utf8(spelled(base)))
+            Ok(ColumnWriter::Utf8(spelled_type(base)))
         }
         _ if is_json => {
             as_json(field)?;
             Ok(ColumnWriter::Json(base.oid == oid::JSONB))
         }
-        source if source.is_nested() => nested(source, base, inexact),
+        source if source.is_nested() => admit_nested(source, base, inexact),
         _ => scalar(field, source, base, inexact),
     }
 }
@@ -52,7 +52,7 @@ fn plain(ty: &DataType) -> &DataType {
     }
 }
 
-fn spelled(base: &ColumnType) -> SpelledType {
+fn spelled_type(base: &ColumnType) -> SpelledType {
     let most = match base.oid {
         // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the terminating zero.
         oid::NAME => 63,
@@ -62,7 +62,11 @@ fn spelled(base: &ColumnType) -> SpelledType {
     SpelledType { codec: codec(base), most, name: base.name.clone() }
 }
 
-fn nested(source: &DataType, base: &ColumnType, inexact: Inexact) -> Result<ColumnWriter, String> {
+fn admit_nested(
+    source: &DataType,
+    base: &ColumnType,
+    inexact: Inexact,
+) -> Result<ColumnWriter, String> {
     match (source, &base.structure) {
         (DataType::Struct(fields), TypeStructure::Composite(columns)) => {
             composite(fields, columns, inexact)
@@ -123,7 +127,7 @@ fn composite(
     columns: &[Column],
     inexact: Inexact,
 ) -> Result<ColumnWriter, String> {
-    let names = named(fields)?;
+    let names = field_names(fields)?;
     if let Some(name) = names.iter().find(|name| columns.iter().all(|it| it.name != **name)) {
         return Err(format!("the composite type has no column {name:?}"));
     }
@@ -140,7 +144,7 @@ fn composite(
 }
 
 /// Collects the names of fields, and rejects duplicates.
-fn named(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
+fn field_names(fields: &[FieldRef]) -> Result<HashSet<&str>, String> {
     let mut names = HashSet::new();
     match fields.iter().find(|field| !names.insert(field.name().as_str())) {
         Some(twice) => Err(format!("the struct has two fields {:?}", twice.name())),
@@ -154,7 +158,7 @@ fn as_json(field: &Field) -> Result<(), String> {
     match plain(field.data_type()) {
         DataType::Union(..) => Err("unions are not supported".to_owned()),
         DataType::Struct(fields) => {
-            named(fields)?;
+            field_names(fields)?;
             fields.iter().try_for_each(|field| as_json(field))
         }
         DataType::Map(entries, _) => match plain(entries.data_type()) {
@@ -195,7 +199,7 @@ fn scalar(
             oid::BYTEA => Ok(ColumnWriter::Bytea),
             oid::UUID if *source == D::FixedSizeBinary(16) => Ok(ColumnWriter::Uuid),
             _ if is_text && is_uuid => Ok(ColumnWriter::Text),
-            _ if is_text => Ok(ColumnWriter::Utf8(spelled(base))),
+            _ if is_text => Ok(ColumnWriter::Utf8(spelled_type(base))),
             _ => Err("bytes need bytea, or text if they are valid UTF-8".to_owned()),
         };
     }

@@ -1,7 +1,7 @@
 //! Lists as arrays, and lists of lists as arrays of several dimensions.
 
 use crate::source::{ArrowValue, Items};
-use crate::writer::{ColumnWriter, Fail, Written};
+use crate::writer::{ColumnWriter, ValueError, WriteResult};
 
 /// `MAXDIM`, `src/include/utils/array.h`.
 pub(crate) const MOST_DIMENSIONS: usize = 6;
@@ -21,7 +21,7 @@ pub(crate) struct ArrayOf {
 impl ArrayOf {
     /// Returns the length of each dimension, if all its lists have the same length. An empty array has no
     /// dimensions.
-    pub(crate) fn lengths(&self, items: Items<'_, '_>) -> Result<Lengths, Fail> {
+    pub(crate) fn lengths(&self, items: Items<'_, '_>) -> Result<Lengths, ValueError> {
         let mut lengths = Lengths { of: [0; MOST_DIMENSIONS], count: 0 };
         if items.len() > 0 {
             lengths.count = self.dimensions;
@@ -44,7 +44,7 @@ impl Lengths {
     }
 
     /// Takes the lengths of the first list in each dimension.
-    fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> Written {
+    fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> WriteResult {
         self.of[dimension] = items.len();
         if dimension + 1 == self.count {
             return Ok(());
@@ -55,7 +55,7 @@ impl Lengths {
         }
     }
 
-    fn check(&self, items: Items<'_, '_>, dimension: usize) -> Written {
+    fn check(&self, items: Items<'_, '_>, dimension: usize) -> WriteResult {
         if items.len() != self.of[dimension] {
             return unfit("has lists of different lengths, which an array cannot have");
         }
@@ -71,13 +71,15 @@ impl Lengths {
 }
 
 /// Returns the list in a value of a list.
-pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, Fail> {
+pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, ValueError> {
     match value {
         ArrowValue::List(items) => Ok(items),
-        _ => Err(Fail::Unfit("has NULL in place of a list, which an array cannot have".to_owned())),
+        _ => Err(ValueError::Unfit(
+            "has NULL in place of a list, which an array cannot have".to_owned(),
+        )),
     }
 }
 
-fn unfit(why: &str) -> Written {
-    Err(Fail::Unfit(why.to_owned()))
+fn unfit(why: &str) -> WriteResult {
+    Err(ValueError::Unfit(why.to_owned()))
 }

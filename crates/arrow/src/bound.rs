@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::source::{ArrowValue, Source};
-use crate::writer::{ColumnWriter, Fail};
+use crate::writer::{ColumnWriter, ValueError};
 use crate::{binary, json, scalar, text};
 
 /// The rows of a batch, ready to be written.
@@ -17,7 +17,7 @@ pub struct BoundBatch<'b> {
 
 /// A value that its column cannot hold without loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
+pub struct UnfitValue {
     /// The index of the column in the mapping.
     pub column: usize,
     /// The reason: `300 is out of range for smallint`.
@@ -28,21 +28,21 @@ pub struct Unfit {
 
 /// The reason why a row cannot be written in COPY BINARY.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unwritten {
+pub enum RowError {
     /// A value does not fit: it cannot be written as text either.
-    Unfit(Unfit),
+    Unfit(UnfitValue),
     /// A string for the column at this index has a spelling that only the server can read. The row has to be
     /// sent as text.
     Spelling(usize),
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for UnfitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for UnfitValue {}
 
 impl<'b> BoundBatch<'b> {
     pub(crate) fn new(
@@ -89,13 +89,13 @@ impl<'b> BoundBatch<'b> {
     ///
     /// Panics if there is no such row.
     #[inline]
-    pub fn put_binary(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unwritten> {
+    pub fn put_binary(&self, row: usize, out: &mut Vec<u8>) -> Result<(), RowError> {
         let start = out.len();
         out.extend_from_slice(&self.count.to_be_bytes());
         for (column, (writer, source)) in self.columns.iter().enumerate() {
             if let Err(fail) = binary::field(writer, source, row, out) {
                 out.truncate(start);
-                return Err(unwritten(column, fail));
+                return Err(row_error(column, fail));
             }
         }
         Ok(())
@@ -107,7 +107,7 @@ impl<'b> BoundBatch<'b> {
     /// # Panics
     ///
     /// Panics if there is no such row.
-    pub fn put_text(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    pub fn put_text(&self, row: usize, out: &mut Vec<u8>) -> Result<(), UnfitValue> {
         self.put_fields(|_| true, b"", row, out)
     }
 
@@ -117,7 +117,12 @@ impl<'b> BoundBatch<'b> {
     /// # Panics
     ///
     /// Panics if there is no such row.
-    pub fn put_keys(&self, wanted: &[bool], row: usize, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    pub fn put_keys(
+        &self,
+        wanted: &[bool],
+        row: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), UnfitValue> {
         self.put_fields(|column| wanted.get(column).copied().unwrap_or(false), b"", row, out)
     }
 
@@ -128,7 +133,7 @@ impl<'b> BoundBatch<'b> {
     /// Panics if there is no such row.
     pub fn put_fitting(&self, row: usize, out: &mut Vec<u8>) -> Vec<usize> {
         let mut unfit = Vec::new();
-        while let Err(Unfit { column, .. }) =
+        while let Err(UnfitValue { column, .. }) =
             self.put_fields(|column| !unfit.contains(&column), b"\\N", row, out)
         {
             unfit.push(column);
@@ -167,7 +172,7 @@ impl<'b> BoundBatch<'b> {
         otherwise: &[u8],
         row: usize,
         out: &mut Vec<u8>,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), UnfitValue> {
         let start = out.len();
         for (column, (writer, source)) in self.columns.iter().enumerate() {
             if column > 0 {
@@ -185,19 +190,21 @@ impl<'b> BoundBatch<'b> {
 }
 
 #[cold]
-fn unwritten(column: usize, fail: Fail) -> Unwritten {
+fn row_error(column: usize, fail: ValueError) -> RowError {
     match fail {
-        Fail::Spelling => Unwritten::Spelling(column),
-        fail => Unwritten::Unfit(unfit(column, fail)),
+        ValueError::Spelling => RowError::Spelling(column),
+        fail => RowError::Unfit(unfit(column, fail)),
     }
 }
 
 #[cold]
-fn unfit(column: usize, fail: Fail) -> Unfit {
+fn unfit(column: usize, fail: ValueError) -> UnfitValue {
     match fail {
-        Fail::Unfit(why) => Unfit { column, why, can_round: false },
-        Fail::Inexact(why) => Unfit { column, why, can_round: true },
+        ValueError::Unfit(why) => UnfitValue { column, why, can_round: false },
+        ValueError::Inexact(why) => UnfitValue { column, why, can_round: true },
         // Only codecs leave a spelling to the server, and text has no codecs.
-        Fail::Spelling => Unfit { column, why: "has no text form".to_owned(), can_round: false },
+        ValueError::Spelling => {
+            UnfitValue { column, why: "has no text form".to_owned(), can_round: false }
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::scalar;
 use crate::source::{ArrowValue, Source};
 use crate::spell;
 use crate::time::{self, MICROS_PER_DAY, Misses};
-use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Written};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueSink, WriteResult};
 
 /// Writes a value that is not NULL. It comes from row `row` of the array `source`.
 #[inline]
@@ -22,9 +22,9 @@ pub(crate) fn put<S: ValueSink>(
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
-) -> Written {
+) -> WriteResult {
     match (writer, value) {
-        (ColumnWriter::Spelled(ty), ArrowValue::Text(text)) => spelled(text, ty, sink)?,
+        (ColumnWriter::Spelled(ty), ArrowValue::Text(text)) => put_spelled(text, ty, sink)?,
         (ColumnWriter::Int4, value) => sink.int4(int(&value, "integer")?),
         (ColumnWriter::Int8, value) => sink.int8(int(&value, "bigint")?),
         (ColumnWriter::Numeric { scale }, ArrowValue::Decimal(digits, behind)) => {
@@ -49,7 +49,7 @@ fn rare<S: ValueSink>(
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
-) -> Written {
+) -> WriteResult {
     match (writer, value) {
         (ColumnWriter::Bool, ArrowValue::Bool(value)) => sink.bool(value),
         (ColumnWriter::Int2, value) => sink.int2(int(&value, "smallint")?),
@@ -81,7 +81,7 @@ fn rare<S: ValueSink>(
             sink.text(|out| scalar::put(&value, source.extension, out))?
         }
         (ColumnWriter::Utf8(ty), ArrowValue::Bytes(bytes)) => match str::from_utf8(bytes) {
-            Ok(text) => spelled(text, ty, sink)?,
+            Ok(text) => put_spelled(text, ty, sink)?,
             Err(_) => return unfit("is not valid UTF-8, which text requires".to_owned()),
         },
         (ColumnWriter::Bytea, ArrowValue::Bytes(bytes)) => sink.bytea(bytes)?,
@@ -107,7 +107,7 @@ fn rare<S: ValueSink>(
 }
 
 #[inline]
-fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> Written {
+fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> WriteResult {
     if text.len() > ty.most {
         return unfit(format!(
             "has {} bytes, but {} holds at most {}",
@@ -116,17 +116,20 @@ fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> Written 
             ty.most
         ));
     }
-    sink.spelled(text, ty)
+    sink.put_spelled(text, ty)
 }
 
 /// Returns the error for a string with a zero byte, which the server's strings cannot contain.
 #[cold]
-pub(crate) fn has_zero() -> Fail {
-    Fail::Unfit("has a zero byte, which text in PostgreSQL cannot contain".to_owned())
+pub(crate) fn has_zero() -> ValueError {
+    ValueError::Unfit("has a zero byte, which text in PostgreSQL cannot contain".to_owned())
 }
 
 #[inline]
-fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &ArrowValue<'_, '_>, ty: &str) -> Result<T, Fail> {
+fn int<T: TryFrom<i64> + TryFrom<i128>>(
+    value: &ArrowValue<'_, '_>,
+    ty: &str,
+) -> Result<T, ValueError> {
     let fits = match *value {
         ArrowValue::Int(value) => T::try_from(value).ok(),
         _ => integral(value)?.and_then(|value| T::try_from(value).ok()),
@@ -135,7 +138,7 @@ fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &ArrowValue<'_, '_>, ty: &str) ->
 }
 
 #[inline(never)]
-fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, Fail> {
+fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, ValueError> {
     // An i128 holds every integer in PostgreSQL's range exactly; larger numbers stay out of range.
     let of_float =
         |value: f64| (value.trunc() == value && value.is_finite()).then_some(value as i128);
@@ -149,7 +152,7 @@ fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, Fail> {
     })
 }
 
-fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
+fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, ValueError> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64);
     let exact = match *value {
@@ -162,7 +165,7 @@ fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, Fail> {
     exact.ok_or_else(|| rounded(value, "double precision"))
 }
 
-fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
+fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, ValueError> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
@@ -182,13 +185,13 @@ fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, Fail> {
 fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
     value: &ArrowValue<'_, '_>,
     ty: &str,
-) -> Result<F, Fail> {
+) -> Result<F, ValueError> {
     let decimal = match *value {
         ArrowValue::Decimal(digits, scale) => Decimal::new(digits, scale),
         ArrowValue::Wide(digits, scale) => Decimal::wide(*digits, scale),
         _ => return Err(strange(value)),
     };
-    let nearest = spell::said(|out| spell::decimal(&decimal, out)).parse::<F>().ok();
+    let nearest = spell::to_text(|out| spell::decimal(&decimal, out)).parse::<F>().ok();
     let is_near = |number: &F| {
         let wide: f64 = (*number).into();
         wide.is_finite() && (wide == 0.0) == decimal.is_zero()
@@ -215,15 +218,15 @@ fn float8_digits(value: f64, scale: DeclaredScale) -> Option<Decimal> {
 }
 
 #[inline]
-fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> Written {
+fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> WriteResult {
     match scale.digits {
         Some(digits) if !value.fits(digits) => {
             if scale.inexact.rounds() {
                 sink.numeric(&value.round(digits));
                 return Ok(());
             }
-            let spelled = spell::said(|out| spell::decimal(&value, out));
-            Err(Fail::Inexact(format!(
+            let spelled = spell::to_text(|out| spell::decimal(&value, out));
+            Err(ValueError::Inexact(format!(
                 "{spelled} has more digits than the column's scale of {digits} allows"
             )))
         }
@@ -236,7 +239,7 @@ fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> 
 
 /// Converts a value to the days of a date.
 #[inline]
-fn date(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
+fn date(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
     match *value {
         ArrowValue::Date(days) if time::is_date(days.into()) => Ok(days),
         ArrowValue::Date(_) => Err(out_of_range(value, "date")),
@@ -244,14 +247,17 @@ fn date(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
     }
 }
 
-fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
+fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
     let (seconds, nanos) = match *value {
         ArrowValue::DateMillis(millis) => time::seconds(millis, TimeUnit::Millisecond),
         ArrowValue::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
         _ => return Err(strange(value)),
     };
     if nanos > 0 || seconds % 86_400 != 0 {
-        return Err(Fail::Unfit(format!("{} has a time, which date cannot hold", said(value))));
+        return Err(ValueError::Unfit(format!(
+            "{} has a time, which date cannot hold",
+            describe(value)
+        )));
     }
     let days = i32::try_from(seconds / 86_400).ok().filter(|&days| time::is_date(days.into()));
     days.ok_or_else(|| out_of_range(value, "date"))
@@ -259,7 +265,11 @@ fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, Fail> {
 
 /// Converts a value to the microseconds of a timestamp.
 #[inline]
-fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> Result<i64, Fail> {
+fn timestamp(
+    value: &ArrowValue<'_, '_>,
+    precision: Precision,
+    ty: &str,
+) -> Result<i64, ValueError> {
     let micros = match *value {
         ArrowValue::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
         ArrowValue::Date(days) => time::midnight(days.into()),
@@ -279,7 +289,7 @@ fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> Resu
 }
 
 /// Converts ticks to the microseconds of a time of day.
-fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, Fail> {
+fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, ValueError> {
     let micros = match time::micros(ticks, unit) {
         Err(Misses::Nanos) if precision.inexact.rounds() && ticks < 0 => Err(Misses::Range),
         Err(Misses::Nanos) if precision.inexact.rounds() => Ok(time::round_nanos(ticks)),
@@ -299,7 +309,7 @@ fn precise(
     precision: Precision,
     value: &ArrowValue<'_, '_>,
     ty: &str,
-) -> Result<i64, Fail> {
+) -> Result<i64, ValueError> {
     if time::is_within(micros, precision.digits) {
         return Ok(micros);
     }
@@ -312,7 +322,10 @@ fn precise(
 }
 
 /// Converts a value to the fields of an interval.
-pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<Interval, Fail> {
+pub(crate) fn interval(
+    value: &ArrowValue<'_, '_>,
+    inexact: Inexact,
+) -> Result<Interval, ValueError> {
     let nano = TimeUnit::Nanosecond;
     let (months, days, (ticks, unit)) = match *value {
         ArrowValue::Duration(ticks, unit) => (0, 0, (ticks, unit)),
@@ -333,43 +346,43 @@ pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<I
     Ok(Interval { months, days, micros })
 }
 
-fn unfit<T>(why: String) -> Result<T, Fail> {
-    Err(Fail::Unfit(why))
+fn unfit<T>(why: String) -> Result<T, ValueError> {
+    Err(ValueError::Unfit(why))
 }
 
 #[cold]
-fn missed(why: Misses, ticks: i64, ty: &str) -> Fail {
+fn missed(why: Misses, ticks: i64, ty: &str) -> ValueError {
     match why {
         Misses::Nanos => {
-            Fail::Inexact(format!("{ticks} ns has nanoseconds, which {ty} cannot hold"))
+            ValueError::Inexact(format!("{ticks} ns has nanoseconds, which {ty} cannot hold"))
         }
-        Misses::Range => Fail::Unfit(format!("{ticks} is out of range for {ty}")),
+        Misses::Range => ValueError::Unfit(format!("{ticks} is out of range for {ty}")),
     }
 }
 
 #[cold]
-fn too_fine(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
-    Fail::Inexact(format!("{} has nanoseconds, which {ty} cannot hold", said(value)))
+fn too_fine(value: &ArrowValue<'_, '_>, ty: &str) -> ValueError {
+    ValueError::Inexact(format!("{} has nanoseconds, which {ty} cannot hold", describe(value)))
 }
 
 #[cold]
-fn too_precise(value: &ArrowValue<'_, '_>, precision: Option<u8>, ty: &str) -> Fail {
+fn too_precise(value: &ArrowValue<'_, '_>, precision: Option<u8>, ty: &str) -> ValueError {
     let digits = precision.unwrap_or(6);
-    Fail::Inexact(format!("{} has more digits than {ty}({digits}) can hold", said(value)))
+    ValueError::Inexact(format!("{} has more digits than {ty}({digits}) can hold", describe(value)))
 }
 
 #[cold]
-fn rounded(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
-    Fail::Inexact(format!("{} cannot be represented exactly in {ty}", said(value)))
+fn rounded(value: &ArrowValue<'_, '_>, ty: &str) -> ValueError {
+    ValueError::Inexact(format!("{} cannot be represented exactly in {ty}", describe(value)))
 }
 
 #[cold]
-fn out_of_float(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
-    Fail::Unfit(format!("{} is out of range for {ty}", said(value)))
+fn out_of_float(value: &ArrowValue<'_, '_>, ty: &str) -> ValueError {
+    ValueError::Unfit(format!("{} is out of range for {ty}", describe(value)))
 }
 
 #[cold]
-fn out_of_range(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
+fn out_of_range(value: &ArrowValue<'_, '_>, ty: &str) -> ValueError {
     let whole = match value {
         ArrowValue::Float4(value) => value.fract() == 0.0,
         ArrowValue::Float8(value) => value.fract() == 0.0,
@@ -379,20 +392,20 @@ fn out_of_range(value: &ArrowValue<'_, '_>, ty: &str) -> Fail {
     };
     let why =
         if whole { format!("is out of range for {ty}") } else { "is not an integer".to_owned() };
-    Fail::Unfit(format!("{} {why}", said(value)))
+    ValueError::Unfit(format!("{} {why}", describe(value)))
 }
 
 /// Returns the error for an unexpected value: the array does not match its type.
 #[cold]
-pub(crate) fn strange(value: &ArrowValue<'_, '_>) -> Fail {
-    Fail::Unfit(match value {
+pub(crate) fn strange(value: &ArrowValue<'_, '_>) -> ValueError {
+    ValueError::Unfit(match value {
         ArrowValue::Broken => "is missing: the array is damaged".to_owned(),
         _ => "does not have the type of its column".to_owned(),
     })
 }
 
 /// Formats a value for messages.
-fn said(value: &ArrowValue<'_, '_>) -> String {
+fn describe(value: &ArrowValue<'_, '_>) -> String {
     // A value that cannot be formatted is left out.
-    spell::said(|out| drop(scalar::put(value, crate::extension::Extension::None, out)))
+    spell::to_text(|out| drop(scalar::put(value, crate::extension::Extension::None, out)))
 }

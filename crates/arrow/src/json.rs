@@ -9,10 +9,10 @@ use crate::fit;
 use crate::scalar;
 use crate::source::{ArrowValue, Pairs, Source};
 use crate::spell;
-use crate::writer::{Fail, Written};
+use crate::writer::{ValueError, WriteResult};
 
 /// Appends the value of a row.
-pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written {
+pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> WriteResult {
     match source.value(row) {
         ArrowValue::Null => out.extend_from_slice(b"null"),
         ArrowValue::Bool(value) => spell::bool(value, out),
@@ -21,16 +21,18 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
         ArrowValue::Float4(value) if value.is_finite() => spell::float4(value, out),
         ArrowValue::Float8(value) if value.is_finite() => spell::float8(value, out),
         ArrowValue::Float4(_) | ArrowValue::Float8(_) => {
-            return Err(Fail::Unfit("is not a finite number, and JSON has no others".to_owned()));
+            return Err(ValueError::Unfit(
+                "is not a finite number, and JSON has no others".to_owned(),
+            ));
         }
         ArrowValue::Text(text) if source.extension == Extension::Json => document(text, out)?,
         ArrowValue::Text(text) => string(text, out)?,
         ArrowValue::List(items) => {
             let elements = items.rows().map(|row| (items.source(), row));
-            separated(*b"[]", elements, out, |(child, row), out| put(child, row, out))?;
+            put_separated(*b"[]", elements, out, |(child, row), out| put(child, row, out))?;
         }
         ArrowValue::Struct(row) => {
-            separated(*b"{}", row.named(), out, |(name, child, row), out| {
+            put_separated(*b"{}", row.named_fields(), out, |(name, child, row), out| {
                 string(name, out)?;
                 out.push(b':');
                 put(child, row, out)
@@ -42,20 +44,20 @@ pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> Written
         }
         // These contain no characters that a JSON string must escape.
         value @ ArrowValue::Bytes(_) => {
-            quoted(out, |out| scalar::put(&value, source.extension, out))?
+            put_quoted(out, |out| scalar::put(&value, source.extension, out))?
         }
-        value => quoted(out, |out| scalar::time(&value, b'T', out))?,
+        value => put_quoted(out, |out| scalar::time(&value, b'T', out))?,
     }
     Ok(())
 }
 
 /// Appends the parts between `ends`, separated by commas.
-fn separated<T>(
+fn put_separated<T>(
     ends: [u8; 2],
     parts: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
-    mut put: impl FnMut(T, &mut Vec<u8>) -> Written,
-) -> Written {
+    mut put: impl FnMut(T, &mut Vec<u8>) -> WriteResult,
+) -> WriteResult {
     let [open, close] = ends;
     out.push(open);
     for (place, part) in parts.enumerate() {
@@ -68,15 +70,15 @@ fn separated<T>(
     Ok(())
 }
 
-fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
+fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> WriteResult {
     let Pairs { keys, values } = pairs;
     let mut seen = HashSet::new();
-    separated(*b"{}", keys.rows().zip(values.rows()), out, |(key, value), out| {
+    put_separated(*b"{}", keys.rows().zip(values.rows()), out, |(key, value), out| {
         let ArrowValue::Text(key) = keys.source().value(key) else {
-            return Err(Fail::Unfit("has a key that is NULL".to_owned()));
+            return Err(ValueError::Unfit("has a key that is NULL".to_owned()));
         };
         if !seen.insert(key) {
-            return Err(Fail::Unfit(format!("has the key {key:?} twice")));
+            return Err(ValueError::Unfit(format!("has the key {key:?} twice")));
         }
         string(key, out)?;
         out.push(b':');
@@ -85,15 +87,15 @@ fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> Written {
 }
 
 /// Appends a JSON text within another, unchanged.
-fn document(text: &str, out: &mut Vec<u8>) -> Written {
+fn document(text: &str, out: &mut Vec<u8>) -> WriteResult {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
-        return Err(Fail::Unfit("contains a string that is not valid JSON".to_owned()));
+        return Err(ValueError::Unfit("contains a string that is not valid JSON".to_owned()));
     }
     out.extend_from_slice(text.as_bytes());
     Ok(())
 }
 
-fn string(text: &str, out: &mut Vec<u8>) -> Written {
+fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(fit::has_zero());
     }
@@ -102,7 +104,7 @@ fn string(text: &str, out: &mut Vec<u8>) -> Written {
     Ok(())
 }
 
-fn quoted(out: &mut Vec<u8>, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+fn put_quoted(out: &mut Vec<u8>, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
     out.push(b'"');
     spell(out)?;
     out.push(b'"');

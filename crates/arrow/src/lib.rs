@@ -7,8 +7,8 @@
 //!          value     it?    to write it
 //! ```
 //!
-//! A [`Mapping`] rejects fields that no row could load, as a [`Misfit`]. A value that its column cannot hold
-//! without loss is an [`Unfit`]: nothing is truncated or moved to another time zone, and only [`Inexact::Round`]
+//! A [`Mapping`] rejects fields that no row could load, as a [`FieldMismatch`]. A value that its column cannot hold
+//! without loss is an [`UnfitValue`]: nothing is truncated or moved to another time zone, and only [`Inexact::Round`]
 //! rounds. The two writers are independent, so that a mistake of one shows in a comparison with the other.
 
 mod admit;
@@ -32,6 +32,6 @@ mod text;
 mod time;
 mod writer;
 
-pub use bound::{BoundBatch, Unfit, Unwritten};
+pub use bound::{BoundBatch, RowError, UnfitValue};
 pub use inexact::Inexact;
-pub use mapping::{Mapping, Misfit};
+pub use mapping::{FieldMismatch, Mapping};

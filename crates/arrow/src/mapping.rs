@@ -39,7 +39,7 @@ struct Mapped {
 
 /// A field that cannot be written into its column, whatever its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct FieldMismatch {
     /// The name of the column.
     pub column: String,
     /// The type of the column, as PostgreSQL names it.
@@ -50,14 +50,14 @@ pub struct Misfit {
     pub why: String,
 }
 
-impl Misfit {
+impl FieldMismatch {
     fn new(column: &Column, arrow: &impl ToString, why: String) -> Self {
         let (name, postgres) = (column.name.clone(), column.ty.name.clone());
         Self { column: name, postgres, arrow: arrow.to_string(), why }
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for FieldMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { column, postgres, arrow, why } = self;
         write!(
@@ -67,7 +67,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for FieldMismatch {}
 
 impl Mapping {
     /// Maps each column of the target, in order, to the field at its index in `schema`. A column without an
@@ -75,7 +75,7 @@ impl Mapping {
     pub fn new(
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
-    ) -> Result<Self, Misfit> {
+    ) -> Result<Self, FieldMismatch> {
         Self::of(schema, fields, Inexact::Refuse)
     }
 
@@ -85,7 +85,7 @@ impl Mapping {
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
         inexact: Inexact,
-    ) -> Result<Self, Misfit> {
+    ) -> Result<Self, FieldMismatch> {
         let null = Arc::new(Field::new("", DataType::Null, true));
         let columns = fields.iter().map(|(place, column)| {
             let place: Option<usize> = (*place).into();
@@ -94,7 +94,7 @@ impl Mapping {
                 None => &null,
             };
             let writer = admit::writer(field, &column.ty, inexact)
-                .map_err(|why| Misfit::new(column, field.data_type(), why))?;
+                .map_err(|why| FieldMismatch::new(column, field.data_type(), why))?;
             Ok(Mapped { column: column.clone(), place, field: field.clone(), writer })
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
@@ -113,7 +113,7 @@ impl Mapping {
     /// Returns the mapping for batches that contain only the fields at these [`Self::places`], in the same
     /// order.
     #[must_use]
-    pub fn narrowed(mut self, places: &[usize]) -> Self {
+    pub fn narrow(mut self, places: &[usize]) -> Self {
         for column in &mut self.columns {
             column.place = column.place.and_then(|place| places.binary_search(&place).ok());
         }
@@ -132,7 +132,7 @@ impl Mapping {
 
     /// Prepares the rows of a batch for writing. Its columns must have the types of the schema, or be views of
     /// such strings.
-    pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<BoundBatch<'b>, Misfit> {
+    pub fn bind<'b>(&'b self, batch: &'b RecordBatch) -> Result<BoundBatch<'b>, FieldMismatch> {
         let sources = self.columns.iter().map(|Mapped { column, place, field, writer }| {
             let Some(place) = place else {
                 return Ok((writer, Source::null(batch.num_rows())));
@@ -140,10 +140,14 @@ impl Mapping {
             let Some(array) = batch.columns().get(*place) else { return Err(none(column, *place)) };
             if !is_form_of(array.data_type(), field.data_type()) {
                 let why = format!("the schema has {} at this position", field.data_type());
-                return Err(Misfit::new(column, array.data_type(), why));
+                return Err(FieldMismatch::new(column, array.data_type(), why));
             }
             let source = Source::bind(array, field).ok_or_else(|| {
-                Misfit::new(column, array.data_type(), "such arrays are not supported".to_owned())
+                FieldMismatch::new(
+                    column,
+                    array.data_type(),
+                    "such arrays are not supported".to_owned(),
+                )
             })?;
             Ok((writer, source))
         });
@@ -161,6 +165,6 @@ fn is_form_of(array: &DataType, field: &DataType) -> bool {
     }
 }
 
-fn none(column: &Column, place: usize) -> Misfit {
-    Misfit::new(column, &"none", format!("field {place} does not exist"))
+fn none(column: &Column, place: usize) -> FieldMismatch {
+    FieldMismatch::new(column, &"none", format!("field {place} does not exist"))
 }

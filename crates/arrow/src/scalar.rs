@@ -7,10 +7,14 @@ use crate::inexact::Inexact;
 use crate::source::ArrowValue;
 use crate::spell;
 use crate::time;
-use crate::writer::{Fail, Written};
+use crate::writer::{ValueError, WriteResult};
 
 /// Appends a scalar for a text column, without loss.
-pub(crate) fn put(value: &ArrowValue<'_, '_>, extension: Extension, out: &mut Vec<u8>) -> Written {
+pub(crate) fn put(
+    value: &ArrowValue<'_, '_>,
+    extension: Extension,
+    out: &mut Vec<u8>,
+) -> WriteResult {
     match *value {
         ArrowValue::Bool(value) => spell::bool(value, out),
         ArrowValue::Int(value) => spell::int(value, out),
@@ -30,7 +34,7 @@ pub(crate) fn put(value: &ArrowValue<'_, '_>, extension: Extension, out: &mut Ve
 }
 
 /// Appends a date or time. `between` separates the date from the time.
-pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> Written {
+pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> WriteResult {
     match *value {
         ArrowValue::Date(days) => spell::date(days.into(), out),
         ArrowValue::DateMillis(millis) => {
@@ -45,14 +49,14 @@ pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -
             (seconds @ 0..86_400, nanos) | (seconds @ 86_400, nanos @ 0) => {
                 spell::time(seconds, nanos, out);
             }
-            _ => return Err(Fail::Unfit(format!("{ticks} is not a time of day"))),
+            _ => return Err(ValueError::Unfit(format!("{ticks} is not a time of day"))),
         },
         ArrowValue::Timestamp(ticks, unit, zoned) => {
             spell::timestamp(time::seconds(ticks, unit), between, zoned, out);
         }
         ArrowValue::Duration(..) | ArrowValue::Interval { .. } => {
             // Text keeps all digits, so nothing is rounded.
-            let fields = fit::interval(value, Inexact::Refuse).map_err(Fail::for_good)?;
+            let fields = fit::interval(value, Inexact::Refuse).map_err(ValueError::for_good)?;
             spell::interval(&fields, out);
         }
         _ => return Err(fit::strange(value)),
@@ -61,7 +65,7 @@ pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -
 }
 
 /// Appends a string.
-pub(crate) fn string(text: &str, out: &mut Vec<u8>) -> Written {
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(fit::has_zero());
     }

@@ -228,7 +228,7 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 /// Returns the text that `spell` appends, for messages.
-pub(crate) fn said(spell: impl FnOnce(&mut Vec<u8>)) -> String {
+pub(crate) fn to_text(spell: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     spell(&mut out);
     String::from_utf8_lossy(&out).into_owned()

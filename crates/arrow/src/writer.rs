@@ -55,7 +55,7 @@ pub(crate) struct SpelledType {
 
 /// The reason why a value is not written.
 #[derive(Debug)]
-pub(crate) enum Fail {
+pub(crate) enum ValueError {
     Unfit(String),
     /// The column could hold the value after rounding.
     Inexact(String),
@@ -63,7 +63,7 @@ pub(crate) enum Fail {
     Spelling,
 }
 
-impl Fail {
+impl ValueError {
     /// Returns the failure for a column that does not round.
     pub(crate) fn for_good(self) -> Self {
         match self {
@@ -73,7 +73,7 @@ impl Fail {
     }
 }
 
-pub(crate) type Written = Result<(), Fail>;
+pub(crate) type WriteResult = Result<(), ValueError>;
 
 /// A writer of values that are not NULL and are known to fit.
 pub(crate) trait ValueSink: Sized {
@@ -87,10 +87,10 @@ pub(crate) trait ValueSink: Sized {
     fn numeric(&mut self, value: &Decimal);
     /// Writes a number that is not finite.
     fn infinite(&mut self, value: f64);
-    fn spelled(&mut self, text: &str, ty: &SpelledType) -> Written;
+    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> WriteResult;
     /// Writes the text that `spell` appends.
-    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written;
-    fn bytea(&mut self, value: &[u8]) -> Written;
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult;
+    fn bytea(&mut self, value: &[u8]) -> WriteResult;
     fn uuid(&mut self, value: [u8; 16]);
     /// Writes a date, in days from 1970-01-01.
     fn date(&mut self, days: i32);
@@ -102,9 +102,10 @@ pub(crate) trait ValueSink: Sized {
     fn timestamptz(&mut self, micros: i64);
     fn interval(&mut self, value: &Interval);
     /// Writes the JSON that `write` appends.
-    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written;
-    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written;
-    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written;
+    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> WriteResult)
+    -> WriteResult;
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> WriteResult;
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> WriteResult;
 }
 
 /// The fields of an interval.

@@ -1,7 +1,7 @@
 //! The properties of the rows of any batch.
 
 use arrow_array::RecordBatch;
-use pgsluice_arrow::{BoundBatch, Mapping, Unwritten};
+use pgsluice_arrow::{BoundBatch, Mapping, RowError};
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::{Fields, Parser};
 use pgsluice_core::types::Column;
@@ -47,8 +47,8 @@ fn check_row(bound: &BoundBatch<'_>, row: usize, count: usize) {
     let (binary, binary_row) = appended(|out| bound.put_binary(row, out));
     let (text, text_row) = appended(|out| bound.put_text(row, out));
     match (&binary, &text) {
-        (Ok(()), Ok(())) | (Err(Unwritten::Spelling(_)), _) => {}
-        (Err(Unwritten::Unfit(unfit)), Err(other)) => assert_eq!(unfit, other),
+        (Ok(()), Ok(())) | (Err(RowError::Spelling(_)), _) => {}
+        (Err(RowError::Unfit(unfit)), Err(other)) => assert_eq!(unfit, other),
         _ => panic!("{binary:?}, but {text:?}"),
     }
     match binary {

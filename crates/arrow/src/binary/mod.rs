@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 use crate::fit;
 use crate::source::{ArrowValue, Items, Row, Source};
 use crate::time::EPOCH_DAYS;
-use crate::writer::{ColumnWriter, Fail, Interval, SpelledType, ValueSink, Written};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueSink, WriteResult};
 
 /// `JSONB_VERSION_NUMBER` as `jsonb_send` writes it, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18.
 const JSONB_VERSION: u8 = 1;
@@ -22,7 +22,7 @@ pub(crate) fn field(
     source: &Source<'_>,
     row: usize,
     out: &mut Vec<u8>,
-) -> Written {
+) -> WriteResult {
     match source.value(row) {
         ArrowValue::Null => {
             wire::put_null(out);
@@ -78,17 +78,17 @@ impl ValueSink for Binary<'_> {
     }
 
     #[inline]
-    fn spelled(&mut self, text: &str, ty: &SpelledType) -> Written {
+    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> WriteResult {
         let written = ty.codec.as_ref().and_then(|codec| codec.encode(text.as_bytes(), self.0));
         written.ok_or_else(|| unspelled(text))
     }
 
-    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
         put_with(self.0, spell)
     }
 
-    fn bytea(&mut self, value: &[u8]) -> Written {
-        wire::put_bytes(value, self.0).ok_or(Fail::Spelling)
+    fn bytea(&mut self, value: &[u8]) -> WriteResult {
+        wire::put_bytes(value, self.0).ok_or(ValueError::Spelling)
     }
 
     fn uuid(&mut self, value: [u8; 16]) {
@@ -120,7 +120,11 @@ impl ValueSink for Binary<'_> {
         wire::put16(u128::from(value.micros as u64) << 64 | days << 32 | months, self.0);
     }
 
-    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+    fn json(
+        &mut self,
+        jsonb: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> WriteResult,
+    ) -> WriteResult {
         put_with(self.0, |out| {
             if jsonb {
                 out.push(JSONB_VERSION);
@@ -130,7 +134,7 @@ impl ValueSink for Binary<'_> {
     }
 
     /// Follows `array_recv`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18.
-    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> Written {
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> WriteResult {
         let lengths = ty.lengths(items)?;
         put_with(self.0, |out| {
             let start = out.len();
@@ -149,7 +153,7 @@ impl ValueSink for Binary<'_> {
     }
 
     /// Follows `record_recv`, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
-    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> Written {
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> WriteResult {
         put_with(self.0, |out| {
             out.extend_from_slice(&count(ty.columns.len())?.to_be_bytes());
             ty.columns.iter().try_for_each(|column| {
@@ -168,7 +172,7 @@ fn elements(
     items: Items<'_, '_>,
     dimension: usize,
     out: &mut Vec<u8>,
-) -> Result<bool, Fail> {
+) -> Result<bool, ValueError> {
     let mut has_nulls = false;
     for row in items.rows() {
         if dimension < ty.dimensions {
@@ -183,12 +187,12 @@ fn elements(
 }
 
 /// Converts a number of elements or columns. A number that does not fit is too large for the server.
-fn count(number: usize) -> Result<u32, Fail> {
-    u32::try_from(number).map_err(|_| Fail::Spelling)
+fn count(number: usize) -> Result<u32, ValueError> {
+    u32::try_from(number).map_err(|_| ValueError::Spelling)
 }
 
 /// Appends the value that `write` appends, with its length.
-fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
     let mut written = Ok(());
     let put = wire::put_with(out, |out| {
         written = write(out);
@@ -196,11 +200,15 @@ fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Written) -> W
     });
     written?;
     // The value is too long for the server.
-    put.ok_or(Fail::Spelling)
+    put.ok_or(ValueError::Spelling)
 }
 
 /// Returns the reason why a codec rejects a text.
 #[cold]
-fn unspelled(text: &str) -> Fail {
-    if memchr::memchr(0, text.as_bytes()).is_some() { fit::has_zero() } else { Fail::Spelling }
+fn unspelled(text: &str) -> ValueError {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
+        fit::has_zero()
+    } else {
+        ValueError::Spelling
+    }
 }

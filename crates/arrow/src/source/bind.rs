@@ -24,7 +24,7 @@ impl<'b> Source<'b> {
         let data = match array.data_type() {
             DataType::Dictionary(key, _) => dictionary(array, key, extension)?,
             DataType::RunEndEncoded(ends, _) => runs(array, ends.data_type(), extension)?,
-            ty if ty.is_nested() => nested(array)?,
+            ty if ty.is_nested() => bind_nested(array)?,
             DataType::Timestamp(..)
             | DataType::Date32
             | DataType::Date64
@@ -116,7 +116,7 @@ fn time(array: &dyn Array) -> Option<Data<'_>> {
     })
 }
 
-fn nested(array: &dyn Array) -> Option<Data<'_>> {
+fn bind_nested(array: &dyn Array) -> Option<Data<'_>> {
     let (places, child, field) = match array.data_type() {
         DataType::List(field) => {
             let list = array.as_list_opt::<i32>()?;

@@ -170,10 +170,10 @@ impl<'b> Source<'b> {
                 let IntervalMonthDayNano { months, days, nanoseconds: nanos } = values[row];
                 ArrowValue::Interval { months, days, nanos }
             }
-            Data::Dictionary(keys, values) => values.checked(keys.get(row)),
-            Data::Runs16(ends, values) => values.checked(Some(ends.get_physical_index(row))),
-            Data::Runs32(ends, values) => values.checked(Some(ends.get_physical_index(row))),
-            Data::Runs64(ends, values) => values.checked(Some(ends.get_physical_index(row))),
+            Data::Dictionary(keys, values) => values.value_or_null(keys.get(row)),
+            Data::Runs16(ends, values) => values.value_or_null(Some(ends.get_physical_index(row))),
+            Data::Runs32(ends, values) => values.value_or_null(Some(ends.get_physical_index(row))),
+            Data::Runs64(ends, values) => values.value_or_null(Some(ends.get_physical_index(row))),
             Data::List(places, child) => {
                 places.items(child, row).map_or(ArrowValue::Broken, ArrowValue::List)
             }
@@ -194,7 +194,7 @@ impl<'b> Source<'b> {
     }
 
     /// Returns the value of a row that may not exist.
-    fn checked<'s>(&'s self, row: Option<usize>) -> ArrowValue<'s, 'b> {
+    fn value_or_null<'s>(&'s self, row: Option<usize>) -> ArrowValue<'s, 'b> {
         row.filter(|&row| row < self.length).map_or(ArrowValue::Broken, |row| self.value(row))
     }
 

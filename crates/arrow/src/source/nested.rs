@@ -142,7 +142,7 @@ impl<'s, 'b> Row<'s, 'b> {
     }
 
     /// Returns the fields with their names.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&'b str, &'s Source<'b>, usize)> {
+    pub(crate) fn named_fields(&self) -> impl Iterator<Item = (&'b str, &'s Source<'b>, usize)> {
         let (fields, row) = (self.fields, self.row);
         let names = fields.names.iter().map(|field| field.name().as_str());
         names.zip(&fields.sources).map(move |(name, source)| (name, source, row))

@@ -40,7 +40,7 @@ impl Source<'_> {
             ArrowValue::Map(pairs) => pairs.keys.weight().saturating_add(pairs.values.weight()),
             // JSON repeats the names in each row.
             ArrowValue::Struct(row) => row
-                .named()
+                .named_fields()
                 .map(|(name, source, row)| source.weight(row).saturating_add(name.len()))
                 .fold(SCALAR, usize::saturating_add),
             _ => SCALAR,

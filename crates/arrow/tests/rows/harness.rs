@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, FixedSizeBinaryArray, RecordBatch};
 use arrow_schema::{Field, Schema};
-use pgsluice_arrow::{Mapping, Misfit, Unwritten};
+use pgsluice_arrow::{FieldMismatch, Mapping, RowError};
 use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
 /// Returns a type without components.
@@ -43,7 +43,11 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    pub(crate) fn new(array: &dyn Array, field: Field, ty: &ColumnType) -> Result<Self, Misfit> {
+    pub(crate) fn new(
+        array: &dyn Array,
+        field: Field,
+        ty: &ColumnType,
+    ) -> Result<Self, FieldMismatch> {
         let schema = Arc::new(Schema::new(vec![field]));
         let column = Column { name: "c".to_owned(), ty: ty.clone() };
         let mapping = Mapping::new(&schema, &[(0, column)])?;
@@ -59,11 +63,11 @@ impl Given {
             let mut out = b"before".to_vec();
             match bound.put_binary(row, &mut out) {
                 Ok(()) => {}
-                Err(Unwritten::Unfit(unfit)) => {
+                Err(RowError::Unfit(unfit)) => {
                     assert_eq!((unfit.column, &*out), (0, &b"before"[..]));
                     return Err(unfit.why);
                 }
-                Err(Unwritten::Spelling(column)) => {
+                Err(RowError::Spelling(column)) => {
                     assert_eq!((column, &*out), (0, &b"before"[..]));
                     return Err("spelling".to_owned());
                 }

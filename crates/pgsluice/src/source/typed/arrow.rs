@@ -35,7 +35,7 @@ pub(super) fn open(
     let mapping = mapping(&schema(input)?)?;
     // Fields without a column are not decoded.
     let places = mapping.places();
-    let mapping = Arc::new(mapping.narrowed(&places));
+    let mapping = Arc::new(mapping.narrow(&places));
     Ok(batches::begin(vec![Whole { input: input.clone(), places }], &mapping, lost(input)))
 }
 
@@ -54,7 +54,7 @@ impl TypedPart for Whole {
         let Self { input, places } = self;
         let Reader { batches, raw_bytes } = Reader::open(input)?;
         let mut before = 0;
-        for (number, batch) in batches.narrowed(places.clone()).enumerate() {
+        for (number, batch) in batches.narrow(places.clone()).enumerate() {
             let batch = batch.map_err(|error| {
                 let error = format!("batch {}: {}", number + 1, plain(&error));
                 unreadable(input, FileFormat::Arrow, error)

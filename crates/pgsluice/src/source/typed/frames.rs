@@ -88,7 +88,7 @@ impl<R: Read + Seek> Frames<R> {
     }
 
     /// Reduces batches to the columns at the indexes `wanted`. Other columns are not decoded.
-    pub(crate) fn narrowed(self, wanted: Vec<usize>) -> Self {
+    pub(crate) fn narrow(self, wanted: Vec<usize>) -> Self {
         Self { wanted: Some(wanted), ..self }
     }
 

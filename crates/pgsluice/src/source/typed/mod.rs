@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use pgsluice_arrow::{Inexact, Mapping, Misfit};
+use pgsluice_arrow::{FieldMismatch, Inexact, Mapping};
 use pgsluice_core::catalog::label;
 use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_json::{KeyTarget, MissingKey, Objects, UnknownKeys};
@@ -230,8 +230,8 @@ fn lacks(input: &Input, target: &KeyTarget, missing: &MissingKey) -> Error {
 }
 
 /// Returns the error for a column whose values do not fit.
-fn misfitting(misfit: &Misfit, input: &Input) -> Error {
-    let Misfit { column, postgres, arrow, why } = misfit;
+fn misfitting(misfit: &FieldMismatch, input: &Input) -> Error {
+    let FieldMismatch { column, postgres, arrow, why } = misfit;
     let message = format!(
         "column {} is of type {postgres} but its values in {} are of type {arrow}: {why}",
         label(column),

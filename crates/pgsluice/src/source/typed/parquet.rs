@@ -67,7 +67,7 @@ pub(super) fn open(
     let mapping = mapping(metadata.schema())?;
     // Fields without a column are not decoded.
     let places = mapping.places();
-    let mapping = Arc::new(mapping.narrowed(&places));
+    let mapping = Arc::new(mapping.narrow(&places));
     let mask = ProjectionMask::roots(metadata.parquet_schema(), places);
     let groups = metadata.metadata().row_groups();
     let parts = groups.iter().enumerate().map(|(group, of_group)| {

@@ -1,6 +1,6 @@
 //! Conversion of the rows of a batch to the formats of COPY.
 
-use pgsluice_arrow::{BoundBatch, Unfit, Unwritten};
+use pgsluice_arrow::{BoundBatch, RowError, UnfitValue};
 use pgsluice_core::encode::NotEncodable;
 
 use super::super::key_form::KeyForm;
@@ -72,10 +72,10 @@ impl Typed {
         let (encoded, written) = match bound.put_binary(row, &mut out.encoded) {
             Ok(()) if form == KeyForm::Binary => (Ok(out.encoded.len()), Ok(())),
             Ok(()) => (Ok(out.encoded.len()), bound.put_keys(keys, row, &mut out.text)),
-            Err(Unwritten::Spelling(column)) => {
+            Err(RowError::Spelling(column)) => {
                 (Err(NotEncodable::Value(column)), bound.put_text(row, &mut out.text))
             }
-            Err(Unwritten::Unfit(unfit)) => (Err(NotEncodable::Value(unfit.column)), Err(unfit)),
+            Err(RowError::Unfit(unfit)) => (Err(NotEncodable::Value(unfit.column)), Err(unfit)),
         };
         out.encoded_ends.push(encoded);
         written.map_err(|unfit| self.refusal(bound, row, &unfit))
@@ -83,7 +83,7 @@ impl Typed {
 
     /// Returns the reason why a row does not fit, and the row as an object: values that fit are written like
     /// their columns' values, and the others in their original form.
-    fn refusal(&self, bound: &BoundBatch<'_>, row: usize, unfit: &Unfit) -> RowRefusal {
+    fn refusal(&self, bound: &BoundBatch<'_>, row: usize, unfit: &UnfitValue) -> RowRefusal {
         let mut text = Vec::new();
         let unfits = bound.put_fitting(row, &mut text);
         let put_other = |column: usize, out: &mut Vec<u8>| {

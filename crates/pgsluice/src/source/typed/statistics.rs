@@ -39,14 +39,14 @@ impl Typed {
             let field = converter.arrow_field().clone();
             let schema = Schema::new(vec![field]);
             let mapping = Mapping::of(&schema, &[(0, column.clone())], self.inexact).ok()?;
-            texts.extend(spelled(&mapping, schema, array)?);
+            texts.extend(to_texts(&mapping, schema, array)?);
         }
         Some(texts)
     }
 }
 
 /// Returns the values as text; `None` if one is NULL, which means that it is unknown.
-fn spelled(mapping: &Mapping, schema: Schema, array: ArrayRef) -> Option<Vec<Vec<u8>>> {
+fn to_texts(mapping: &Mapping, schema: Schema, array: ArrayRef) -> Option<Vec<Vec<u8>>> {
     let batch = RecordBatch::try_new(schema.into(), vec![array]).ok()?;
     let bound = mapping.bind(&batch).ok()?;
     let parser = Parser::new(&Format::text(), Vec::new());
