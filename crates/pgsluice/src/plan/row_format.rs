@@ -16,8 +16,8 @@ use crate::pg::introspect::Catalogue;
 use crate::plan::missing::{FIRST_WITH_DEFAULT, objects, rows, targets};
 use crate::source::key_form::KeyForm;
 use crate::source::rewrite::Rewrite;
+use crate::source::row_form::RowForm;
 use crate::source::typed::Typed;
-use crate::source::written::Written;
 use crate::source::{Copied, Extra, FileFormat, Shape};
 
 /// Returns the encoder of rows, or the reason why they are sent as text.
@@ -124,16 +124,16 @@ fn rewrite(
         }
         format => {
             let targets = targets(job, catalogue, fields);
-            let written = match keys {
-                Some((keys, form)) => Written::encoded(targets.len(), keys, form),
-                None => Written::Text,
+            let form = match keys {
+                Some((keys, form)) => RowForm::encoded(targets.len(), keys, form),
+                None => RowForm::Text,
             };
             if format == FileFormat::Table {
-                return Some(Rewrite::Copied(Copied::new(targets, written)));
+                return Some(Rewrite::Copied(Copied::new(targets, form)));
             }
             let lookup = Arc::clone(&fields.lookup);
             let typed = Typed::new(format, targets, job.input.by_name.clone(), lookup);
-            Some(Rewrite::Typed(typed.rounding(job.input.round).writing(written)))
+            Some(Rewrite::Typed(typed.rounding(job.input.round).writing(form)))
         }
     }
 }

@@ -30,6 +30,7 @@ mod reader;
 mod relation;
 pub(crate) mod rewrite;
 pub(crate) mod rewritten;
+pub(crate) mod row_form;
 mod shape;
 mod shown;
 mod split;
@@ -42,7 +43,6 @@ pub(crate) mod typed;
 #[cfg(not(feature = "arrow"))]
 #[path = "typed/absent.rs"]
 pub(crate) mod typed;
-pub(crate) mod written;
 
 pub(crate) use batches::KeyText;
 pub use by_name::ByName;

@@ -51,7 +51,7 @@ impl Rewrite {
     ) {
         match (self, batch) {
             (Self::Typed(typed), Some(Batch::Typed(batch))) => typed.write(batch, out),
-            (Self::Copied(copied), Some(Batch::Copied(rows))) => rows.give(copied.written(), out),
+            (Self::Copied(copied), Some(Batch::Copied(rows))) => rows.give(copied.form(), out),
             (Self::Typed(_) | Self::Copied(_), _) => {}
             (Self::Fields(projection), _) => {
                 for row in rows {

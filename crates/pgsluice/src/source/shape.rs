@@ -11,8 +11,8 @@ use super::extra::Extra;
 use super::headers::FirstHeader;
 use super::rewrite::Rewrite;
 use super::rewritten::RowRefusal;
+use super::row_form::RowForm;
 use super::typed::Typed;
-use super::written::Written;
 use super::{Header, Input, Split};
 use crate::error::Result;
 
@@ -115,17 +115,17 @@ impl Shape {
 
     /// Returns the shape with all rows written as text.
     pub(crate) fn in_text(&self) -> Self {
-        self.written(|_, _| Written::Text)
+        self.with_form(|_, _| RowForm::Text)
     }
 
     /// Returns the shape for routing only: rows in batches are written with the `wanted` columns and no others.
     pub(crate) fn in_keys(&self, wanted: &[usize]) -> Self {
-        self.written(|_, columns| Written::keys(columns, wanted))
+        self.with_form(|_, columns| RowForm::keys(columns, wanted))
     }
 
     /// Returns the shape that also writes the keys of rows in batches as text, for messages and for the server.
     pub(crate) fn with_key_text(&self) -> Self {
-        self.written(|written, _| written.with_key_text())
+        self.with_form(|form, _| form.with_key_text())
     }
 
     /// Makes a writer for the keys of rows in `split` that were written in binary only.
@@ -133,15 +133,15 @@ impl Shape {
         self.rewrite.as_ref()?.key_text(split.batch.as_ref()?)
     }
 
-    fn written(&self, write: impl FnOnce(&Written, usize) -> Written) -> Self {
+    fn with_form(&self, write: impl FnOnce(&RowForm, usize) -> RowForm) -> Self {
         let mut shape = self.clone();
         let of_batches = match &mut shape.rewrite {
-            Some(Rewrite::Typed(typed)) => Some((typed.columns(), typed.written_mut())),
-            Some(Rewrite::Copied(copied)) => Some((copied.columns(), copied.written_mut())),
+            Some(Rewrite::Typed(typed)) => Some((typed.columns(), typed.form_mut())),
+            Some(Rewrite::Copied(copied)) => Some((copied.columns(), copied.form_mut())),
             _ => None,
         };
-        if let Some((columns, written)) = of_batches {
-            *written = write(written, columns);
+        if let Some((columns, form)) = of_batches {
+            *form = write(form, columns);
         }
         shape
     }

@@ -27,7 +27,7 @@ pub(super) use self::open::open;
 use self::read::begin;
 pub(crate) use self::rows::CopiedRows;
 use super::parallel::ParallelReader;
-use super::written::Written;
+use super::row_form::RowForm;
 
 /// A table that is read in place of files.
 ///
@@ -76,15 +76,15 @@ pub(crate) struct Copied {
     names: Arc<[String]>,
     /// The writer of rejected rows.
     objects: Objects,
-    written: Written,
+    form: RowForm,
 }
 
 impl Copied {
     /// Creates a mapping to `columns`, whose keys are the names of the source columns.
-    pub(crate) fn new(columns: Vec<KeyTarget>, written: Written) -> Self {
+    pub(crate) fn new(columns: Vec<KeyTarget>, form: RowForm) -> Self {
         let names = columns.iter().map(|target| target.key.clone()).collect();
         let objects = Objects::new(columns, UnknownKeys::Refuse);
-        Self { names, objects, written }
+        Self { names, objects, form }
     }
 
     /// Returns the number of columns.
@@ -98,13 +98,13 @@ impl Copied {
     }
 
     /// Returns the form in which rows are written.
-    pub(super) fn written(&self) -> &Written {
-        &self.written
+    pub(super) fn form(&self) -> &RowForm {
+        &self.form
     }
 
     /// Returns the form in which rows are written, mutably.
-    pub(super) fn written_mut(&mut self) -> &mut Written {
-        &mut self.written
+    pub(super) fn form_mut(&mut self) -> &mut RowForm {
+        &mut self.form
     }
 
     /// Starts reading a table.

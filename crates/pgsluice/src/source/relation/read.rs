@@ -15,8 +15,8 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::source::key_form::KeyForm;
 use crate::source::parallel::{Give, InputPart, ParallelReader};
+use crate::source::row_form::RowForm;
 use crate::source::sql::relation::{HeapQuery, column, text_of};
-use crate::source::written::Written;
 
 /// One part of a table.
 struct TablePart {
@@ -46,7 +46,7 @@ impl TablePart {
         let OpenRelation { alias, filter, heaps, .. } = &**relation;
         let heap = &heaps[pages.heap];
         let (items, texts) = items(alias, copied, is_first);
-        let is_binary = matches!(copied.written(), Written::Encoded(..));
+        let is_binary = matches!(copied.form(), RowForm::Encoded(..));
         let query = HeapQuery {
             heap: &heap.sql,
             alias,
@@ -122,16 +122,16 @@ impl InputPart<CopiedRows> for TablePart {
 /// Returns the select list, and the columns that it also contains as text.
 fn items(alias: &str, copied: &Copied, is_first: bool) -> (Vec<String>, Vec<usize>) {
     let names = copied.names.iter();
-    match copied.written() {
-        Written::Text => (names.map(|name| column(alias, name)).collect(), Vec::new()),
-        Written::Keys(keys) => {
+    match copied.form() {
+        RowForm::Text => (names.map(|name| column(alias, name)).collect(), Vec::new()),
+        RowForm::Keys(keys) => {
             let item = |(name, is_key): (&String, &bool)| match is_key {
                 true => column(alias, name),
                 false => "NULL".to_owned(),
             };
             (names.zip(keys.iter()).map(item).collect(), Vec::new())
         }
-        Written::Encoded(keys, form) => {
+        RowForm::Encoded(keys, form) => {
             let wants_text = is_first || *form == KeyForm::Text;
             let of_keys = keys.iter().enumerate().filter(|(_, is_key)| wants_text && **is_key);
             let texts: Vec<usize> = of_keys.map(|(place, _)| place).collect();

@@ -6,7 +6,7 @@ use super::heap::{numbered, place_of};
 use crate::source::key_form::KeyForm;
 use crate::source::parallel::{BATCH_BYTES, Counted, MOST_ROWS};
 use crate::source::rewritten::Rewritten;
-use crate::source::written::Written;
+use crate::source::row_form::RowForm;
 
 /// The signature of COPY BINARY: `BinarySignature` in `src/backend/commands/copyto.c` (PostgreSQL 18).
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -165,8 +165,8 @@ impl CopiedRows {
     }
 
     /// Moves the rows to `out`.
-    pub(in crate::source) fn give(&mut self, written: &Written, out: &mut Rewritten) {
-        out.has_binary_keys = matches!(written, Written::Encoded(_, KeyForm::Binary));
+    pub(in crate::source) fn give(&mut self, form: &RowForm, out: &mut Rewritten) {
+        out.has_binary_keys = matches!(form, RowForm::Encoded(_, KeyForm::Binary));
         std::mem::swap(&mut out.encoded, &mut self.encoded);
         out.encoded_ends.extend(self.encoded_ends.drain(..).map(Ok));
         match out.has_binary_keys {
@@ -250,7 +250,7 @@ mod tests {
         let (mut rows, mut out) = (CopiedRows::default(), Rewritten::default());
         let copied = row(&[Some(&[0, 0, 0, 2, 0, 3]), Some(b"ab")]);
         rows.put_binary(&copied, &layout(1, &[])).expect("a row");
-        rows.give(&Written::encoded(1, &[], KeyForm::Text), &mut out);
+        rows.give(&RowForm::encoded(1, &[], KeyForm::Text), &mut out);
         assert_eq!((out.row(0), out.encoded(0)), (&b""[..], Some(Ok(&row(&[Some(b"ab")])[..]))));
     }
 

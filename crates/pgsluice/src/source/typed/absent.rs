@@ -9,8 +9,8 @@ use pgsluice_json::{KeyTarget, Objects, UnknownKeys};
 
 use super::parallel::{Counted, ParallelReader};
 use super::rewritten::Rewritten;
+use super::row_form::RowForm;
 use super::spool::SpoolFile;
-use super::written::Written;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -21,7 +21,7 @@ use crate::error::{Error, Result, Unit};
 pub(crate) struct Typed {
     format: FileFormat,
     objects: Objects,
-    written: Written,
+    form: RowForm,
 }
 
 /// A batch, which never exists.
@@ -72,14 +72,14 @@ impl Typed {
         _: Arc<ColumnLookup>,
     ) -> Self {
         let objects = Objects::new(Vec::new(), UnknownKeys::Refuse);
-        Self { format, objects, written: Written::Text }
+        Self { format, objects, form: RowForm::Text }
     }
 
     pub(crate) fn rounding(self, _: bool) -> Self {
         self
     }
 
-    pub(crate) fn writing(self, _: Written) -> Self {
+    pub(crate) fn writing(self, _: RowForm) -> Self {
         self
     }
 
@@ -87,8 +87,8 @@ impl Typed {
         0
     }
 
-    pub(super) fn written_mut(&mut self) -> &mut Written {
-        &mut self.written
+    pub(super) fn form_mut(&mut self) -> &mut RowForm {
+        &mut self.form
     }
 
     pub(super) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {

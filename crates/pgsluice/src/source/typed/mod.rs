@@ -32,7 +32,7 @@ pub(super) use self::memory::CallerBatches;
 pub(super) use self::rows::KeyText;
 use super::interruptible::unless_stopped;
 use super::parallel::ParallelReader;
-use super::written::Written;
+use super::row_form::RowForm;
 use super::{ByName, FileFormat, Input, InputNames, Inputs};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -52,7 +52,7 @@ pub(crate) struct Typed {
     inexact: Inexact,
     /// The writer of rejected rows.
     objects: Objects,
-    written: Written,
+    form: RowForm,
 }
 
 /// Returns the names of the columns in all inputs.
@@ -130,8 +130,8 @@ impl Typed {
             |target: &KeyTarget| KeyTarget { missing: MissingKey::Null, ..target.clone() };
         let objects = Objects::new(columns.iter().map(nullable).collect(), UnknownKeys::Refuse);
         let columns = columns.into();
-        let (inexact, written) = (Inexact::Refuse, Written::Text);
-        Self { format, columns, by_name, lookup, inexact, objects, written }
+        let (inexact, form) = (Inexact::Refuse, RowForm::Text);
+        Self { format, columns, by_name, lookup, inexact, objects, form }
     }
 
     /// Sets whether values that their columns cannot hold exactly are rounded.
@@ -145,13 +145,13 @@ impl Typed {
     }
 
     /// Sets the form in which rows are written.
-    pub(crate) fn writing(self, written: Written) -> Self {
-        Self { written, ..self }
+    pub(crate) fn writing(self, form: RowForm) -> Self {
+        Self { form, ..self }
     }
 
     /// Returns the form in which rows are written, mutably.
-    pub(super) fn written_mut(&mut self) -> &mut Written {
-        &mut self.written
+    pub(super) fn form_mut(&mut self) -> &mut RowForm {
+        &mut self.form
     }
 
     /// Returns the number of columns of a row.

@@ -6,7 +6,7 @@ use pgsluice_core::encode::NotEncodable;
 use super::super::key_form::KeyForm;
 use super::super::parallel::Counted as _;
 use super::super::rewritten::{Rewritten, RowRefusal};
-use super::super::written::Written;
+use super::super::row_form::RowForm;
 use super::{Batch, Typed};
 
 /// Writes the keys of rows of a batch as text.
@@ -29,7 +29,7 @@ impl KeyText<'_> {
 impl Typed {
     /// Makes a writer for the keys of a batch whose rows are encoded.
     pub(in crate::source) fn key_text<'b>(&'b self, batch: &'b Batch) -> Option<KeyText<'b>> {
-        let Written::Encoded(keys, _) = &self.written else { return None };
+        let RowForm::Encoded(keys, _) = &self.form else { return None };
         let bound = batch.mapping.bind(&batch.rows).ok()?;
         Some(KeyText { bound, keys, text: Vec::new() })
     }
@@ -37,7 +37,7 @@ impl Typed {
     /// Writes the rows of a batch.
     pub(in crate::source) fn write(&self, batch: &Batch, out: &mut Rewritten) {
         let bound = batch.mapping.bind(&batch.rows);
-        out.has_binary_keys = matches!(self.written, Written::Encoded(_, KeyForm::Binary));
+        out.has_binary_keys = matches!(self.form, RowForm::Encoded(_, KeyForm::Binary));
         for row in 0..batch.count() {
             let written = match &bound {
                 Ok(bound) => self.write_row(bound, row, out),
@@ -58,13 +58,13 @@ impl Typed {
         row: usize,
         out: &mut Rewritten,
     ) -> Result<(), RowRefusal> {
-        let (keys, form) = match &self.written {
-            Written::Encoded(keys, form) => (keys, *form),
-            Written::Text => {
+        let (keys, form) = match &self.form {
+            RowForm::Encoded(keys, form) => (keys, *form),
+            RowForm::Text => {
                 let written = bound.put_text(row, &mut out.text);
                 return written.map_err(|unfit| self.refusal(bound, row, &unfit));
             }
-            Written::Keys(keys) => {
+            RowForm::Keys(keys) => {
                 let written = bound.put_keys(keys, row, &mut out.text);
                 return written.map_err(|unfit| self.refusal(bound, row, &unfit));
             }

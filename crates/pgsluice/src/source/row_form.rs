@@ -6,7 +6,7 @@ use super::key_form::KeyForm;
 
 /// The form in which rows of a batch are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum RowForm {
     /// Whole rows, as text.
     Text,
     /// Whole rows, encoded. The flags mark the columns that route them.
@@ -15,7 +15,7 @@ pub(crate) enum Written {
     Keys(Arc<[bool]>),
 }
 
-impl Written {
+impl RowForm {
     /// Returns the encoded form of rows with `columns` columns, which are routed by the columns `keys`.
     pub(crate) fn encoded(columns: usize, keys: &[usize], form: KeyForm) -> Self {
         Self::Encoded(among(columns, keys), form)
