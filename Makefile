@@ -48,7 +48,7 @@ NEWEST := $(lastword $(sort $(PGSLUICE_TEST_MAJORS)))
 # all others on the newest only, and `make test-matrix` all of them on each version.
 OF_SERVER := changes claims::privileges codecs codecs::invalid codecs::reasons conflicts::comparisons \
     conflicts::oracle conflicts::partial conflicts::triggers connect connect::certificates ddl edges encodings \
-    exchange::carried exchange::trees expressions json lanes ledger::durable ledger::kept ledger::published \
+    exchange::carried exchange::trees expressions json lanes ledger::durable ledger::published ledger::records \
     ledger::trusted::owners ledger::trusted::shared library moving::carried moving::definitions moving::published \
     oracle partitions partitions::failed qualified random relation::keys relation::random relation::types \
     resume::terms retry round_trips selftest sorting verify

@@ -2,8 +2,8 @@
 //! the next run continues.
 
 mod killed;
+mod readers;
 mod refused;
-mod seen;
 mod tables;
 
 use std::os::unix::process::ExitStatusExt;

@@ -2,8 +2,8 @@
 //! records of a load, and publications that include it.
 
 mod durable;
-mod kept;
 mod published;
+mod records;
 mod strangers;
 mod trusted;
 

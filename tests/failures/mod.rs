@@ -3,13 +3,13 @@
 
 mod asking;
 mod changes;
-mod few;
 mod inputs;
 mod locks;
 mod options;
 mod rows;
 mod servers;
 mod shapes;
+mod small;
 mod stops;
 mod tables;
 mod terminal;

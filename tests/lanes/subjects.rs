@@ -54,7 +54,7 @@ const SERVED: [&str; 14] = [
 ];
 
 /// User-defined types, and an operator class.
-const OWN: &str = "
+const USER_TYPES: &str = "
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE TYPE pair AS (a int, b int);
 CREATE TYPE span AS RANGE (subtype = float8);
@@ -114,7 +114,7 @@ pub(super) fn has_icu(session: &Session) -> bool {
 
 /// Returns every type.
 pub(super) fn types(database: &mut Database) -> Vec<Subject> {
-    database.session.run(OWN);
+    database.session.run(USER_TYPES);
     let text = |cell: &Cell| cell.clone().unwrap_or_default();
     let core = database.session.rows(TYPES);
     let core = core.iter().map(|row| (text(&row[0]), text(&row[1])));

@@ -72,12 +72,12 @@ fn all_that_users_see(server: Server) {
          ALTER TABLE events ENABLE ROW LEVEL SECURITY",
         role = role.name
     ));
-    let (seen, days) = (case.seen(), case.bench.session.rows("SELECT * FROM days ORDER BY 1"));
+    let (seen, days) = (case.describe(), case.bench.session.rows("SELECT * FROM days ORDER BY 1"));
     let few = role.session().rows("SELECT count(*) FROM events");
     let moved = case.moves("events", &MONTHS);
     assert_eq!((&moved["rows"], &moved["leaves"]), (&2000.into(), &6.into()), "{moved}");
     case.is_moved("a table with one of each thing");
-    assert_eq!(case.seen(), seen);
+    assert_eq!(case.describe(), seen);
     assert_eq!(case.bench.session.rows("SELECT * FROM days ORDER BY 1"), days);
     assert_eq!(case.bench.value("SELECT max::text FROM of_view"), "2026-03-25");
     assert_eq!(role.session().rows("SELECT count(*) FROM events"), few);
@@ -114,9 +114,9 @@ fn rows_that_come_later(server: Server) {
 fn the_old_table_can_be_dropped(server: Server) {
     let case = rich(server);
     case.moves("events", &MONTHS);
-    let seen = case.seen();
+    let seen = case.describe();
     case.bench.session.run("DROP TABLE events_old");
-    assert_eq!(case.seen(), seen);
+    assert_eq!(case.describe(), seen);
     case.bench.session.run("INSERT INTO events (placed) VALUES ('2026-02-03')");
     assert_eq!(case.bench.value("SELECT max(serial)::text FROM events"), "2001");
 }
@@ -161,10 +161,10 @@ fn a_table_of_another_role(server: Server) {
         owner = owner.name,
         reader = reader.name
     ));
-    let seen = case.seen();
+    let seen = case.describe();
     case.moves("events", &MONTHS);
     case.is_moved("a table of another role");
-    assert_eq!(case.seen(), seen);
+    assert_eq!(case.describe(), seen);
     let others = format!(
         "SELECT count(*) FROM pg_class WHERE relname ~ '^events' AND relkind IN ('r', 'p')
          AND (relowner <> '{}'::regrole OR has_table_privilege('{}', oid, 'SELECT'))",
@@ -238,8 +238,8 @@ fn indexes_and_keys_of_all_kinds(server: Server) {
          CREATE INDEX ON events (account_reference_number_of_customer, id);
          CREATE TABLE before AS SELECT * FROM events",
     );
-    let seen = case.seen();
+    let seen = case.describe();
     case.moves("events", &[&MONTHS[..], &["-j4"]].concat());
     case.is_moved("indexes and keys of all kinds");
-    assert_eq!(case.seen(), seen);
+    assert_eq!(case.describe(), seen);
 }

@@ -129,13 +129,13 @@ impl Case {
     }
 
     /// Describes table `events` and everything that belongs to it.
-    pub(super) fn seen(&self) -> Vec<Vec<Option<String>>> {
-        self.bench.session.rows(SEEN)
+    pub(super) fn describe(&self) -> Vec<Vec<Option<String>>> {
+        self.bench.session.rows(DESCRIPTION)
     }
 }
 
 /// The query that describes a table with the system's views and functions.
-const SEEN: &str = "
+const DESCRIPTION: &str = "
 SELECT 'column', a.attname, format_type(atttypid, atttypmod),
        concat_ws(' ', attnotnull, attidentity, attgenerated, attstorage, attcollation::regcollation, attoptions,
                  pg_get_expr(adbin, adrelid), col_description(a.attrelid, attnum))

@@ -98,7 +98,7 @@ fn a_writer_to_both_tables_of_a_foreign_key(server: Server) {
             "CREATE TABLE kind (id bigint PRIMARY KEY, n int); INSERT INTO kind SELECT generate_series(1, 500), 0;
              ALTER TABLE events ADD CONSTRAINT of_kind FOREIGN KEY (id) REFERENCES kind",
         );
-        let seen = case.seen();
+        let seen = case.describe();
         let hold = case.bench.hold(point);
         let long = [&["--max-lock=10s"], &arguments()[..]].concat();
         let running = case.start(&long, &hold.environment());
@@ -113,7 +113,7 @@ fn a_writer_to_both_tables_of_a_foreign_key(server: Server) {
         let ended = running.ended();
         assert!(ended.status.success(), "{point}: {ended:?}");
         case.is_moved(point);
-        assert_eq!(case.seen(), seen, "{point}");
+        assert_eq!(case.describe(), seen, "{point}");
     }
 }
 

@@ -33,7 +33,7 @@ fn arguments() -> Vec<&'static str> {
 fn a_kill_at_each_point(server: Server) {
     for (point, is_moved) in POINTS {
         let case = Case::with_events(server, ROWS);
-        let seen = case.seen();
+        let seen = case.describe();
         let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", point)]).ended();
         assert_eq!(killed.status.code(), None, "{point}: {killed:?}");
         case.bench.wait_for_sessions();
@@ -49,7 +49,7 @@ fn a_kill_at_each_point(server: Server) {
         );
         case.moves("events", &MONTHS);
         case.is_moved(point);
-        assert_eq!(case.seen(), seen, "{point}");
+        assert_eq!(case.describe(), seen, "{point}");
     }
 }
 

@@ -131,11 +131,11 @@ fn changes_while_the_swap_waits(server: Server) {
         let swaps = "pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'";
         wait_until("the swap", || case.bench.count(swaps) > 0);
         case.bench.session.run(change);
-        let seen = case.seen();
+        let seen = case.describe();
         reader.run("COMMIT");
         let ended = running.ended();
         assert_eq!(ended.status.success(), is_moved, "{change}: {ended:?}");
-        assert_eq!(case.seen(), seen, "{change}");
+        assert_eq!(case.describe(), seen, "{change}");
         assert_eq!(case.kind("events") == "p", is_moved, "{change}");
     }
 }

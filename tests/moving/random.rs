@@ -125,7 +125,7 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     }
     case.bench.session.run(&format!("{ddl}; CREATE TABLE before AS SELECT * FROM events"));
     let jobs = format!("-j{}", 1 + chance.below(3));
-    let seen = case.seen();
+    let seen = case.describe();
     let mut arguments = [&["events", "--offline", "--json", "-q", &jobs], by].concat();
     if chance.is_one_in(4) {
         arguments.extend(["--wire=text", "--memory=1MiB"]);
@@ -133,5 +133,5 @@ fn judge(case: &Case, chance: &mut Chance, which: &str) {
     let ended = case.run(&arguments);
     assert!(ended.status.success(), "{which}: {arguments:?}\n{ddl}\n{ended:?}");
     case.is_moved(&format!("{which}: {arguments:?}\n{ddl}"));
-    assert_eq!(case.seen(), seen, "{which}: {arguments:?}\n{ddl}");
+    assert_eq!(case.describe(), seen, "{which}: {arguments:?}\n{ddl}");
 }

@@ -159,7 +159,7 @@ fn a_kill_at_each_point(server: Server) {
         "moving::committed",
     ] {
         let case = Case::with_events(server, 20_000);
-        let seen = case.seen();
+        let seen = case.describe();
         let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", point)]).ended();
         assert_eq!(killed.status.code(), None, "{point}: {killed:?}");
         case.bench.wait_for_sessions();
@@ -178,7 +178,7 @@ fn a_kill_at_each_point(server: Server) {
         case.moves("events", &MONTHS[..3]);
         case.is_moved(point);
         case.nothing_beside(point);
-        assert_eq!(case.seen(), seen, "{point}");
+        assert_eq!(case.describe(), seen, "{point}");
         // Once rows are copied, the next process continues.
         let goes_on = !["moving::created", "moving::logged"].contains(&point);
         assert_eq!(case.bench.value("SELECT 'events'::regclass::oid") == tree, goes_on, "{point}");
@@ -211,7 +211,7 @@ fn an_interrupt_keeps_the_copy(server: Server) {
 /// Another command swaps a move that stopped after a phase.
 fn a_swap_later(server: Server) {
     let case = Case::with_events(server, 2000);
-    let seen = case.seen();
+    let seen = case.describe();
     let write = |id: i32| {
         case.bench.session.run(&format!(
             "INSERT INTO events VALUES ({id}, '2026-02-01', 'later'); UPDATE events SET v = '{id}' WHERE id = 7;
@@ -245,7 +245,7 @@ fn a_swap_later(server: Server) {
     assert_eq!(Some(case.bench.value("SELECT 'events'::regclass::oid")), tree);
     case.is_moved("a swap later");
     case.nothing_beside("a swap later");
-    assert_eq!((case.seen(), case.moves_left()), (seen, 0));
+    assert_eq!((case.describe(), case.moves_left()), (seen, 0));
 }
 
 /// The saved state of a move contains SQL. A role that can write to the ledger cannot inject SQL there.
@@ -276,7 +276,7 @@ fn the_state_is_the_owners(server: Server) {
 
 fn an_abort_leaves_nothing(server: Server) {
     let case = Case::with_events(server, 2000);
-    let seen = case.seen();
+    let seen = case.describe();
     for point in ["moving::created", "moving::logged", "moving::followed"] {
         let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", point)]).ended();
         assert_eq!(killed.status.code(), None, "{point}: {killed:?}");
@@ -285,7 +285,7 @@ fn an_abort_leaves_nothing(server: Server) {
         assert!(aborted.status.success(), "{point}: {aborted:?}");
         case.is_untouched(point);
         case.nothing_beside(point);
-        assert_eq!(case.seen(), seen, "{point}");
+        assert_eq!(case.describe(), seen, "{point}");
     }
 }
 
@@ -317,14 +317,14 @@ fn foreign_keys_of_the_table(server: Server) {
          ALTER TABLE events ADD CONSTRAINT of_kind FOREIGN KEY (id) REFERENCES kind ON DELETE CASCADE;
          COMMENT ON CONSTRAINT of_kind ON events IS 'the kind'",
     );
-    let seen = case.seen();
+    let seen = case.describe();
     // A row to which only the tree refers can be deleted.
     let change = "DELETE FROM kind WHERE id < 5; DELETE FROM before WHERE id < 5; INSERT INTO kind VALUES (-1);
                   INSERT INTO events VALUES (-1, '2026-02-01', 'new'); INSERT INTO before VALUES (-1, '2026-02-01', 'new')";
     let ended = moved_during(&case, "moving::followed", change);
     assert!(ended.status.success(), "{ended:?}");
     case.is_moved("foreign keys");
-    assert_eq!(case.seen(), seen);
+    assert_eq!(case.describe(), seen);
     let refused =
         case.bench.session.try_run("INSERT INTO events VALUES (-2, '2026-02-01', 'none')");
     assert_eq!(refused.unwrap_err().code().unwrap().code(), "23503");

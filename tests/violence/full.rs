@@ -29,7 +29,7 @@ DO $$ DECLARE moved record; BEGIN
 END $$";
 
 /// The space that the tables of the schema public take.
-const TAKEN: &str = "
+const TABLE_BYTES: &str = "
 SELECT sum(pg_total_relation_size(oid)) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'";
 
@@ -42,7 +42,7 @@ fn is_full(room: &Room, bench: Bench) {
     bench.session.run(&MOVE.replace("ROOM", room.tablespace()));
     let start = |id: &str, options: &[&str]| clean.twins.start(id, options);
     clean.check(&start("whole", &FIRST).ended_within(size().patience));
-    let taken: u64 = bench.value(TAKEN).parse().unwrap();
+    let taken: u64 = bench.value(TABLE_BYTES).parse().unwrap();
     for waits in [false, true] {
         clean.begin_anew();
         room.resize(taken * 2 / 3);

@@ -28,7 +28,11 @@ fn watch(url: &str, statements: &str, done: &AtomicBool) -> (BTreeSet<u64>, usiz
 
 /// Reads through the root in several ways during a load. Returns each row count that a reader saw, and the
 /// number of reads.
-fn seen(whole: &Whole, options: &[&str], environment: &[(&str, &str)]) -> (BTreeSet<u64>, usize) {
+fn observe(
+    whole: &Whole,
+    options: &[&str],
+    environment: &[(&str, &str)],
+) -> (BTreeSet<u64>, usize) {
     let count = "SELECT count(*) FROM t";
     let readers = [
         count.to_owned(),
@@ -65,7 +69,7 @@ fn a_reader_sees_all_or_nothing(server: Server) {
     // The load pauses at its commit, so that readers have time to read.
     let environment =
         [("PGSLUICE_FAILPOINT", "atomic::committing"), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
-    let (seen, looks) = seen(&whole, &["--atomic", "-j4", MEMORY], &environment);
+    let (seen, looks) = observe(&whole, &["--atomic", "-j4", MEMORY], &environment);
     assert!(seen.is_subset(&[0, ROWS as u64].into()), "{seen:?}");
     assert!(looks > 25, "{looks}");
     whole.is_whole();
@@ -75,7 +79,7 @@ fn without_the_option_a_reader_sees_parts(server: Server) {
     let whole = Whole::new(server);
     let environment =
         [("PGSLUICE_FAILPOINT", "payload::committed:3"), ("PGSLUICE_FAILPOINT_SLEEP", "700")];
-    let (seen, _) = seen(&whole, &["-j1", MEMORY], &environment);
+    let (seen, _) = observe(&whole, &["-j1", MEMORY], &environment);
     assert!(seen.iter().any(|rows| ![0, ROWS as u64].contains(rows)), "{seen:?}");
 }
 
