@@ -8,7 +8,7 @@ use clap::Args;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
-use pgsluice::error::quoted;
+use pgsluice::error::quote_shell;
 use pgsluice::inspect::tables;
 use pgsluice::pg::conninfo::{Login, Target};
 use pgsluice::{Error, Kind, Result};
@@ -63,7 +63,7 @@ pub(crate) fn table() -> ArgValueCompleter {
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let current = current.to_string_lossy();
         let names = names(&words).unwrap_or_default();
-        let names = names.iter().map(|name| quoted(name));
+        let names = names.iter().map(|name| quote_shell(name));
         names.filter(|name| name.starts_with(&*current)).map(CompletionCandidate::new).collect()
     })
 }

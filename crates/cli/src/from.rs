@@ -24,7 +24,7 @@ impl InputArgs {
     /// Returns the table to read, if one was given.
     pub(crate) fn relation(&self) -> Result<Option<Relation>> {
         let Some(name) = self.from_table.clone() else { return Ok(None) };
-        let reads = |name: &str| Encoding::named(name).is_some();
+        let reads = |name: &str| Encoding::from_name(name).is_some();
         let resolve = |conninfo: &String| Target::resolve(Some(conninfo), &Login::default(), reads);
         let server = self.from.as_ref().map(resolve).transpose()?.flatten();
         let warnings = server.iter().flat_map(Target::warnings);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::complete;
 use crate::names::{name, parse_name};
-use crate::output::{count, grouped, print, print_json, say};
+use crate::output::{count, group_digits, print, print_json, say};
 use crate::spec::parsed;
 use crate::summary::row_counts;
 use crate::target::TargetArgs;
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<()> {
         }
         LedgerCommand::Show(show) => {
             let details = show.details(show.json, &Control::default())?;
-            if show.json { print_json(&details) } else { print(&described(&details)) }
+            if show.json { print_json(&details) } else { print(&describe(&details)) }
         }
         LedgerCommand::Finish(finish) => {
             let finished = finish.finish(finish.json, &Control::default())?;
@@ -252,7 +252,14 @@ fn table(loads: &[LedgerEntry]) -> String {
     let line = |load: &LedgerEntry| {
         let LedgerEntry { id, table, state, begun, rows, sources, .. } = load;
         let begun = begun.split('.').next().unwrap_or_default().to_owned();
-        [id.clone(), table.clone(), state.clone(), begun, grouped(*rows), shown(sources)]
+        [
+            id.clone(),
+            table.clone(),
+            state.clone(),
+            begun,
+            group_digits(*rows),
+            short_source(sources),
+        ]
     };
     let lines: Vec<[String; 6]> = [header].into_iter().chain(loads.iter().map(line)).collect();
     let width =
@@ -269,7 +276,7 @@ fn table(loads: &[LedgerEntry]) -> String {
 }
 
 /// Returns the name of the first input without its directory, and the number of the others.
-fn shown(sources: &[String]) -> String {
+fn short_source(sources: &[String]) -> String {
     let Some(first) = sources.first() else { return String::new() };
     let name = first.rsplit('/').find(|part| !part.is_empty()).unwrap_or(first);
     match sources.len() - 1 {
@@ -287,7 +294,7 @@ fn shortened(text: &str, room: usize) -> String {
     }
 }
 
-fn described(Details { entry, terms, counts, receipts, position, positions }: &Details) -> String {
+fn describe(Details { entry, terms, counts, receipts, position, positions }: &Details) -> String {
     let LedgerEntry { id, table, state, attempts, begun, ended, rows, sources, participants, run } =
         entry;
     let mut lines = vec![
@@ -358,7 +365,7 @@ mod tests {
         let text = table(&[load]);
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
         assert!(text.ends_with(".csv.gz and 11 more"), "{text}");
-        assert_eq!(shown(&["a/b/".to_owned()]), "b");
+        assert_eq!(short_source(&["a/b/".to_owned()]), "b");
         assert_eq!(shortened("abcdef", 4), "…def");
     }
 }

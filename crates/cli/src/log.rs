@@ -71,7 +71,7 @@ impl Events for Log {
 
 /// Returns the line for an event, or `None` for one that only updates an earlier one.
 fn line(event: &Event<'_>, time: SystemTime, format: LogFormat) -> Option<String> {
-    let (name, level, fields) = described(event)?;
+    let (name, level, fields) = describe(event)?;
     let time = rfc3339(time);
     Some(match format {
         LogFormat::Text => {
@@ -90,7 +90,7 @@ fn line(event: &Event<'_>, time: SystemTime, format: LogFormat) -> Option<String
 type Described = (&'static str, &'static str, Vec<(&'static str, Value)>);
 
 /// Returns the name of an event, its level and its keys in JSON.
-fn described(event: &Event<'_>) -> Option<Described> {
+fn describe(event: &Event<'_>) -> Option<Described> {
     // Texts of errors may contain a connection string.
     let text = |text: &str| json!(conceal(text));
     Some(match *event {

@@ -283,7 +283,7 @@ fn parse_pair(text: &str) -> std::result::Result<(String, String), String> {
 
 /// Parses the name of an encoding.
 fn parse_encoding(text: &str) -> std::result::Result<Encoding, String> {
-    Encoding::named(text).ok_or_else(|| {
+    Encoding::from_name(text).ok_or_else(|| {
         let known: Vec<&str> = Encoding::names().collect();
         format!("must be one of {}; iconv can convert other encodings", known.join(", "))
     })

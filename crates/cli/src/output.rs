@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-pub(crate) use pgsluice::counts::words::{count, grouped};
+pub(crate) use pgsluice::counts::words::{count, group_digits};
 use pgsluice::error::printable;
 use pgsluice::{Error, Kind, Result};
 use serde::Serialize;

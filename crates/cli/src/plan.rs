@@ -21,7 +21,7 @@ use serde::Deserialize;
 use crate::changes::ChangeArgs;
 use crate::exchange::{ExchangeName, exchange};
 use crate::options::{InputArgs, ReadingArgs};
-use crate::output::{bytes, count, grouped, print, print_json, say};
+use crate::output::{bytes, count, group_digits, print, print_json, say};
 use crate::plan_json::{Report, notes};
 use crate::signals;
 use crate::spec::{Given, text};
@@ -290,8 +290,8 @@ fn describe_sample(plan: &Plan, preview: &Preview, full: bool, lines: &mut Vec<S
         0 => sample.push_str(&format!("all routed to {leaves}")),
         left => sample.push_str(&format!(
             "{} routed to {leaves}; {} left to the server",
-            grouped(routed),
-            grouped(left)
+            group_digits(routed),
+            group_digits(left)
         )),
     }
     lines.push(sample);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pgsluice::control::Control;
-use pgsluice::error::{printable, quoted};
+use pgsluice::error::{printable, quote_shell};
 
-use crate::output::{bytes, grouped, say};
+use crate::output::{bytes, group_digits, say};
 
 const BAR: &str = "{wide_bar} {percent:>3}%  {msg}";
 /// The template for a terminal without room for both.
@@ -48,8 +48,10 @@ impl Notices<'_> {
             && self.control.progress.rows_loaded.load(Relaxed) > 0
             && let Some(id) = self.id.take()
         {
-            notices
-                .push(format!("if this load is stopped, resume it with --load-id {}", quoted(id)));
+            notices.push(format!(
+                "if this load is stopped, resume it with --load-id {}",
+                quote_shell(id)
+            ));
         }
         notices
     }
@@ -139,13 +141,14 @@ impl BarState {
             return what.clone();
         }
         if let (built, total @ 1..) = self.indexes {
-            return format!("{} rows  {built} of {total} indexes built", grouped(self.rows));
+            return format!("{} rows  {built} of {total} indexes built", group_digits(self.rows));
         }
         let rows_per_second = self.rows as f64 / self.seconds;
         let bytes_per_second = self.bytes as f64 / self.seconds;
-        let mut text = format!("{} rows", grouped(self.rows));
+        let mut text = format!("{} rows", group_digits(self.rows));
         if is_wide {
-            let (rows, bytes) = (grouped(rows_per_second as u64), bytes(bytes_per_second as u64));
+            let (rows, bytes) =
+                (group_digits(rows_per_second as u64), bytes(bytes_per_second as u64));
             text.push_str(&format!("  {rows} rows/s  {bytes}/s"));
         }
         if self.total > 0 && self.bytes > 0 {

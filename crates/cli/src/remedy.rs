@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction};
-use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream, option, quoted};
+use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream, option, quote_shell};
 use pgsluice::source::{FileFormat, uncompressed};
 
 use crate::conceal::without_password;
@@ -64,13 +64,13 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             }
             let given = std::env::var("PGOPTIONS").unwrap_or_default();
             let options = format!("{given} -c {name}={value}");
-            front = format!("PGOPTIONS={} ", quoted(options.trim_start()));
+            front = format!("PGOPTIONS={} ", quote_shell(options.trim_start()));
         }
         How::Variable(name, value, options) => {
             if takes_all(&words, options) {
                 add(&mut words, options);
             }
-            front = format!("{name}={} ", quoted(value));
+            front = format!("{name}={} ", quote_shell(value));
         }
     }
     Some(format!("{front}pgsluice {}", shell(&words)))
@@ -78,7 +78,8 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
 
 /// Quotes the words for a shell, without passwords.
 fn shell(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(&without_password(word))).collect();
+    let words: Vec<String> =
+        words.iter().map(|word| quote_shell(&without_password(word))).collect();
     words.join(" ")
 }
 

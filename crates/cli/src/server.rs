@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use pgsluice::error::quoted;
+use pgsluice::error::quote_shell;
 use pgsluice::{Error, Kind, Result};
 use pgsluice_embedded::{Embedded, Options, Url};
 
@@ -138,7 +138,7 @@ fn not_running(server: &Embedded, data: Option<&Path>) -> Error {
         )),
         false => error,
     };
-    let data = data.map(|data| format!(" --data {}", quoted(&data.display().to_string())));
+    let data = data.map(|data| format!(" --data {}", quote_shell(&data.display().to_string())));
     error.with_hint(format!("Start it with: pgsluice server start{}", data.unwrap_or_default()))
 }
 

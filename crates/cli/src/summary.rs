@@ -5,7 +5,7 @@ use pgsluice::error::on_one_line;
 use pgsluice::job::{OnConflict, RejectPlace, Rejects, log_of};
 use pgsluice::row_counts::RowCounts;
 
-use crate::output::{bytes, count, grouped};
+use crate::output::{bytes, count, group_digits};
 
 /// Formats the summary in a few lines.
 pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
         count(rows, "row", "rows"),
         bytes(summary.bytes_read),
         summary.table,
-        grouped(rate as u64),
+        group_digits(rate as u64),
         bytes(throughput as u64),
     );
     if may_conflict {
@@ -82,8 +82,9 @@ pub(crate) fn fallbacks(fallbacks: &[Fallback]) -> String {
 /// Formats the counts that are not 0, with their names.
 pub(crate) fn row_counts(counts: &RowCounts) -> String {
     let known = counts.by_name().into_iter().filter(|(_, rows)| *rows > 0);
-    let known: Vec<String> =
-        known.map(|(name, rows)| format!("{} {}", grouped(rows), name.replace('_', " "))).collect();
+    let known: Vec<String> = known
+        .map(|(name, rows)| format!("{} {}", group_digits(rows), name.replace('_', " ")))
+        .collect();
     if known.is_empty() { "no row".to_owned() } else { known.join(", ") }
 }
 
@@ -105,7 +106,7 @@ fn ways(summary: &Summary) -> String {
         (lanes.routed_by_server, "left to the server"),
     ] {
         if rows > 0 {
-            text.push_str(&format!(", {} {how}", grouped(rows)));
+            text.push_str(&format!(", {} {how}", group_digits(rows)));
         }
     }
     text

@@ -75,7 +75,7 @@ impl TargetArgs {
     fn resolve(&self, quiet: bool, password: Option<String>) -> Result<Target> {
         let Self { host, port, user, .. } = self;
         let login = Login { host: host.clone(), port: port.clone(), user: user.clone(), password };
-        let reads = |name: &str| Encoding::named(name).is_some();
+        let reads = |name: &str| Encoding::from_name(name).is_some();
         if let Some(target) = Target::resolve(self.conninfo.as_deref(), &login, reads)? {
             target.warnings().iter().for_each(|warning| say(&format!("warning: {warning}")));
             return Ok(target.waiting(self.wait.unwrap_or_default()));

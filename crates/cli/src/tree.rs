@@ -9,7 +9,7 @@ use pgsluice::{Control, Error, Result, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::complete;
-use crate::output::{bytes, grouped, print, print_json};
+use crate::output::{bytes, group_digits, print, print_json};
 use crate::signals;
 use crate::target::TargetArgs;
 
@@ -129,8 +129,8 @@ fn draw(
     let what: Vec<&str> = [bound, key.as_deref()].into_iter().flatten().collect();
     let rows = match sizes.estimated_rows(node) {
         (0, false) => "not counted".to_owned(),
-        (rows, true) => format!("~{} rows", grouped(rows)),
-        (rows, false) => format!("over {} rows", grouped(rows)),
+        (rows, true) => format!("~{} rows", group_digits(rows)),
+        (rows, false) => format!("over {} rows", group_digits(rows)),
     };
     let columns = [what.join("  "), rows, bytes(sizes.bytes(node))];
     lines.push((format!("{branch}{name}"), columns));

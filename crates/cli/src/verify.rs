@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::changes::ChangeArgs;
 use crate::exit;
 use crate::options::{InputArgs, ReadingArgs};
-use crate::output::{count, grouped, print, print_json, say};
+use crate::output::{count, group_digits, print, print_json, say};
 use crate::signals;
 use crate::spec::Given;
 use crate::target::TargetArgs;
@@ -179,7 +179,7 @@ fn difference(leaf: &VerifiedLeaf) -> Option<String> {
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
-    .map(|(number, what)| format!("{} {what}", grouped(number)))
+    .map(|(number, what)| format!("{} {what}", group_digits(number)))
     .collect();
     (!differences.is_empty())
         .then(|| format!("{}: of {}, {}", leaf.leaf, rows(leaf.rows), differences.join(", ")))

@@ -69,7 +69,7 @@ pub struct Relation {
 /// Formats the name for SQL, with both parts always quoted.
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", quoted(&self.schema), quoted(&self.name))
+        write!(f, "{}.{}", quote_identifier(&self.schema), quote_identifier(&self.name))
     }
 }
 
@@ -87,12 +87,12 @@ pub fn label(identifier: &str) -> String {
         [b'a'..=b'z' | b'_', rest @ ..] if rest.iter().all(|&byte| plain(byte)) => {
             identifier.to_owned()
         }
-        _ => quoted(identifier),
+        _ => quote_identifier(identifier),
     }
 }
 
 /// Returns `identifier` in double quotes, as `quote_identifier` writes it if quotes are necessary.
-pub fn quoted(identifier: &str) -> String {
+pub fn quote_identifier(identifier: &str) -> String {
     format!("\"{}\"", identifier.replace('"', "\"\""))
 }
 

@@ -39,12 +39,12 @@ impl Binaries {
     /// Finds the binaries in `bin` if given, else the best on the machine; of version `major` if given.
     pub(super) fn find(bin: Option<&Path>, major: Option<u32>) -> Result<Self> {
         match bin {
-            Some(bin) => Self::named(bin, major),
+            Some(bin) => Self::at_path(bin, major),
             None => Self::search(major),
         }
     }
 
-    fn named(bin: &Path, major: Option<u32>) -> Result<Self> {
+    fn at_path(bin: &Path, major: Option<u32>) -> Result<Self> {
         let found = Self::at(bin).ok_or_else(|| {
             Error::new(
                 Kind::Server,
@@ -73,7 +73,7 @@ impl Binaries {
         let bundled = BUNDLED_BIN.get().cloned().into_iter().chain(wheels());
         let wheel = bundled.filter_map(|bin| Self::at(&bin)).find(fits);
         wheel
-            .or_else(|| installed().into_iter().find(fits))
+            .or_else(|| find_installed().into_iter().find(fits))
             .or_else(|| on_path().filter(fits))
             .ok_or_else(|| none_found(major))
     }
@@ -126,7 +126,7 @@ fn wheels_below(prefix: &Path) -> Vec<PathBuf> {
     matches(&format!("{prefix}/{WHEEL_BIN}"))
 }
 
-fn installed() -> Vec<Binaries> {
+fn find_installed() -> Vec<Binaries> {
     let mut found: Vec<_> =
         INSTALLED.into_iter().flat_map(matches).filter_map(|bin| Binaries::at(&bin)).collect();
     found.sort_by_key(|binaries| Reverse(binaries.major));

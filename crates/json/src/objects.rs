@@ -84,8 +84,10 @@ impl Objects {
 
     /// Returns a line for a file of rejected rows, which is NDJSON.
     #[must_use]
-    pub fn shown(&self, line: &[u8]) -> Vec<u8> {
-        self.program.as_ref().map_or_else(|| line.to_vec(), |program| program.values.shown(line))
+    pub fn reject_line(&self, line: &[u8]) -> Vec<u8> {
+        self.program
+            .as_ref()
+            .map_or_else(|| line.to_vec(), |program| program.values.reject_line(line))
     }
 
     /// Whether each line is an array of the values of all columns.

@@ -39,7 +39,7 @@ pub struct Address {
 /// Hides the query of a URL, which may be a signature.
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.shown(&self.key))
+        f.write_str(&self.display(&self.key))
     }
 }
 
@@ -86,7 +86,7 @@ impl Address {
     }
 
     /// Returns the address of a key in the same bucket, for people.
-    pub fn shown(&self, key: &str) -> String {
+    pub fn display(&self, key: &str) -> String {
         format!("{}{key}", self.root)
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             ("https://u:p@h/a%20b.csv?x", "https://h/a b.csv"),
         ] {
             let address = parsed(text);
-            assert_eq!(address.shown(&address.key), shown);
+            assert_eq!(address.display(&address.key), shown);
         }
     }
 

@@ -28,7 +28,7 @@ pub struct Download {
 
 impl Download {
     pub(crate) fn new(store: Store, path: Path) -> Self {
-        let name = store.shown(path.as_ref());
+        let name = store.display(path.as_ref());
         Self { name, store, path, parts: None, rest: Bytes::new() }
     }
 

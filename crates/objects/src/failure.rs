@@ -138,7 +138,7 @@ impl<'t> Answer<'t> {
     }
 
     /// Returns the code and the status, in parentheses.
-    fn shown(&self) -> String {
+    fn code_and_status(&self) -> String {
         let status = self.status.map(|status| format!("HTTP status {status}"));
         let code = self.code.filter(|code| code.len() < 80).map(str::to_owned);
         let shown: Vec<String> = code.into_iter().chain(status).collect();
@@ -157,7 +157,7 @@ impl<'t> Answer<'t> {
     }
 
     fn refused(&self) -> Failure {
-        let shown = self.shown();
+        let shown = self.code_and_status();
         match self.code {
             Some("RequestTimeTooSkewed") => {
                 Failure::new(Cause::Clock, format!("the clock differs from the server's{shown}"))
@@ -202,8 +202,11 @@ impl<'t> Answer<'t> {
         if let Some("AuthorizationHeaderMalformed" | "IllegalLocationConstraintException") =
             self.code
         {
-            return Failure::new(Cause::Region, format!("the region is wrong{}", self.shown()))
-                .with_hint("Set AWS_REGION to the region of the bucket.");
+            return Failure::new(
+                Cause::Region,
+                format!("the region is wrong{}", self.code_and_status()),
+            )
+            .with_hint("Set AWS_REGION to the region of the bucket.");
         }
         if self.status == Some(404) {
             return self.not_found();
@@ -220,7 +223,7 @@ impl<'t> Answer<'t> {
                 300..400 => "the server redirects the request elsewhere",
                 _ => "the server rejects the request",
             };
-            return Failure::new(Cause::Other, format!("{reason}{}", self.shown()));
+            return Failure::new(Cause::Other, format!("{reason}{}", self.code_and_status()));
         }
         let Some(http) = find::<HttpError>(error) else {
             // The last cause has no URL: those of requests are in the texts around it.

@@ -56,7 +56,7 @@ impl Store {
             let open = |path: Path| {
                 let store = store.clone();
                 async move {
-                    let name = store.shown(path.as_ref());
+                    let name = store.display(path.as_ref());
                     match store.clone().open(path.clone()).await? {
                         None if !store.is_directory(&path).await? => {
                             Err(Failure::new(Cause::NotFound, format!("\"{name}\" was removed")))

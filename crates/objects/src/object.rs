@@ -65,7 +65,7 @@ impl fmt::Debug for Object {
 impl Object {
     /// Creates an object from the answer to a request; `start` is its beginning.
     pub(crate) fn new(store: Store, path: Path, meta: &ObjectMeta, start: Bytes) -> Self {
-        let name = store.shown(path.as_ref());
+        let name = store.display(path.as_ref());
         let version = Version::of(meta);
         Self(Arc::new(Inner { store, path, name, size: meta.size, version, start }))
     }

@@ -69,15 +69,15 @@ impl Store {
     }
 
     /// Returns the address of a key for people, without secrets.
-    pub fn shown(&self, key: &str) -> String {
-        self.0.address.shown(key)
+    pub fn display(&self, key: &str) -> String {
+        self.0.address.display(key)
     }
 
     /// Returns a text that no other object has. It may contain a secret.
     pub(crate) fn identity(&self, key: &str) -> String {
         let Address { bucket, login, account, .. } = &self.0.address;
         let [login, account] = [login, account].map(|part| part.as_deref().unwrap_or_default());
-        format!("{} {login} {account} {bucket} {key}", self.0.address.shown(""))
+        format!("{} {login} {account} {bucket} {key}", self.0.address.display(""))
     }
 
     pub(crate) fn address(&self) -> &Address {

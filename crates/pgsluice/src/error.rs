@@ -2,6 +2,6 @@
 
 pub use pgsluice_session::error::{
     Error, How, Left, Location, Named, Remedy, Result, Setting, TABLE, Unit, Words, backoff,
-    command, is_stream, on_one_line, option, plain_io, policy, printable, quoted,
+    command, is_stream, on_one_line, option, plain_io, policy, printable, quote_shell,
 };
 pub(crate) use pgsluice_session::error::{kind, sqlstate};

@@ -38,7 +38,7 @@ impl RowCounts {
     }
 
     /// Returns the number of rows that have changed the table.
-    pub(crate) fn written(&self) -> u64 {
+    pub(crate) fn rows_changed(&self) -> u64 {
         self.inserted + self.updated + self.deleted
     }
 

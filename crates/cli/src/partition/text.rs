@@ -3,7 +3,7 @@
 use pgsluice::error::on_one_line;
 use pgsluice::moving::{MoveEntry, MovePlan, Moved};
 
-use crate::output::{bytes, count, grouped};
+use crate::output::{bytes, count, group_digits};
 use crate::progress::duration;
 use crate::summary::fallbacks;
 
@@ -49,7 +49,7 @@ const ONLINE_LOCKS: &str = "SHARE ROW EXCLUSIVE to create two triggers, ACCESS E
 pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
     let MovePlan { table, rows_estimated, bytes: size, index_bytes, leaves, .. } = plan;
     let rows = match rows_estimated {
-        Some(rows) => format!("about {} rows", grouped(*rows)),
+        Some(rows) => format!("about {} rows", group_digits(*rows)),
         None => "never analyzed".to_owned(),
     };
     let mut lines = vec![

@@ -54,7 +54,7 @@ impl TruncUnit {
 
     /// Returns the unit with this name, ignoring case.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         named(&Self::ALL, name)
     }
 }
@@ -108,7 +108,7 @@ impl ExtractField {
 
     /// Returns the field with this name, ignoring case.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         named(&Self::ALL, name)
     }
 

@@ -119,7 +119,7 @@ impl Values {
     }
 
     /// Returns a line for a file of rejected rows, with every value as JSON.
-    pub(crate) fn shown(&self, line: &[u8]) -> Vec<u8> {
+    pub(crate) fn reject_line(&self, line: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(line);
         let mut out = Vec::new();
         if !self.are_rows {

@@ -156,6 +156,6 @@ fn rows_have_all_columns() {
     assert_eq!(plain(r#"[1, "x"]"#).as_deref(), Ok(r#"{"a":1,"b":"x"}"#));
     assert_eq!(plain("[1]"), Err("missing data for column \"b\"".to_owned()));
     assert_eq!(plain("[1,2,3]"), Err("extra data after last expected column".to_owned()));
-    let shown = String::from_utf8(values.shown(br#"[1.5,["\u0000n1","\u0000fNaN"]]"#));
+    let shown = String::from_utf8(values.reject_line(br#"[1.5,["\u0000n1","\u0000fNaN"]]"#));
     assert_eq!(shown.as_deref(), Ok(r#"{"a":1.5,"b":["1","NaN"]}"#));
 }

@@ -166,7 +166,7 @@ impl Control {
     }
 
     /// Waits until payloads may begin, or the load is stopped.
-    pub(crate) async fn unpaused(&self) {
+    pub(crate) async fn until_unpaused(&self) {
         while self.is_paused.load(Relaxed) && !self.stop.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;
         }
@@ -178,8 +178,8 @@ impl Caller for Control {
         self.busy.enter(pid)
     }
 
-    fn stopped(&self) -> impl Future<Output = ()> {
-        self.stop.stopped()
+    fn until_stopped(&self) -> impl Future<Output = ()> {
+        self.stop.until_stopped()
     }
 
     fn failure(&self) -> Option<Error> {

@@ -32,7 +32,7 @@ impl Stop {
     }
 
     /// Waits until the load is stopped.
-    pub(crate) async fn stopped(&self) {
+    pub(crate) async fn until_stopped(&self) {
         while !self.is_stopped() {
             tokio::time::sleep(STOP_POLL).await;
         }
@@ -54,7 +54,7 @@ impl Stop {
     ) -> Result<T> {
         tokio::select! {
             outcome = work => outcome,
-            () = self.stopped() => Err(self.failure().unwrap_or_else(Error::interrupted)),
+            () = self.until_stopped() => Err(self.failure().unwrap_or_else(Error::interrupted)),
         }
     }
 

@@ -78,7 +78,7 @@ impl Tally {
     }
 
     /// Returns the rows to be sent and those that an earlier run had settled, by node.
-    pub(crate) fn settled(&self) -> BTreeMap<NodeId, u64> {
+    pub(crate) fn settled_rows(&self) -> BTreeMap<NodeId, u64> {
         let mut nodes = self.by_node();
         add(&mut nodes, self.before.clone());
         nodes
@@ -279,7 +279,7 @@ impl Outcome {
     }
 
     /// Returns the number of rows that were rejected by any run.
-    pub(crate) fn rejected(&self) -> u64 {
+    pub(crate) fn rows_rejected(&self) -> u64 {
         self.committed.counts.rejected + self.routed.rejected_before
     }
 
@@ -292,7 +292,7 @@ impl Outcome {
             read: self.read(),
             duplicate: self.routed.duplicate,
             dropped: self.committed.rows_dropped(),
-            rejected: self.rejected(),
+            rejected: self.rows_rejected(),
             ..counts
         }
     }

@@ -100,7 +100,7 @@ pub(crate) fn check_receipts(
 }
 
 /// Returns the number of rows that were sent to a table and not stored. Fails if more were stored than sent.
-pub(crate) fn dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
+pub(crate) fn count_dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
     let excess = stored.saturating_sub(sent);
     let said = (excess > 0).then(|| never_sent(table, excess));
     refuse(said.into_iter().collect()).map(|()| sent - stored)

@@ -149,7 +149,8 @@ impl DuplicateFinding<'_> {
     /// Gathers entries in one thread.
     fn look<R: Ranked>(&self, reading: &Reading, entries: &Entries<R>) -> Result<()> {
         let Self { plan, changes, target, control, .. } = self;
-        let mut routing = Routing::new(plan, control, target).reading(changes.compared().cloned());
+        let mut routing =
+            Routing::new(plan, control, target).reading(changes.compared_parts().cloned());
         let mut keys = KeyScan::new(plan, changes);
         let mut thread_entries = ThreadEntries::new(entries);
         let (mut scratch, mut unread) = (Vec::new(), Vec::new());

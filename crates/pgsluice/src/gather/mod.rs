@@ -108,7 +108,7 @@ impl Gatherer {
     }
 
     /// Returns the number of rows of the input that were left out.
-    pub(crate) fn left_out(&self) -> u64 {
+    pub(crate) fn rows_left_out(&self) -> u64 {
         self.left_out
     }
 

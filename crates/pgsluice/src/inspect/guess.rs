@@ -106,7 +106,7 @@ impl GuessOpening {
                     true => add.extend([option("header").of("map"), option("ignore-extra")]),
                     false => {
                         add.push(option("header"));
-                        add.extend(named(&names, columns, how));
+                        add.extend(columns_option(&names, columns, how));
                     }
                 }
             }
@@ -122,7 +122,7 @@ impl GuessOpening {
                 add.push(option("header").of("map"));
             }
             (Header::Match, Some(names)) if said.is_empty() => {
-                add.extend(named(&names, columns, how));
+                add.extend(columns_option(&names, columns, how));
                 said.extend(
                     (!add.is_empty())
                         .then(|| "the header lists the columns in another order".to_owned()),
@@ -159,13 +159,13 @@ impl GuessOpening {
         let mut tried: Vec<(Format, Vec<Setting>)> = Vec::new();
         for delimiter in [b',', b';', b'\t', b'|'] {
             if is_csv || delimiter == b'|' {
-                let options = vec![option("delimiter").of(spelled(delimiter))];
+                let options = vec![option("delimiter").of(delimiter_value(delimiter))];
                 tried.push((other(format, delimiter), options));
             }
             if !is_csv {
                 let mut options = vec![option("format").of("csv")];
                 if delimiter != b',' {
-                    options.push(option("delimiter").of(spelled(delimiter)));
+                    options.push(option("delimiter").of(delimiter_value(delimiter)));
                 }
                 tried.push((other(&Format::csv(), delimiter), options));
             }
@@ -233,7 +233,7 @@ fn some_in(names: &[String], columns: &[String]) -> bool {
 }
 
 /// Returns `--columns` if all fields of a header name columns, but they are not all columns in order.
-fn named(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Setting> {
+fn columns_option(names: &[String], columns: &[String], how: &InputOptions) -> Vec<Setting> {
     if how.columns.is_some() {
         return Vec::new();
     }
@@ -312,7 +312,7 @@ pub(super) fn list(names: &[String]) -> String {
 }
 
 /// Formats a delimiter for its option.
-pub(super) fn spelled(delimiter: u8) -> String {
+pub(super) fn delimiter_value(delimiter: u8) -> String {
     match delimiter {
         b'\t' => "\\t".to_owned(),
         other => char::from(other).to_string(),

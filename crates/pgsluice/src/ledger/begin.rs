@@ -66,7 +66,7 @@ pub(crate) async fn begin(
     let ledger = match named.find(client).await? {
         None => {
             earlier::check(job, named, plan, &sources, client, control).await?;
-            let published = named.schema.published(client).await?;
+            let published = named.schema.publication_warning(client).await?;
             published.into_iter().for_each(|warning| control.warn(&warning));
             start(of, plan, &now, sources, client).await?
         }
@@ -270,7 +270,7 @@ pub(crate) fn insert_small_load(
     let sources = json(&Fingerprint::of_all(&job.input.files)?)?;
     let format = format_for(&job.input.format, table.version);
     let (own, run) = (terms::of_load(job, &format, table.version)?, json(run)?);
-    let columns = table.spelled(job.input.columns.as_deref());
+    let columns = table.columns_with_types(job.input.columns.as_deref());
     let columns = format!("{}::pg_catalog.text", literal(columns.as_bytes()));
     let terms = sql::terms::expression(&own, Some(&columns));
     let table = &table.relation;

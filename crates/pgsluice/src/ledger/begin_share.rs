@@ -57,7 +57,7 @@ pub(super) async fn begin(
     }
     let (version, ends_other) = (plan.catalogue.version, job.safety.end_other);
     let share = Share::new(of, share, &found, version, ends_other, client).await?;
-    let (stored, ledger) = (share.stored(), Ledger::of_share(share, named));
+    let (stored, ledger) = (share.stored_counts(), Ledger::of_share(share, named));
     if let Some(counts) = stored {
         return Ok(Begun::Finished(ledger, counts));
     }

@@ -72,7 +72,7 @@ impl Blocks {
         if is_same(&mut self.0.lock(), block) {
             return Ok(());
         }
-        let (name, place) = (&input.name, input.shown(start));
+        let (name, place) = (&input.name, input.describe_place(start));
         Err(changed(format!("{name} differs from what was read before, at {place} or soon after")))
     }
 
@@ -88,12 +88,12 @@ impl Blocks {
     }
 
     /// Returns the blocks up to the split `last` that must be written before a receipt covers their rows.
-    pub(super) fn unwritten(&self, last: u32) -> Vec<StreamBlock> {
+    pub(super) fn blocks_to_write(&self, last: u32) -> Vec<StreamBlock> {
         self.0.lock().new.range(..=last).map(|(_, block)| *block).collect()
     }
 
     /// Marks `blocks` as written to the ledger.
-    pub(super) fn written(&self, blocks: &[StreamBlock]) {
+    pub(super) fn mark_written(&self, blocks: &[StreamBlock]) {
         self.0.lock().new.retain(|_, block| !blocks.contains(block));
     }
 
@@ -143,7 +143,8 @@ fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {
     let input = inputs.get(source as usize);
-    let (name, place) = input.map_or(("", String::new()), |it| (it.name.as_str(), it.shown(at)));
+    let (name, place) =
+        input.map_or(("", String::new()), |it| (it.name.as_str(), it.describe_place(at)));
     changed(format!("{name} ends at {place}, but was longer before"))
 }
 

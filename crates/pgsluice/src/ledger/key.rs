@@ -42,7 +42,7 @@ impl OfKey {
 
     /// Returns the reason why this key is no longer read as before; `now` is the present key of the same
     /// table, if it has one.
-    pub(super) fn changed(&self, now: Option<Self>) -> String {
+    pub(super) fn describe_change(&self, now: Option<Self>) -> String {
         let Some(now) = now else { return "no table has this key any more".to_owned() };
         if self.reads != now.reads {
             let only = |lines: &[String], others: &[String]| {

@@ -91,7 +91,9 @@ impl Layout {
         }
         match now.keys.iter().find(|(known, _)| known == wanted) {
             Some((_, key)) if !wanted.is_asked() => Ok((*key).clone()),
-            _ => Err(self.unreadable(node, &wanted.changed(now.key_of(self.relation(node))))),
+            _ => {
+                Err(self.unreadable(node, &wanted.describe_change(now.key_of(self.relation(node)))))
+            }
         }
     }
 

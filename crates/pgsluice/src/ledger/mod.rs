@@ -104,7 +104,7 @@ use pgsluice_core::origin::Origin;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Returns the load `id` in the ledger, if the job keeps a ledger.
-pub(crate) fn named(job: &Job, id: &str) -> Option<Participant> {
+pub(crate) fn find_participant(job: &Job, id: &str) -> Option<Participant> {
     let schema = job.safety.ledger.as_deref().filter(|_| job.keeps_ledger())?;
     Some(Participant::new(&Schema::new(schema), id))
 }
@@ -236,7 +236,7 @@ impl Ledger {
     }
 
     /// Returns the rows that earlier attempts have rejected.
-    pub(crate) fn rejected(&self) -> &HashSet<Origin> {
+    pub(crate) fn rejected_rows(&self) -> &HashSet<Origin> {
         &self.rejected
     }
 

@@ -85,7 +85,7 @@ impl Receipts {
     }
 
     /// Marks receipts as committed.
-    pub(super) fn committed(&self, entries: &ReceiptEntries) {
+    pub(super) fn mark_committed(&self, entries: &ReceiptEntries) {
         let mut state = self.0.lock();
         entries.receipts.iter().for_each(|receipt| state.hold(receipt));
     }

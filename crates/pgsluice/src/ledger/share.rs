@@ -121,7 +121,7 @@ impl Share {
 
     /// Returns the row counts if the share is already stored. If the load is finished, they are not known, so
     /// they are 0.
-    pub(super) fn stored(&self) -> Option<RowCounts> {
+    pub(super) fn stored_counts(&self) -> Option<RowCounts> {
         match self.before {
             Before::Nothing => None,
             Before::Share(_, counts) => Some(counts),

@@ -81,7 +81,7 @@ impl Ledger {
         let claims = || payloads.iter().flat_map(|payload| payload.claims());
         let entries = self.receipts.entries(splits, self.tree, claims());
         let last = claims().map(last_split).max().unwrap_or(0);
-        Writing { entries, blocks: self.blocks.unwritten(last) }
+        Writing { entries, blocks: self.blocks.blocks_to_write(last) }
     }
 
     /// Returns the entries to write when all rows of `nodes` become visible.
@@ -102,7 +102,7 @@ impl Ledger {
         });
         let mut entries = ReceiptEntries { receipts: receipts.collect(), gone: Vec::new() };
         self.receipts.number(&mut entries);
-        Writing { entries, blocks: self.blocks.unwritten(u32::MAX) }
+        Writing { entries, blocks: self.blocks.blocks_to_write(u32::MAX) }
     }
 
     /// Prepares the statements for [`Self::write`].
@@ -213,9 +213,9 @@ impl Ledger {
     }
 
     /// Marks `writing` as committed.
-    pub(crate) fn committed(&self, writing: &Writing) {
-        self.receipts.committed(&writing.entries);
-        self.blocks.written(&writing.blocks);
+    pub(crate) fn mark_committed(&self, writing: &Writing) {
+        self.receipts.mark_committed(&writing.entries);
+        self.blocks.mark_written(&writing.blocks);
     }
 }
 

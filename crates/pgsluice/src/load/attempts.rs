@@ -111,7 +111,7 @@ impl Load {
         let outcome = with_watch(attempts, |over| {
             lock_watch::watch(job.safety.lock_timeout, target, control, over);
         });
-        if let (Err(error), Some(named)) = (&outcome, ledger::named(job, &id)) {
+        if let (Err(error), Some(named)) = (&outcome, ledger::find_participant(job, &id)) {
             runtime()?.block_on(withdraw(
                 LoadRun { named: &named, run: &run },
                 job.safety.share.is_some(),

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::control::{Control, Rejecting};
-use crate::counts::words::grouped;
+use crate::counts::words::group_digits;
 use crate::error::kind::Kind;
-use crate::error::{Error, Left, Remedy, Setting, option, quoted};
+use crate::error::{Error, Left, Remedy, Setting, option, quote_shell};
 
 /// Returns the error of a load that was asked to end but has not, with the known state of the table.
 pub fn interrupted(control: &Control) -> Error {
@@ -27,7 +27,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
         1 => error.with_detail("1 row of this load was committed before and is in the table."),
         rows => error.with_detail(format!(
             "{} rows of this load were committed before and are in the table.",
-            grouped(rows)
+            group_digits(rows)
         )),
     };
     let error = match control.attempts.resume() {
@@ -43,7 +43,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
         0 => error,
         rows => error.with_detail(format!(
             "{} more may be in the table: the server did not answer their COMMIT.",
-            grouped(rows)
+            group_digits(rows)
         )),
     }
 }
@@ -78,7 +78,7 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
             let unchanged = format!(
                 "Do not change the input, because only the same input resumes the load. Repair the row in {}, and \
                  load that file afterwards.",
-                quoted(file.value.as_deref().unwrap_or_default())
+                quote_shell(file.value.as_deref().unwrap_or_default())
             );
             let what = "To load the rest, skipping such rows";
             error.with_hint(unchanged).with_remedy(Remedy::options(what, [load_id, file, most]))

@@ -47,7 +47,7 @@ pub(crate) async fn finish(
                 Some(_) => Ok(()),
                 None => {
                     let settled = match flow.inputs.iter().any(Input::may_change) {
-                        false => outcome.routed.settled(),
+                        false => outcome.routed.settled_rows(),
                         // Rows that earlier runs have settled may have disappeared from the input.
                         true => outcome.routed.settled_after(ledger.claimed_rows()),
                     };

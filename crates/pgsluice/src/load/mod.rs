@@ -107,11 +107,11 @@ fn run(
         }
         let mut outcome = Outcome::default();
         for router in routers {
-            outcome.routed.add(ended(control, router.join()));
+            outcome.routed.add(join_result(control, router.join()));
         }
         let mut held = None;
         for connection in connections {
-            let (committed, transaction) = ended(control, connection.join());
+            let (committed, transaction) = join_result(control, connection.join());
             outcome.committed.add(committed);
             held = held.or(transaction);
         }
@@ -122,7 +122,7 @@ fn run(
     });
     // Do not wait for a silent stream.
     if !control.stop.is_stopped() || inputs.are_rereadable() {
-        outcome.ignored = ended(control, reading.end());
+        outcome.ignored = join_result(control, reading.end());
     }
     (outcome, session)
 }
@@ -213,7 +213,7 @@ fn send<'a>(
 }
 
 /// Returns the result of a thread. A panic fails the load.
-fn ended<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
+fn join_result<T: Default>(control: &Control, outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|_| {
         control.stop.fail(
             Error::new(Kind::Server, "internal error: a thread of the load ended unexpectedly")

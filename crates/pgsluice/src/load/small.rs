@@ -20,7 +20,7 @@ use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects, Sink};
 use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, quick_check};
-use crate::ledger::{LoadRun, earlier, insert_small_load, named};
+use crate::ledger::{LoadRun, earlier, find_participant, insert_small_load};
 use crate::pg::connect::{self, Link};
 use crate::pg::lookup::{self, FoundTable};
 use crate::pg::{is_answer, lost, sql};
@@ -82,7 +82,7 @@ pub(super) async fn load(attempt: &Attempt<'_>) -> Result<Tried> {
         return Ok(Tried::Not(None));
     }
     let link = control.stop.unless_stopped(connect::log_in(target)).await?;
-    let small = Small { attempt, link, named: named(job, attempt.id) };
+    let small = Small { attempt, link, named: find_participant(job, attempt.id) };
     let canceller = &small.link.canceller;
     let asking = async {
         let questions = ask(&small.link.client, job, small.named.as_ref());
@@ -125,7 +125,7 @@ impl Small<'_> {
             };
             let published = async {
                 match self.named.as_ref().filter(|_| has_publications) {
-                    Some(named) => named.schema.published(client).await,
+                    Some(named) => named.schema.publication_warning(client).await,
                     None => Ok(None),
                 }
             };
@@ -383,7 +383,7 @@ async fn note_dropped(
     relation: &Relation,
     [read, stored]: [u64; 2],
 ) -> Result<()> {
-    let dropped = reconcile::dropped(relation, read, stored)?;
+    let dropped = reconcile::count_dropped(relation, read, stored)?;
     reconcile::check_dropped(&[(relation, dropped)], &link.client).await?;
     if let Some(named) = named {
         let [stored, dropped] = [stored, dropped].map(u64::cast_signed);

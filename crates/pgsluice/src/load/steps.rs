@@ -156,7 +156,9 @@ impl Attempt<'_> {
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
             // From here on, this session resolves names differently from the user's sessions.
             let table = RejectTable::of(job, &plan, client).await?;
-            let Some(named) = ledger::named(job, id) else { return Ok((plan, table, None)) };
+            let Some(named) = ledger::find_participant(job, id) else {
+                return Ok((plan, table, None));
+            };
             plan.catalogue.read_reads(client).await?;
             let of = LoadRun { named: &named, run };
             let begun = ledger::begin(job, of, &plan, client, target, control).await?;

@@ -1,6 +1,6 @@
 //! The partitions that a table gets: names and bounds, derived from its values or from another tree.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
@@ -154,7 +154,8 @@ fn branches(
 impl Level {
     /// Returns the key in the syntax of `PARTITION BY`.
     fn sql(&self) -> String {
-        let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
+        let columns: Vec<String> =
+            self.columns.iter().map(|column| quote_identifier(column)).collect();
         format!("{} ({})", self.strategy, columns.join(", "))
     }
 }

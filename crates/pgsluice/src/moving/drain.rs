@@ -19,7 +19,7 @@ use super::sql::drain::{
 };
 use super::state::RelationName;
 use super::survey::Survey;
-use super::table::{Table, Thing, described, find};
+use super::table::{Table, Thing, describe, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::partitions::names::{ExistingNames, alike};
@@ -88,7 +88,7 @@ impl Drain {
         let parent = Relation { schema: row.get(1), name: row.get(2) };
         let key = portable(row.get(3));
         let within = row.get::<_, Option<String>>(6).filter(|condition| !condition.is_empty());
-        let things = described(client, oid).await?;
+        let things = describe(client, oid).await?;
         Ok(Some(Self { parent, oid: wanted, key, is_range, column, within, things }))
     }
 

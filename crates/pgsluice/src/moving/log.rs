@@ -72,7 +72,7 @@ impl Log {
             label: table.label(),
             name: log.to_string(),
             second: beside("_second"),
-            truncated: truncated(&log),
+            truncated: truncate_function(&log),
             seq: beside("_seq"),
             void: beside("_void"),
             number: format!("{prefix}number"),
@@ -152,6 +152,6 @@ impl Log {
 }
 
 /// Returns the name of the function of the TRUNCATE trigger for the log `log`.
-pub(super) fn truncated(log: &Relation) -> String {
+pub(super) fn truncate_function(log: &Relation) -> String {
     Relation { schema: log.schema.clone(), name: format!("{}_truncate", log.name) }.to_string()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use tokio::runtime::Runtime;
 
 use super::follow::{Follower, explain};
@@ -189,7 +189,7 @@ impl Move {
         record.advance("swap", control).await?;
         let swap = Swap::prepare((survey, branches), link, self.max_lock, follower).await?;
         let mut swapped = swap.run(control, &record.forget()).await?;
-        record.done();
+        record.record_done();
         swapped.followed += followed;
         self.complete(hold, &swapped, follower.is_some(), control).await?;
         Ok(swapped)
@@ -253,7 +253,7 @@ impl Move {
         job.target.is_scratch = true;
         match &survey.log {
             Some(log) => {
-                let filter = Some(log.not_logged(&quoted(&own.name)));
+                let filter = Some(log.not_logged(&quote_identifier(&own.name)));
                 job.input = InputOptions::of_changing(Relation { filter, ..relation });
                 job.safety.ledger = Some(self.ledger.clone());
                 job.safety.load_id = Some(id.to_owned());

@@ -148,7 +148,7 @@ impl<'a> Record<'a> {
     }
 
     /// Records that the table is partitioned, so that nothing is dropped any more.
-    pub(super) fn done(&self) {
+    pub(super) fn record_done(&self) {
         self.progress.set(MoveProgress::Done);
     }
 

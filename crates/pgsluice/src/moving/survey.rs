@@ -212,7 +212,7 @@ impl Survey {
 
     /// Fails if generated columns of rows would change, because the new leaves recompute them.
     pub(super) async fn check_generated(&self, client: &Client) -> Result<()> {
-        let columns = self.table.generated(client).await?;
+        let columns = self.table.generated_columns(client).await?;
         if columns.is_empty() {
             return Ok(());
         }

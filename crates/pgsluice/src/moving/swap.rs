@@ -14,7 +14,7 @@ use super::sql::ddl;
 use super::sql::definitions::{LATE, OID, PUBLISHED, SEQUENCE};
 use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, lock_out_autovacuum, lock_parents};
 use super::survey::{NewIndex, Survey};
-use super::table::{Table, Thing, described, widened};
+use super::table::{Table, Thing, add_columns, describe};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -131,7 +131,7 @@ impl<'a> Swap<'a> {
             None => ATTEMPT,
             // Triggers and foreign keys are created on each leaf, and the log is dropped.
             Some(Follower { log, .. }) => {
-                tables.extend(self.renamed().map(only));
+                tables.extend(self.replaced_tables().map(only));
                 tables.extend([self.survey.root.to_string(), log.name.clone()]);
                 BEGIN
             }
@@ -196,7 +196,7 @@ impl<'a> Swap<'a> {
             if !self.foreign_keys.is_empty() {
                 statements.extend(lock_parents(self.survey.parents()));
             }
-            statements.push(lock_exclusively(self.locked(count).into_iter()));
+            statements.push(lock_exclusively(self.lock_order(count).into_iter()));
             Ok(client.batch_execute(&statements.join("; ")).await?)
         };
         self.link.canceller.unless_stopped(control, locking).await?;
@@ -210,7 +210,7 @@ impl<'a> Swap<'a> {
         // Privileges, views and dependent objects may have changed since the survey.
         let referring = self.survey.check_again(client).await?;
         let oid = self.survey.table.oid;
-        let now = described(client, oid).await?;
+        let now = describe(client, oid).await?;
         let (left, taken) = self.of_others(&referring).await?;
         let exchange = match &self.survey.drain {
             None => self.take_place().await?,
@@ -233,8 +233,8 @@ impl<'a> Swap<'a> {
     /// Returns the tables to lock in an attempt, in order. A transaction that writes to another table usually
     /// looks up this one afterwards, but it may have written to this one before. So the order alternates
     /// between attempts.
-    fn locked(&self, count: u32) -> Vec<&Relation> {
-        let own: Vec<&Relation> = self.renamed().collect();
+    fn lock_order(&self, count: u32) -> Vec<&Relation> {
+        let own: Vec<&Relation> = self.replaced_tables().collect();
         let targets = self.referring.iter().map(|key| &key.target).filter(|it| !own.contains(it));
         let own: Vec<&Relation> = targets.chain(own.iter().copied()).collect();
         let others: Vec<&Relation> = self.others().collect();
@@ -242,7 +242,7 @@ impl<'a> Swap<'a> {
     }
 
     /// Returns the tables that are replaced, in the order in which other sessions lock them.
-    fn renamed(&self) -> impl Iterator<Item = &Relation> {
+    fn replaced_tables(&self) -> impl Iterator<Item = &Relation> {
         let parent = self.survey.drain.iter().map(|drain| &drain.parent);
         parent.chain([&self.survey.table.relation])
     }
@@ -318,7 +318,7 @@ impl<'a> Swap<'a> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
         let oid: u32 = client.query_one(OID, &[schema, name]).await?.get(0);
-        let now = described(client, oid).await?;
+        let now = describe(client, oid).await?;
         self.check_same(before, &now, false)
     }
 
@@ -358,7 +358,7 @@ fn describe_new_table(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
         let Some(columns) = columns else { continue };
         for (kind, name, text) in &mut things {
             if *name == index.name && matches!(kind.as_str(), "index" | "constraint") {
-                *text = widened(text, columns);
+                *text = add_columns(text, columns);
             }
         }
     }

@@ -83,7 +83,7 @@ pub(super) struct ForeignKey {
 pub(super) type Thing = (String, String, String);
 
 /// Returns the properties of a table that users see.
-pub(super) async fn described(client: &Client, oid: Oid) -> Result<Vec<Thing>> {
+pub(super) async fn describe(client: &Client, oid: Oid) -> Result<Vec<Thing>> {
     let rows = client.query(DESCRIBED, &[&oid]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }
@@ -169,7 +169,7 @@ impl Table {
     }
 
     /// Returns the stored generated columns, quoted, with their expressions.
-    pub(super) async fn generated(&self, client: &Client) -> Result<Vec<(String, String)>> {
+    pub(super) async fn generated_columns(&self, client: &Client) -> Result<Vec<(String, String)>> {
         let rows = client.query(GENERATED, &[&self.oid]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
@@ -193,7 +193,7 @@ impl Index {
         if columns.is_empty() {
             return None;
         }
-        self.definition = widened(&self.definition, &columns);
+        self.definition = add_columns(&self.definition, &columns);
         Some(columns)
     }
 
@@ -208,7 +208,7 @@ impl Index {
 }
 
 /// Adds `columns` to the first list in parentheses of a deparsed definition.
-pub(super) fn widened(definition: &str, columns: &str) -> String {
+pub(super) fn add_columns(definition: &str, columns: &str) -> String {
     let (mut depth, mut quote) = (0_u32, None);
     for (at, c) in definition.char_indices() {
         match (quote, c) {
@@ -233,10 +233,13 @@ mod tests {
 
     #[test]
     fn keys_are_widened() {
-        assert_eq!(widened("PRIMARY KEY (id)", "at"), "PRIMARY KEY (id, at)");
-        assert_eq!(widened("UNIQUE (a) INCLUDE (b)", "\"x y\""), "UNIQUE (a, \"x y\") INCLUDE (b)");
+        assert_eq!(add_columns("PRIMARY KEY (id)", "at"), "PRIMARY KEY (id, at)");
         assert_eq!(
-            widened("btree (lower(a), (b || ')'), \"c)\") WHERE (d > 0)", "at"),
+            add_columns("UNIQUE (a) INCLUDE (b)", "\"x y\""),
+            "UNIQUE (a, \"x y\") INCLUDE (b)"
+        );
+        assert_eq!(
+            add_columns("btree (lower(a), (b || ')'), \"c)\") WHERE (d > 0)", "at"),
             "btree (lower(a), (b || ')'), \"c)\", at) WHERE (d > 0)"
         );
     }

@@ -6,7 +6,7 @@
 //! columns. Any statement that looks for a key states the collation of the index.
 
 use crate::pg::template::eq;
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 
 /// A column of a key, as its index compares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct ComparedColumn {
 impl ComparedColumn {
     /// Returns SQL for the column of the row `of`, with a collation that makes `=` compare like the index.
     pub(crate) fn of(&self, of: &str) -> String {
-        let name = quoted(&self.name);
+        let name = quote_identifier(&self.name);
         match self.collation.as_ref().filter(|_| !self.is_default) {
             Some(collation) => format!("({of}{name} COLLATE {collation})"),
             None => format!("{of}{name}"),
@@ -32,7 +32,7 @@ impl ComparedColumn {
 
     /// Returns a condition in SQL: the rows `t` and `new` are equal in this column.
     pub(crate) fn equals(&self, new: &str) -> String {
-        let name = quoted(&self.name);
+        let name = quote_identifier(&self.name);
         format!("t.{name} {eq} {}", self.of(&format!("{new}.")))
     }
 
@@ -40,7 +40,7 @@ impl ComparedColumn {
     pub(crate) fn arbiter(&self) -> String {
         let collation = self.collation.as_ref();
         let collation = collation.map_or_else(String::new, |name| format!(" COLLATE {name}"));
-        format!("{}{collation} {}", quoted(&self.name), self.class)
+        format!("{}{collation} {}", quote_identifier(&self.name), self.class)
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn has_key(key: &[ComparedColumn], new: &str, joins_nulls: bool) -> S
     let equals = key.iter().map(|column| match joins_nulls {
         false => column.equals(new),
         true => {
-            let (name, equals) = (quoted(&column.name), column.equals(new));
+            let (name, equals) = (quote_identifier(&column.name), column.equals(new));
             format!("({equals} OR t.{name} IS NULL AND {new}.{name} IS NULL)")
         }
     });

@@ -10,11 +10,11 @@
 
 use std::collections::HashMap;
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, Type};
 
-use super::qualified::{qualified, qualified_type};
+use super::qualified::{qualified_type, qualify};
 use super::sql::portable;
 use crate::error::Result;
 
@@ -114,15 +114,15 @@ impl ReadColumn {
     pub(crate) fn read(&self, value: &str) -> Option<String> {
         let ty = self.ty.as_ref()?;
         let read = if self.is_recorded {
-            recorded(value, ty, self.collation.as_deref())
+            json_input(value, ty, self.collation.as_deref())
         } else {
             format!("{value}::{ty}{}", collate(self.collation.as_deref()))
         };
-        Some(format!("{read} AS {}", quoted(&self.name)))
+        Some(format!("{read} AS {}", quote_identifier(&self.name)))
     }
 
     /// Returns SQL that writes `value`, an expression of the column's type, with its output function.
-    pub(crate) fn written(&self, value: &str) -> String {
+    pub(crate) fn output_sql(&self, value: &str) -> String {
         if self.is_recorded {
             format!(
                 "CASE WHEN {value} IS DISTINCT FROM NULL THEN pg_catalog.format('%s', {value}) END"
@@ -135,7 +135,7 @@ impl ReadColumn {
 
 /// Returns SQL that reads `value`, an expression of type text, with the input function and the modifier of
 /// the type `ty`, like `populate_scalar` in `jsonfuncs.c` reads a JSON string. No cast is involved.
-fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
+fn json_input(value: &str, ty: &str, collation: Option<&str>) -> String {
     format!(
         "(SELECT value FROM pg_catalog.json_to_record(pg_catalog.json_build_object('value', {value})) \
          AS input (value {ty}{}))",
@@ -145,9 +145,9 @@ fn recorded(value: &str, ty: &str, collation: Option<&str>) -> String {
 
 /// Returns SQL that reads `value`, an expression of type text, as the type `ty`, which must not have a
 /// modifier or be a domain.
-pub(super) fn typed(value: &str, ty: &str, collation: Option<&str>) -> String {
+pub(super) fn typed_sql(value: &str, ty: &str, collation: Option<&str>) -> String {
     if is_user_name(ty) {
-        recorded(value, ty, collation)
+        json_input(value, ty, collation)
     } else {
         format!("{value}::{ty}{}", collate(collation))
     }
@@ -182,7 +182,7 @@ pub(crate) fn satisfaction_query(
 /// Rewrites `deparsed` so that it means the same in every session, regardless of settings and search_path;
 /// returns `None` if a name in it cannot be qualified.
 pub(crate) fn everywhere(deparsed: &str) -> Option<String> {
-    qualified(deparsed).map(|qualified| portable(&qualified))
+    qualify(deparsed).map(|qualified| portable(&qualified))
 }
 
 #[cfg(test)]

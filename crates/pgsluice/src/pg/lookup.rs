@@ -40,7 +40,7 @@ pub(crate) struct FoundTable {
 
 impl FoundTable {
     /// Returns the columns `names`, or all, with their types.
-    pub(crate) fn spelled(&self, names: Option<&[String]>) -> String {
+    pub(crate) fn columns_with_types(&self, names: Option<&[String]>) -> String {
         let all = || self.columns.iter().zip(&self.types);
         let types: Vec<&str> = match names {
             Some(names) => names

@@ -5,10 +5,10 @@
 //! otherwise the value's place among the bounds. The query runs under the user's search_path, so that
 //! functions in the key behave as they do under COPY.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use pgsluice_core::hash::PARTITION_SEED;
 
-use super::constraint::{ReadColumn, collate, everywhere, typed};
+use super::constraint::{ReadColumn, collate, everywhere, typed_sql};
 use super::raw::Raw;
 
 /// One query about keys. Nodes with equal questions share it.
@@ -52,7 +52,7 @@ pub(crate) enum Answer {
 
 impl Term {
     /// Returns SQL for the value of an expression, converted to the compared type.
-    fn compared(&self, value: &str) -> String {
+    fn compared_sql(&self, value: &str) -> String {
         format!("{value}::{}{}", self.ty, collate(self.collation.as_deref()))
     }
 
@@ -70,7 +70,7 @@ impl Term {
              SELECT ARRAY(SELECT DISTINCT value FROM value ORDER BY value),
                     ARRAY(SELECT literal FROM placed ORDER BY literal),
                     ARRAY(SELECT place FROM placed ORDER BY literal)",
-            typed("literal", &self.ty, self.collation.as_deref())
+            typed_sql("literal", &self.ty, self.collation.as_deref())
         )
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn spelling(
     fields: &[(usize, &str)],
     iso: bool,
 ) -> Option<Question> {
-    let keys: Vec<String> = fields.iter().map(|(_, name)| quoted(name)).collect();
+    let keys: Vec<String> = fields.iter().map(|(_, name)| quote_identifier(name)).collect();
     let rows = rows(columns, fields, &keys.join(", "), keys.len())?;
     let texts = fields.iter().enumerate().map(|(place, (_, name))| {
         let column = columns.iter().find(|column| column.name == *name)?;
@@ -90,7 +90,7 @@ pub(crate) fn spelling(
             // JSON has only one format for dates.
             format!("pg_catalog.jsonb_build_array(k{place}) OPERATOR(pg_catalog.->>) 0")
         } else {
-            column.written(&format!("k{place}"))
+            column.output_sql(&format!("k{place}"))
         };
         Some(format!(", pg_catalog.array_agg({text})"))
     });
@@ -120,7 +120,7 @@ pub(crate) fn question(
     let mut answers = Vec::new();
     for (place, term) in terms {
         let key = format!("k{place}");
-        let value = term.compared(&key);
+        let value = term.compared_sql(&key);
         answers.push(match &term.answer {
             Answer::Hash(function) => {
                 let seed = PARTITION_SEED.cast_signed();

@@ -1,7 +1,7 @@
 //! Published changes: the server rejects an UPDATE or DELETE if subscribers could not find the rows.
 
 use futures_util::future::try_join_all;
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
@@ -24,7 +24,7 @@ pub(crate) async fn check(
     if !client.query_typed_one(IS_ANY_PUBLISHED, &[]).await?.get::<_, bool>(0) {
         return Ok(());
     }
-    let set = |column| format!("SET {} = DEFAULT", quoted(column));
+    let set = |column| format!("SET {} = DEFAULT", quote_identifier(column));
     let statements = leaves.iter().flat_map(|leaf| {
         let update =
             column.map(|column| format!("EXPLAIN UPDATE ONLY {leaf} {} WHERE false", set(column)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 use pgsluice_core::format::{Format, Syntax};
 
 use crate::job::FieldOptions;
@@ -208,7 +208,7 @@ pub(crate) const RETYPED: &str = "retyped";
 
 /// Returns `COPY relation (columns) FROM STDIN` in the input's own format, or in binary for `None`.
 pub(crate) fn copy_in(relation: &Relation, columns: &[String], format: Option<&Format>) -> String {
-    let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+    let columns: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
     let options = format.map_or_else(|| "FORMAT binary".to_owned(), text_options);
     // COPY needs no column list for a table without columns.
     let list =
@@ -237,7 +237,8 @@ pub(crate) fn with_fields(copy: String, fields: &FieldOptions, columns: &[String
     for (name, some) in
         [("FORCE_NULL", &fields.force_null), ("FORCE_NOT_NULL", &fields.force_not_null)]
     {
-        let names: Vec<String> = some.among(columns).iter().map(|name| quoted(name)).collect();
+        let names: Vec<String> =
+            some.among(columns).iter().map(|name| quote_identifier(name)).collect();
         if !names.is_empty() {
             options.push_str(&format!(", {name} ({})", names.join(", ")));
         }
@@ -268,7 +269,7 @@ pub(crate) fn portable(deparsed: &str) -> String {
             portable.push('E');
             portable.push_str(&quoted.replace('\\', "\\\\"));
         } else {
-            portable.push_str(quoted);
+            portable.push_str(quote_identifier);
         }
         rest = after;
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use futures_util::future::join_all;
 
 use super::conninfo::Target;
-use super::qualified::qualified;
+use super::qualified::qualify;
 use super::{connect, sql};
 use crate::control::Control;
 use crate::error::kind::Kind;
@@ -62,7 +62,7 @@ async fn work(
 /// statement that cannot be qualified runs under that search_path, and functions of its index then cannot use
 /// the user's.
 fn safe(statement: &str) -> String {
-    match qualified(statement) {
+    match qualify(statement) {
         Some(qualified) => qualified,
         None => [sql::PG_CATALOG_ONLY, statement, sql::RESET_SEARCH_PATH].join("; "),
     }

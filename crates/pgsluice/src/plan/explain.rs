@@ -81,7 +81,7 @@ impl Plan {
 
     /// Returns the part of `node`'s key that the server is asked about, and the reason; `None` if there is
     /// none.
-    pub(crate) fn asked(&self, node: NodeId) -> Option<Reason> {
+    pub(crate) fn asked_reason(&self, node: NodeId) -> Option<Reason> {
         self.tree.nodes[node].key.as_ref()?.columns.iter().find_map(|column| match column {
             KeyColumn::Asked { column, why, .. } => {
                 let why = format!("{why}; the server is asked");
@@ -93,7 +93,7 @@ impl Plan {
 
     /// Returns the reason why the server was asked about rows; `None` if it was not.
     pub(crate) fn explain_answered(&self, (node, column): Answered) -> Option<Reason> {
-        let Some(column) = column else { return self.asked(node) };
+        let Some(column) = column else { return self.asked_reason(node) };
         let reason = self.reason(node, Cause::Spelling(column));
         Some(Reason { why: format!("{}; the server is asked", reason.why), ..reason })
     }
@@ -125,7 +125,7 @@ impl Plan {
             if columns.iter().any(|column| matches!(column, KeyColumn::Opaque { .. })) {
                 known.push(self.reason(node, Cause::Opaque));
             }
-            known.extend(self.asked(node));
+            known.extend(self.asked_reason(node));
         }
         known.extend(self.tree.leaves().flat_map(|leaf| self.reasons_of_leaf(leaf)));
         known.extend(self.reasons_of_load());

@@ -122,7 +122,8 @@ impl Plan {
             changes::check_detours(&plan.catalogue, &plan.detours)?;
             let changes = Changes::new(job, &plan.catalogue, chosen)?;
             let leaves: Vec<_> = plan.leaves().collect();
-            replica_identity::check(client, &leaves, changes.updated(), changes.deletes()).await?;
+            replica_identity::check(client, &leaves, changes.updated_column(), changes.deletes())
+                .await?;
             plan.changes = Some(changes);
             changes::check_leaves(&plan)?;
         }

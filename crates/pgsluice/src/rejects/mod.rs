@@ -130,7 +130,7 @@ pub(crate) fn begin(
         inputs: &job.input.files,
         splitter: plan.shape.splitter_of_rejects(),
         header_rows: job.input.header.rows(),
-        rejected: ledger.rejected(),
+        rejected: ledger.rejected_rows(),
     });
     let place = match (&rejects.place, table) {
         (RejectPlace::File(file), _) => {
@@ -165,7 +165,7 @@ impl RejectWriter {
     /// Returns the error if the share of rejected rows turned out to exceed the limit, whose base was an
     /// estimate.
     pub(crate) fn too_many(&self, outcome: &Outcome) -> Option<Error> {
-        let (read, rejected, limit) = (outcome.read(), outcome.rejected(), self.limit());
+        let (read, rejected, limit) = (outcome.read(), outcome.rows_rejected(), self.limit());
         self.are_too_many(read).then(|| {
             let message = format!("{rejected} of {read} rows were rejected, more than {limit}");
             Error::new(Kind::Data, message)

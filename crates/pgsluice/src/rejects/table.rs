@@ -133,7 +133,7 @@ impl RejectTable {
         rejects: &[Reject],
     ) -> Result<(), RejectWriteError> {
         let rows = rejects.iter().map(|reject| {
-            let row = self.stored(&reject.row)?;
+            let row = self.convert(&reject.row)?;
             Ok(Stored { report: Report::new(id, reject), row })
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
@@ -156,7 +156,7 @@ impl RejectTable {
     }
 
     /// Converts a row into the type of the column.
-    fn stored<'r>(&self, row: &'r [u8]) -> Result<StoredRow<'r>> {
+    fn convert<'r>(&self, row: &'r [u8]) -> Result<StoredRow<'r>> {
         if self.ty == RowType::Bytes {
             let digits = row.iter().map(|byte| format!("{byte:02x}"));
             let text: String = std::iter::once("\\x".to_owned()).chain(digits).collect();

@@ -134,7 +134,7 @@ impl<'a> Routing<'a> {
         let mut texts = Texts::new(self.plan, split);
         for index in 0..split.rows.len() {
             let mut route = self.reader.route(self.plan, split, index);
-            let mut row = split.keyed(index);
+            let mut row = split.keyed_row(index);
             if let Route::Node(_, Cause::Spelling(_)) = route
                 && let Some(text) = texts.of(index).filter(|_| split.binary(index).is_some())
             {
@@ -284,7 +284,7 @@ impl<'a> Routing<'a> {
         if column.is_none() && plan.clock_at(node, None, row, keys).is_some() {
             return Ok(false);
         }
-        let remote = opened(remote, plan, control, target)?;
+        let remote = open_remote(remote, plan, control, target)?;
         let (spelled, about) = match column {
             None => {
                 let about = About::Key(node, remote.note(node, row, keys));
@@ -353,7 +353,7 @@ impl<'a> Routing<'a> {
     }
 }
 
-fn opened<'s, 'a>(
+fn open_remote<'s, 'a>(
     remote: &'s mut Option<RemoteKeys<'a>>,
     plan: &'a Plan,
     control: &'a Control,

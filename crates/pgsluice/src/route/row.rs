@@ -94,7 +94,7 @@ impl KeyReader {
         let cause = split.no_keys_cause(index);
         Routed {
             index,
-            row: split.keyed(index),
+            row: split.keyed_row(index),
             keys: &self.fields,
             fields: &self.fields,
             at,

@@ -46,7 +46,7 @@ impl Connection<'_> {
         };
         let rows = payloads.iter().map(|payload| payload.rows() as u64).sum::<u64>();
         let stored = transaction.commit(rows - rejected.len() as u64, receipts).await?;
-        writing.iter().for_each(|(writer, writing)| writer.ledger.committed(writing));
+        writing.iter().for_each(|(writer, writing)| writer.ledger.mark_committed(writing));
         Ok(stored)
     }
 }

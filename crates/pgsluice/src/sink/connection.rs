@@ -221,7 +221,7 @@ impl<'a> Connection<'a> {
     async fn next(&self) -> Result<Option<(Commit, Vec<Payload>)>> {
         let (commit, mut payloads) = loop {
             if !self.flow.is_share() {
-                self.flow.control.unpaused().await;
+                self.flow.control.until_unpaused().await;
             }
             match self.queue.pop() {
                 Next::First(payloads) => break (Commit::First, payloads),

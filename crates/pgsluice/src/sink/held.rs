@@ -60,7 +60,7 @@ impl Connection<'_> {
         let holding = async {
             if self.flow.is_share() {
                 // Waiting later would hold a snapshot and keep the share from other processes.
-                self.flow.control.unpaused().await;
+                self.flow.control.until_unpaused().await;
             }
             let answers = client.simple_query(&begin).await?;
             self.link.check_session(&answers)?;

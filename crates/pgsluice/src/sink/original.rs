@@ -17,14 +17,14 @@ pub(super) fn original(flow: &Flow<'_>, at: BlockRow, bytes: &[u8]) -> Result<Ve
     let shape = &flow.plan.shape;
     let raw = input.row_at(origin.at, shape)?;
     let (mut fields, mut encoded) = (Fields::default(), Vec::new());
-    let original = shape.rewritten(raw.clone());
+    let original = shape.rewrite_row(raw.clone());
     flow.plan.parser.parse(&original, &mut fields);
     let encoder = flow.plan.encoder.as_ref();
     let is_same = encoder.is_some_and(|encoder| {
         encoder.encode(&original, &fields, &mut encoded).is_ok() && encoded == bytes
     });
     match is_same {
-        true if shape.is_of_objects() => Ok(shape.shown(raw)),
+        true if shape.is_of_objects() => Ok(shape.reject_line(raw)),
         true => Ok(original),
         false => Err(input.has_changed()),
     }
@@ -37,11 +37,11 @@ pub(super) fn as_rejected(flow: &Flow<'_>, at: BlockRow, sent: &[u8]) -> Result<
     let (origin, _) = flow.splits.origin_of(at).ok_or_else(lost_place)?;
     let input = flow.inputs.get(origin.input as usize).ok_or_else(lost_place)?;
     if !shape.is_of_objects() || !input.is_seekable() {
-        return Ok(shape.rejected(sent));
+        return Ok(shape.reject_row(sent));
     }
     let raw = input.row_at(origin.at, shape)?;
-    match shape.rewritten(raw.clone()) == sent {
-        true => Ok(shape.shown(raw)),
+    match shape.rewrite_row(raw.clone()) == sent {
+        true => Ok(shape.reject_line(raw)),
         false => Err(input.has_changed()),
     }
 }

@@ -63,7 +63,7 @@ impl<'p> Part<'p> {
     }
 
     /// Returns the payload, if the server's counts must show its rows in their leaves.
-    pub(super) fn proven(&self) -> Option<&'p Arc<Payload>> {
+    pub(super) fn payload_to_prove(&self) -> Option<&'p Arc<Payload>> {
         match (&self.rows, self.landing) {
             (Rows::All(payload), Landing::Root { proves: true }) => Some(payload),
             _ => None,
@@ -73,7 +73,7 @@ impl<'p> Part<'p> {
     /// Returns the COPY statement that takes the rows.
     pub(super) fn copy_statement(&self, plan: &Plan) -> String {
         let wire = self.wire();
-        match self.landing.replaced() {
+        match self.landing.copy_table() {
             Some(relation) => plan.copy_into(&relation, wire),
             None => plan.copy_statement(self.landing.node(), wire),
         }
@@ -95,7 +95,7 @@ impl Landing<'_> {
     }
 
     /// Returns the table that COPY names instead of the node's.
-    fn replaced(&self) -> Option<Relation> {
+    fn copy_table(&self) -> Option<Relation> {
         match self {
             Self::Leaf(_) | Self::Root { .. } => None,
             Self::Shadow(_, destination) => Some(destination.relation.clone()),

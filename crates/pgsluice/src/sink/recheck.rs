@@ -43,7 +43,7 @@ impl Recheck {
 
     /// Returns the change since the plan was made that affects the rows of `node`, if any. Rows that go to
     /// the `shadow` of a leaf do not need the leaf to be there.
-    pub(crate) async fn changed(
+    pub(crate) async fn find_change(
         &self,
         plan: &Plan,
         client: &Client,

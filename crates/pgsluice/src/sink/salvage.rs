@@ -143,7 +143,8 @@ impl Transaction<'_> {
         let landing = merge.map_or(Landing::Leaf(node), |merge| Landing::Stage(node, merge));
         let copy = Part { rows: Rows::Some(wire, Vec::new()), landing }.copy_statement(plan);
         let keeping = async { client.batch_execute(before).await.map_err(Failure::Begin) };
-        let asking = async { Ok(prepared.recheck.changed(plan, client, node, wire, false).await?) };
+        let asking =
+            async { Ok(prepared.recheck.find_change(plan, client, node, wire, false).await?) };
         let preparing = async { client.prepare(&copy).await.map_err(Failure::Begin) };
         let (_, changed, copy) = try_join3(keeping, asking, preparing).await?;
         changed.map_or(Ok(copy), |changed| Err(Failure::Changed(node, changed)))

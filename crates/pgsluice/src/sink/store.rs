@@ -275,7 +275,7 @@ impl Connection<'_> {
         self.roll_back().await?;
         for node in joined.flat_map(|payload| payload.nodes()) {
             let (client, plan) = (&self.link.client, self.flow.plan);
-            let changed = self.prepared.recheck.changed(plan, client, *node, Wire::Text, false);
+            let changed = self.prepared.recheck.find_change(plan, client, *node, Wire::Text, false);
             if let Some(changed) = changed.await.map_err(Failure::Begin)? {
                 return Ok(Some(Failure::Changed(*node, changed)));
             }

@@ -279,7 +279,7 @@ impl<'t> Transaction<'t> {
     /// Fails unless the rows of a part are in their leaves, whose counts were `before`.
     async fn prove(&self, part: &Part<'_>, before: Option<&[i64]>) -> Result<(), Failure> {
         let Channel { link, plan, prepared, .. } = self.channel;
-        match (&prepared.proof, part.proven(), before) {
+        match (&prepared.proof, part.payload_to_prove(), before) {
             (Some(proof), Some(payload), Some(before)) => {
                 proof.check(&link.client, plan, payload, before).await
             }
@@ -314,9 +314,9 @@ async fn open(
     let Channel { link, plan, prepared, .. } = channel;
     let (client, node) = (&link.client, part.landing.node());
     let (wire, is_shadow) = (part.wire(), part.landing.is_shadow());
-    let asking = prepared.recheck.changed(plan, client, node, wire, is_shadow);
+    let asking = prepared.recheck.find_change(plan, client, node, wire, is_shadow);
     let proving = async {
-        match (&prepared.proof, part.proven()) {
+        match (&prepared.proof, part.payload_to_prove()) {
             (Some(proof), Some(payload)) => proof.count(client, plan, payload).await.map(Some),
             _ => Ok(None),
         }

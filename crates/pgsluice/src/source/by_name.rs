@@ -8,7 +8,7 @@ use pgsluice_core::column_lookup::{ColumnLookup, ColumnMatch};
 use pgsluice_core::types::Column;
 
 use super::names::InputNames;
-use super::shown::{LISTED, SHOWN, shown, shown_list};
+use super::shorten::{LISTED, SHOWN, shorten_list, shorten_name};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 
@@ -229,8 +229,9 @@ impl ByName {
         let Some((missing, _)) = self.map.iter().find(|(name, _)| !all.contains(name)) else {
             return Ok(());
         };
-        let known = names.lists.first().map(|list| shown_list(&list.names)).unwrap_or_default();
-        let error = refused(format!("the input has no field \"{}\"", shown(missing)), "42703");
+        let known = names.lists.first().map(|list| shorten_list(&list.names)).unwrap_or_default();
+        let error =
+            refused(format!("the input has no field \"{}\"", shorten_name(missing)), "42703");
         Err(error.with_hint(format!("It has: {known}.")))
     }
 }
@@ -239,7 +240,7 @@ impl MatchedFields {
     /// Returns the notes for the user, including the names that are left out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extra = (!self.extra.is_empty())
-            .then(|| format!("ignored fields: {}", shown_list(&self.extra)));
+            .then(|| format!("ignored fields: {}", shorten_list(&self.extra)));
         self.notes.iter().take(LISTED).cloned().chain(extra).collect()
     }
 }
@@ -251,18 +252,19 @@ fn refused(message: String, sqlstate: &'static str) -> Error {
 /// Returns the error for a name that differs from two columns in case only.
 fn ambiguous(name: &str, one: usize, other: usize, lookup: &ColumnLookup) -> Error {
     let [one, other] = [one, other].map(|place| label(&lookup.columns()[place]));
-    let message = format!("\"{}\" matches both column {one} and column {other}", shown(name));
+    let message =
+        format!("\"{}\" matches both column {one} and column {other}", shorten_name(name));
     refused(message, "42702").with_hint("Choose one with " + option("map") + ".")
 }
 
 /// Returns the error for two fields that go to one column.
 fn twice(before: &str, name: &str, column: &str, source: &str) -> Error {
     if before == name {
-        let message = format!("{source} has field \"{}\" more than once", shown(name));
+        let message = format!("{source} has field \"{}\" more than once", shorten_name(name));
         return refused(message, "42701");
     }
     let message = format!("two fields match column {}", label(column));
-    let [before, name] = [before, name].map(|name| label(&shown(name)));
+    let [before, name] = [before, name].map(|name| label(&shorten_name(name)));
     refused(message, "42701")
         .with_detail(format!("The fields are {before} and {name}."))
         .with_hint("Map one of them to another column with " + option("map") + ".")
@@ -276,8 +278,10 @@ fn no_column(
     source: &str,
     has_others: bool,
 ) -> Error {
-    let message =
-        format!("{source} has field \"{}\", which matches no column of the table", shown(name));
+    let message = format!(
+        "{source} has field \"{}\", which matches no column of the table",
+        shorten_name(name)
+    );
     let error =
         refused(message, "42703").with_detail(format!("The columns are: {}.", list(columns)));
     let delimiter = DELIMITERS.iter().find(|it| names.len() == 1 && name.contains(**it));
@@ -326,7 +330,7 @@ fn near<'c>(name: &str, names: &[String], columns: &'c [String]) -> Option<&'c S
 
 fn list(columns: &[String]) -> String {
     let labels: Vec<String> = columns.iter().map(|column| label(column)).collect();
-    shown_list(&labels)
+    shorten_list(&labels)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Compression {
 
     /// Derives the compression from the name of a file.
     pub(super) fn of_name(name: &str) -> Option<Self> {
-        named(name).map(|(_, compression)| compression)
+        split_suffix(name).map(|(_, compression)| compression)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -81,10 +81,10 @@ impl Compression {
 
 /// Returns the name of a file without the suffix of a compression.
 pub fn uncompressed(name: &str) -> &str {
-    named(name).map_or(name, |(stem, _)| stem)
+    split_suffix(name).map_or(name, |(stem, _)| stem)
 }
 
-fn named(name: &str) -> Option<(&str, Compression)> {
+fn split_suffix(name: &str) -> Option<(&str, Compression)> {
     SUFFIXES.iter().find_map(|(suffix, compression)| {
         let (stem, end) = name.split_at_checked(name.len().checked_sub(suffix.len())?)?;
         end.eq_ignore_ascii_case(suffix).then_some((stem, *compression))

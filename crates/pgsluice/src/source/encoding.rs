@@ -93,7 +93,7 @@ static KNOWN: [Known; 28] = [
 impl Encoding {
     /// Returns the encoding with this name. Like PostgreSQL, it compares only letters and digits, ignoring
     /// case.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let plain = plain.to_ascii_lowercase();
         if ["utf8", "unicode"].contains(&plain.as_str()) {
@@ -215,7 +215,8 @@ mod tests {
     use super::*;
 
     fn decoded(name: &str, parts: &[&[u8]]) -> Vec<u8> {
-        let mut decoder = Encoding::named(name).and_then(Encoding::decoder).expect("an encoding");
+        let mut decoder =
+            Encoding::from_name(name).and_then(Encoding::decoder).expect("an encoding");
         let mut text = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             decoder.decode(part, index + 1 == parts.len(), &mut text);
@@ -233,10 +234,10 @@ mod tests {
             ("koi8-r", "KOI8R"),
             ("utf-16", "UTF16"),
         ] {
-            assert_eq!(Encoding::named(name).map(Encoding::name), Some(expected), "{name}");
+            assert_eq!(Encoding::from_name(name).map(Encoding::name), Some(expected), "{name}");
         }
-        assert_eq!(Encoding::named("sjis"), None);
-        assert!(Encoding::names().all(|name| Encoding::named(name).is_some()));
+        assert_eq!(Encoding::from_name("sjis"), None);
+        assert!(Encoding::names().all(|name| Encoding::from_name(name).is_some()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::shown::{shown, shown_list};
+use super::shorten::{shorten_list, shorten_name};
 
 /// The number of names that are counted.
 const MOST: usize = 10_000;
@@ -52,7 +52,7 @@ impl Extra {
     pub(crate) fn note(&self) -> Option<String> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = &found.names[found.ahead..];
-        let listed = || format!("further ignored fields: {}", shown_list(later));
+        let listed = || format!("further ignored fields: {}", shorten_list(later));
         (!later.is_empty()).then(listed)
     }
 
@@ -68,7 +68,7 @@ impl Extra {
 
 impl Found {
     fn add(&mut self, names: &[String]) {
-        for name in names.iter().map(|name| shown(name)) {
+        for name in names.iter().map(|name| shorten_name(name)) {
             if self.names.len() < MOST && self.known.insert(name.clone()) {
                 self.names.push(name);
             }

@@ -7,7 +7,7 @@ use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_core::origin::Origin;
 use pgsluice_core::parse::Parser;
 
-use super::shown::{shown, shown_list};
+use super::shorten::{shorten_list, shorten_name};
 use super::{Header, Input, Shape};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
@@ -50,7 +50,7 @@ impl Shape {
         if first.fields != fields {
             return Err(not_the_first(first, &fields, source));
         }
-        let Some((field, column)) = self.misplaced(&fields) else { return Ok(()) };
+        let Some((field, column)) = self.find_misplaced(&fields) else { return Ok(()) };
         let name = names(&fields[field..=field]).pop().unwrap_or_default();
         let message = format!(
             "column name mismatch in header line field {}: got \"{name}\", expected \"{column}\"",
@@ -69,7 +69,7 @@ impl Shape {
 
     /// Returns the index of the first field whose name belongs to the column of another field, and the column
     /// that this field is read into.
-    fn misplaced(&self, fields: &Fields) -> Option<(usize, &String)> {
+    fn find_misplaced(&self, fields: &Fields) -> Option<(usize, &String)> {
         let texts: Vec<Option<&str>> =
             fields.iter().map(|field| str::from_utf8(field.as_ref()?).ok()).collect();
         let own: HashSet<&str> = texts.iter().flatten().copied().collect();
@@ -113,11 +113,11 @@ impl Shape {
         for (index, (name, column)) in fields.iter().zip(columns).enumerate() {
             let got = match name {
                 Some(name) if name == column.as_bytes() => continue,
-                Some(name) => format!("\"{}\"", shown(&String::from_utf8_lossy(name))),
+                Some(name) => format!("\"{}\"", shorten_name(&String::from_utf8_lossy(name))),
                 None if column.is_empty() => continue,
                 None => "null value".to_owned(),
             };
-            let (field, column) = (index + 1, shown(column));
+            let (field, column) = (index + 1, shorten_name(column));
             return refuse(format!(
                 "column name mismatch in header line field {field}: got {got}, expected \"{column}\""
             ));
@@ -141,7 +141,7 @@ fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
     let message = format!("the first row of {source} is not the header of {}", first.source);
     let [expected, got] = [&first.fields, fields].map(|fields| {
         let labels: Vec<String> = names(fields).iter().map(|name| label(name)).collect();
-        shown_list(&labels)
+        shorten_list(&labels)
     });
     Error::new(Kind::Data, message)
         .with_sqlstate("22P04")
@@ -157,7 +157,7 @@ fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
 
 fn names(fields: &[Option<Vec<u8>>]) -> Vec<String> {
     let name = |field: &Option<Vec<u8>>| {
-        shown(&String::from_utf8_lossy(field.as_deref().unwrap_or_default()))
+        shorten_name(&String::from_utf8_lossy(field.as_deref().unwrap_or_default()))
     };
     fields.iter().map(name).collect()
 }

@@ -304,7 +304,7 @@ impl Inputs {
     }
 
     /// Returns `inputs`, which stand for the same names as `self`.
-    pub(super) fn replaced(&self, inputs: Vec<Input>) -> Self {
+    pub(super) fn with_list(&self, inputs: Vec<Input>) -> Self {
         Self { list: inputs.into(), remarks: Arc::clone(&self.remarks) }
     }
 
@@ -332,7 +332,7 @@ impl Inputs {
             },
             ..input.clone()
         };
-        self.replaced(self.iter().map(read_as).collect())
+        self.with_list(self.iter().map(read_as).collect())
     }
 
     /// Whether all inputs can be read again.

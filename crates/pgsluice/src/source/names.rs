@@ -93,10 +93,10 @@ impl Inputs {
             inputs[place] = input;
             if let Some(names) = names {
                 let names = InputNames::of(&inputs[place].name, names);
-                return Ok((self.replaced(inputs), names));
+                return Ok((self.with_list(inputs), names));
             }
         }
-        Ok((self.replaced(inputs), InputNames { are_in_headers: true, ..InputNames::default() }))
+        Ok((self.with_list(inputs), InputNames { are_in_headers: true, ..InputNames::default() }))
     }
 
     /// Returns the keys of the objects at the beginning of each input, and the inputs. The `wanted` keys are
@@ -154,7 +154,7 @@ fn look_at_keys(
     if let Some(first) = inputs.first().filter(|_| has_objects || !all.is_empty()) {
         names.add(&first.name, all);
     }
-    Ok((inputs.replaced(begun), names))
+    Ok((inputs.with_list(begun), names))
 }
 
 /// Searches all objects for keys, and returns the keys that occur.

@@ -156,7 +156,7 @@ impl Reader {
             self.shape.check_header(&text, input, self.next as u32 - 1)?;
         }
         if open.header_left == 0 {
-            self.header_row.get_or_init(|| self.shape.rewritten(text));
+            self.header_row.get_or_init(|| self.shape.rewrite_row(text));
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Rewrite {
             Self::Objects(objects, _) => {
                 let mut objects = objects.clone();
                 if let Err(refused) = objects.put_row(row, out) {
-                    RowRefusal::of(refused, objects.shown(row)).put(objects.columns(), out);
+                    RowRefusal::of(refused, objects.reject_line(row)).put(objects.columns(), out);
                 }
             }
         }
@@ -68,7 +68,7 @@ impl Rewrite {
                         Ok(RowFacts { has_default: true }) => with_default.push(index),
                         Ok(_) => {}
                         Err(why) => {
-                            let refusal = RowRefusal::of(why, objects.shown(row));
+                            let refusal = RowRefusal::of(why, objects.reject_line(row));
                             refusal.put(objects.columns(), text);
                             refused.push((index, refusal));
                         }

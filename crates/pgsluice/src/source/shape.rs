@@ -72,9 +72,9 @@ impl Shape {
     }
 
     /// Returns a line of an input in the form for a file of rejected rows.
-    pub(crate) fn shown(&self, line: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn reject_line(&self, line: Vec<u8>) -> Vec<u8> {
         match &self.rewrite {
-            Some(Rewrite::Objects(objects, _)) => objects.shown(&line),
+            Some(Rewrite::Objects(objects, _)) => objects.reject_line(&line),
             _ => line,
         }
     }
@@ -88,7 +88,7 @@ impl Shape {
     }
 
     /// Returns a row that was sent, in the form for a file of rejected rows.
-    pub(crate) fn rejected(&self, sent: &[u8]) -> Vec<u8> {
+    pub(crate) fn reject_row(&self, sent: &[u8]) -> Vec<u8> {
         let Some(objects) = self.objects() else { return sent.to_vec() };
         if let Some(refusal) = self.refusal(sent) {
             return refusal.row;
@@ -182,7 +182,7 @@ impl Shape {
     }
 
     /// Converts a row of an input.
-    pub(crate) fn rewritten(&self, row: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn rewrite_row(&self, row: Vec<u8>) -> Vec<u8> {
         let Some(rewrite) = &self.rewrite else { return row };
         let mut rewritten = Vec::new();
         rewrite.one(&row, &mut rewritten);

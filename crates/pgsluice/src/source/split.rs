@@ -74,7 +74,7 @@ impl Split {
 
     /// Returns the row at `index` in the form that contains its keys.
     #[inline]
-    pub(crate) fn keyed(&self, index: usize) -> &[u8] {
+    pub(crate) fn keyed_row(&self, index: usize) -> &[u8] {
         self.binary(index).unwrap_or_else(|| self.text(index))
     }
 

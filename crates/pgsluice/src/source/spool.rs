@@ -45,7 +45,7 @@ impl Inputs {
         });
         let spooled = spooled.collect::<Result<Vec<_>>>();
         control.resume(WaitReason::Input);
-        Ok(self.replaced(spooled?))
+        Ok(self.with_list(spooled?))
     }
 }
 

@@ -88,7 +88,7 @@ fn among(inputs: &[Input], error: Error) -> Error {
 fn check_fields(shape: &Shape, row: &[u8]) -> Result<()> {
     let Shape { format, names: columns, .. } = shape;
     if shape.is_of_objects() {
-        let refusal = shape.refusal(&shape.rewritten(row.to_vec()));
+        let refusal = shape.refusal(&shape.rewrite_row(row.to_vec()));
         return refusal.map_or(Ok(()), |refusal| Err(refusal.into()));
     }
     let fields = Parser::new(format, Vec::new()).all(row).len();

@@ -27,13 +27,13 @@ pub(super) struct WriteBatch {
 
 impl WriteBatch {
     /// Returns the number of rows that are sent.
-    pub(super) fn sent(&self) -> u64 {
+    pub(super) fn rows_sent(&self) -> u64 {
         self.payloads.iter().map(|payload| payload.rows() as u64).sum()
     }
 
     /// Returns the number of all rows, including duplicate and rejected ones.
     pub(super) fn rows(&self) -> u64 {
-        self.sent() + self.duplicates + self.rejected
+        self.rows_sent() + self.duplicates + self.rejected
     }
 
     /// Returns the number of bytes that are sent.
@@ -58,7 +58,7 @@ impl WriteBatch {
     /// Returns the outcome if the server has inserted `inserted` rows and dropped the others.
     pub(super) fn counts(&self, inserted: u64) -> RowCounts {
         let mut counts = self.unsent_counts();
-        counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.sent(), inserted) });
+        counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.rows_sent(), inserted) });
         counts
     }
 
@@ -132,7 +132,7 @@ impl BatchGatherer {
             true => self.gatherer.take(plan),
             false => self.gatherer.take_each(plan),
         };
-        let duplicates = self.gatherer.left_out();
+        let duplicates = self.gatherer.rows_left_out();
         let payloads = taken.into_iter().map(Arc::new).collect();
         WriteBatch { payloads, duplicates, rejected: 0 }
     }

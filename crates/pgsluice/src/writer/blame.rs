@@ -42,7 +42,7 @@ impl Planned {
         error: Error,
     ) -> Error {
         let is_known = error.kind() != Kind::Data || error.place().is_some();
-        if is_known || batch.sent() == 0 || batch.bytes() > MOST_BYTES {
+        if is_known || batch.rows_sent() == 0 || batch.bytes() > MOST_BYTES {
             return error;
         }
         match self.find(channel, batch, &error).await {
@@ -70,7 +70,7 @@ impl Planned {
         if self.try_rows(channel, &first(0)).await?.is_some() {
             return None;
         }
-        let (mut good, mut bad) = (0, usize::try_from(batch.sent()).ok()?);
+        let (mut good, mut bad) = (0, usize::try_from(batch.rows_sent()).ok()?);
         let mut said = self.try_rows(channel, &first(bad)).await??;
         while bad - good > 1 {
             let middle = usize::midpoint(good, bad);

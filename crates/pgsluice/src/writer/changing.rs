@@ -117,7 +117,7 @@ impl Planned {
     }
 
     fn record_conflicts(&self, batch: &WriteBatch, counts: &RowCounts) {
-        let has_conflicts = counts.inserted < batch.sent();
+        let has_conflicts = counts.inserted < batch.rows_sent();
         self.without_conflict.set(if has_conflicts {
             0
         } else {

@@ -32,7 +32,7 @@ pub trait Caller {
     fn enter(&self, pid: &Pid) -> impl Sized;
 
     /// Waits until the work should end.
-    fn stopped(&self) -> impl Future<Output = ()>;
+    fn until_stopped(&self) -> impl Future<Output = ()>;
 
     /// Returns why the work should end, if it should.
     fn failure(&self) -> Option<crate::Error>;
@@ -43,8 +43,8 @@ impl<D: Deref<Target: Caller>> Caller for D {
         (**self).enter(pid)
     }
 
-    fn stopped(&self) -> impl Future<Output = ()> {
-        (**self).stopped()
+    fn until_stopped(&self) -> impl Future<Output = ()> {
+        (**self).until_stopped()
     }
 
     fn failure(&self) -> Option<crate::Error> {
@@ -198,7 +198,7 @@ impl Canceller {
         tokio::select! {
             biased;
             outcome = &mut work => return Some(outcome),
-            () = caller.stopped() => {}
+            () = caller.until_stopped() => {}
         }
         // A request that arrives before the statement has no effect.
         let cancelled = async {

@@ -117,10 +117,10 @@ impl Remedy {
             How::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
             How::Ledger(arguments) => format!("pgsluice ledger {}", words(arguments)),
             How::Session(name, value) => {
-                format!("PGOPTIONS={} pgsluice ...", quoted(&format!("-c {name}={value}")))
+                format!("PGOPTIONS={} pgsluice ...", quote_shell(&format!("-c {name}={value}")))
             }
             How::Variable(name, value, options) => {
-                format!("{name}={} pgsluice ... {}", quoted(value), settings(options))
+                format!("{name}={} pgsluice ... {}", quote_shell(value), settings(options))
             }
         };
         command.trim_end().replace(TABLE, "TABLE")
@@ -134,7 +134,7 @@ fn settings(options: &[Setting]) -> String {
 
 /// Quotes words for a shell.
 fn words(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| quote_shell(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the program of a pipe with the name of its input; for a stream it reads standard input.
@@ -144,7 +144,7 @@ fn reading(program: &str, source: &str) -> String {
     }
     // A name that begins with a dash would be an option.
     let dash = if source.starts_with('-') { "./" } else { "" };
-    program.replace("{}", &quoted(&format!("{dash}{source}")))
+    program.replace("{}", &quote_shell(&format!("{dash}{source}")))
 }
 
 /// Whether the input is a stream without a name of its own: `<stdin>`, `<data>`.
@@ -154,7 +154,7 @@ pub fn is_stream(source: &str) -> bool {
 
 /// Quotes the word for a shell. Control characters are written in POSIX's `$'...'`: they can be copied from a
 /// terminal, and do nothing there.
-pub fn quoted(word: &str) -> String {
+pub fn quote_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -187,7 +187,7 @@ mod tests {
             ("\u{1}", r"$'\001'"),
             ("n\n'l\\\t\u{9b}", r"$'n\n\'l\\\011\302\233'"),
         ] {
-            assert_eq!(quoted(word), expected);
+            assert_eq!(quote_shell(word), expected);
             let echo = format!("printf %s {expected}");
             let Ok(output) = std::process::Command::new("bash").args(["-c", &echo]).output() else {
                 continue;

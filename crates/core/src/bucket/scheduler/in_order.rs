@@ -104,7 +104,7 @@ mod tests {
     fn no_row_is_sent_before_one_that_is_on_its_way() {
         let mut buckets = TestBuckets::new();
         buckets.push(0, 10);
-        let first = buckets.take().set_pending("a row");
+        let first = buckets.take().expect("a row");
         buckets.push(1, 50);
         assert!(buckets.take().is_none(), "another payload of the node is under way");
         buckets.scheduler.release(&first);

@@ -4,7 +4,7 @@
 mod definitions;
 pub(crate) mod harmless;
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 use tokio_postgres::types::{Oid, ToSql};
 use tokio_postgres::{Client, GenericClient, Statement};
 
@@ -35,7 +35,7 @@ pub(crate) fn leave(parent: &Relation, leaf: &Relation) -> [String; 2] {
 
 /// Returns the statement that gives a shadow the name of its leaf.
 pub(crate) fn rename(built: &Relation, leaf: &Relation) -> String {
-    format!("ALTER TABLE {built} RENAME TO {}", quoted(&leaf.name))
+    format!("ALTER TABLE {built} RENAME TO {}", quote_identifier(&leaf.name))
 }
 
 /// Returns the statements that attach a table in the place of a leaf, and drop [`BOUND`], which the partition

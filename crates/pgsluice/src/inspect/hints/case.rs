@@ -159,8 +159,8 @@ impl Sample {
         let start = &text[..text.len().min(OPENING)];
         let is_start = is_whole && start.len() == text.len();
         let rows = rows_of(start, is_start, shape).skip(job.input.header.rows()).take(ROWS);
-        let rows = rows.map(|row| shape.rewritten(row)).collect();
-        let row = raw.clone().map(|row| shape.rewritten(row));
+        let rows = rows.map(|row| shape.rewrite_row(row)).collect();
+        let row = raw.clone().map(|row| shape.rewrite_row(row));
         let (name, reader) = (input.name.clone(), input.printed_by());
         Some(Self { name, reader, text, is_whole, rows, raw, row })
     }

@@ -77,11 +77,11 @@ pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
              damaged.",
         ));
     }
-    Some(named(sample, raw).into())
+    Some(likely_encoding(sample, raw).into())
 }
 
 /// Returns the remedy for the most likely encoding of the bytes.
-fn named(sample: &Sample, raw: &[u8]) -> Remedy {
+fn likely_encoding(sample: &Sample, raw: &[u8]) -> Remedy {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(&sample.text, false);
     detector.feed(raw, true);
@@ -93,7 +93,7 @@ fn named(sample: &Sample, raw: &[u8]) -> Remedy {
         name => name,
     };
     let what = format!("These bytes are not UTF-8; they may be {name}");
-    match Encoding::named(name) {
+    match Encoding::from_name(name) {
         Some(_) => Remedy::options(what, [option("encoding").of(name)]),
         None => sample.filter(what, &format!("iconv -f {name} -t utf-8")),
     }
@@ -125,7 +125,7 @@ mod tests {
             let text = encoding.encode(text).0.into_owned();
             let sample =
                 Sample { text: text.clone(), reader: "cat {}".to_owned(), ..Sample::default() };
-            let remedy = named(&sample, &text);
+            let remedy = likely_encoding(&sample, &text);
             remedy.what.as_str().rsplit(' ').next().unwrap_or_default().to_owned()
         };
         assert_eq!(said("latin1", "1,café\n"), "latin1");

@@ -6,7 +6,7 @@ use super::Advice;
 use super::case::HintCase;
 use super::reading::without_quotes;
 use crate::error::{Remedy, option};
-use crate::inspect::guess::spelled;
+use crate::inspect::guess::delimiter_value;
 
 /// A byte that rarely occurs in text.
 pub(super) const RARE: u8 = 1;
@@ -35,7 +35,7 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let null = String::from_utf8(null.clone()).ok()?;
     let mut options = vec![
         option("format").of("csv"),
-        option("delimiter").of(spelled(*delimiter)),
+        option("delimiter").of(delimiter_value(*delimiter)),
         option("null").of(null),
     ];
     if !is_double {
@@ -88,7 +88,7 @@ pub(super) fn before_delimiters(case: &HintCase<'_>) -> Option<Advice> {
     let null = String::from_utf8(null.clone()).ok()?;
     let options = [
         option("format").of("text"),
-        option("delimiter").of(spelled(*delimiter)),
+        option("delimiter").of(delimiter_value(*delimiter)),
         option("null").of(null),
     ];
     let what = "If a backslash escapes delimiters, as in COPY's text format";

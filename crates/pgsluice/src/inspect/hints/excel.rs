@@ -6,7 +6,7 @@ use pgsluice_core::parse::Parser;
 use super::Advice;
 use super::case::HintCase;
 use crate::error::{Remedy, option};
-use crate::inspect::guess::{in_columns, list, names, rows, spelled};
+use crate::inspect::guess::{delimiter_value, in_columns, list, names, rows};
 use crate::source::{Header, excel_delimiter};
 
 /// Suggests to skip that line and a header after it, and to use its delimiter.
@@ -43,7 +43,7 @@ pub(super) fn first_line(case: &HintCase<'_>) -> Option<Advice> {
     }
     let mut given = vec![option("header").of(skipped.to_string())];
     if case.format.delimiter != delimiter {
-        given.push(option("delimiter").of(spelled(delimiter)));
+        given.push(option("delimiter").of(delimiter_value(delimiter)));
     }
     given.extend(options);
     Some(Remedy::options("Line 1 was written by Excel and names the delimiter", given).into())

@@ -47,7 +47,7 @@ fn behind_last(format: &Format, sample: &Sample, all: &[Vec<u8>]) -> Option<Advi
         true => format!("s/{pattern}\r$//"),
         false => format!("s/{pattern}$//"),
     };
-    let filter = format!("sed {}", crate::error::quoted(&script));
+    let filter = format!("sed {}", crate::error::quote_shell(&script));
     let what = format!(
         "Each row has a trailing delimiter '{}' after the last field",
         delimiter.escape_default()

@@ -6,7 +6,7 @@ use pgsluice_core::parse::Parser;
 use super::Advice;
 use super::case::HintCase;
 use super::reading::SampleReading;
-use crate::error::{Remedy, option, quoted};
+use crate::error::{Remedy, option, quote_shell};
 use crate::inspect::guess::{SampleRow, in_columns, list, rows};
 use crate::source::Header;
 
@@ -53,7 +53,7 @@ pub(super) fn comments(case: &HintCase<'_>) -> Option<Advice> {
     let begins = |start: &[u8]| row.starts_with(start) || text.starts_with(start);
     let (start, script) = COMMENTS.iter().find(|(start, _)| begins(start))?;
     let rest = without_lines(text, |line| line.starts_with(start));
-    let filter = format!("sed {}", quoted(script));
+    let filter = format!("sed {}", quote_shell(script));
     let what = format!("If lines that begin with {} are comments", String::from_utf8_lossy(start));
     let is_free = case.columns.first().is_none_or(|column| column.is_free());
     let is_sure = !is_free || case.has_no_other_text();
@@ -81,7 +81,7 @@ pub(super) fn empty(case: &HintCase<'_>) -> Option<Advice> {
         true => format!("/^[{}{end}]*$/d", char::from(delimiter)),
         false => format!("/^{end}$/d"),
     };
-    let filter = format!("sed {}", quoted(&script));
+    let filter = format!("sed {}", quote_shell(&script));
     let what = "To remove lines without a value";
     is_of_lines(case, &rest).then(|| sample.filter(what, &filter).into())
 }
@@ -145,8 +145,8 @@ pub(super) fn short(case: &HintCase<'_>) -> Option<Advice> {
     }
     let by =
         if *delimiter == b'\t' { r"\t".to_owned() } else { char::from(*delimiter).to_string() };
-    let by = quoted(&by);
-    let script = quoted(&format!("NF < {count} {{ ${count} = \"\" }} 1"));
+    let by = quote_shell(&by);
+    let script = quote_shell(&format!("NF < {count} {{ ${count} = \"\" }} 1"));
     let filter = format!("awk -F {by} -v OFS={by} {script}");
     Some(sample.filter("If fields that are missing at the end of a row are empty", &filter).into())
 }

@@ -5,7 +5,7 @@ use pgsluice_core::parse::Parser;
 
 use super::Advice;
 use super::case::{HintCase, OwnedValue};
-use crate::error::quoted;
+use crate::error::quote_shell;
 use crate::inspect::guess::SampleRow;
 use crate::source::FileFormat;
 
@@ -23,7 +23,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     }
     let OwnedValue::Text(value) = case.field(case.format, row, case.column?) else { return None };
     let value = str::from_utf8(&value).ok()?;
-    if let Some(advice) = rewritten(case) {
+    if let Some(advice) = rewrite_filter(case) {
         return Some(advice);
     }
     if is_split_by(value, '.') && value.trim_end_matches('0').ends_with('.') {
@@ -47,7 +47,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
 
 /// Returns a program that removes thousands separators, currency signs and decimal commas from the input. It
 /// is tried on the sample, in which no free text may change.
-fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
+fn rewrite_filter(case: &HintCase<'_>) -> Option<Advice> {
     let mut text = case.text()?.to_vec();
     let values = amounts(case)?;
     let any = |is: &dyn Fn(&str) -> bool| values.iter().any(|value| is(value));
@@ -83,7 +83,7 @@ fn rewritten(case: &HintCase<'_>) -> Option<Advice> {
     if scripts.is_empty() || !is_safe || !case.fits_changed(&text) {
         return None;
     }
-    let scripts: Vec<String> = scripts.iter().map(|it| format!("-e {}", quoted(it))).collect();
+    let scripts: Vec<String> = scripts.iter().map(|it| format!("-e {}", quote_shell(it))).collect();
     let filter = format!("sed -E {}", scripts.join(" "));
     Some(case.sample.as_ref()?.filter(what, &filter).into())
 }

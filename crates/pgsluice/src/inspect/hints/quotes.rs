@@ -8,7 +8,7 @@ use super::case::HintCase;
 use super::escapes::RARE;
 use super::reading::{SampleReading, without_quotes};
 use crate::error::{Remedy, option};
-use crate::inspect::guess::{rows, spelled};
+use crate::inspect::guess::{delimiter_value, rows};
 use crate::source::FileFormat;
 
 /// Suggests `--format text` if a quote is not closed, and if each line has as many fields as there are
@@ -35,7 +35,7 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     let null = String::from_utf8(null.clone()).ok()?;
     let options = [
         option("format").of("text"),
-        option("delimiter").of(spelled(*delimiter)),
+        option("delimiter").of(delimiter_value(*delimiter)),
         option("null").of(null),
     ];
     let what = "If quotes are ordinary characters";

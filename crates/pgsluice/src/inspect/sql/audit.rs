@@ -7,7 +7,7 @@
 //! The values may have types of users, whose functions resolve names as under COPY. So the session has the
 //! user's search_path, and these statements qualify every name.
 
-use pgsluice_core::catalog::{NodeId, Relation, quoted};
+use pgsluice_core::catalog::{NodeId, Relation, quote_identifier};
 use pgsluice_core::format::Format;
 use tokio_postgres::types::Oid;
 use tokio_postgres::{Error as PgError, Transaction};
@@ -188,10 +188,11 @@ impl ChangedRows<'_> {
         let Self { table, key, .. } = self;
         let input = temporary(INPUT);
         let keys: Vec<String> = key.iter().map(|column| column.of("")).collect();
-        let is_keyed = key.iter().map(|column| format!("{} IS NOT NULL", quoted(&column.name)));
+        let is_keyed =
+            key.iter().map(|column| format!("{} IS NOT NULL", quote_identifier(&column.name)));
         let is_keyed = is_keyed.collect::<Vec<_>>().join(" AND ");
         let order = match (self.newer, self.last_counts) {
-            (Some(newer), _) => format!("{} DESC NULLS LAST, ctid", quoted(newer)),
+            (Some(newer), _) => format!("{} DESC NULLS LAST, ctid", quote_identifier(newer)),
             (None, true) => "ctid DESC".to_owned(),
             (None, false) => "ctid".to_owned(),
         };
@@ -241,5 +242,5 @@ fn hashes(place: &str, table: &str, columns: &[String]) -> String {
 }
 
 fn list(columns: &[String]) -> String {
-    columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")
+    columns.iter().map(|column| quote_identifier(column)).collect::<Vec<_>>().join(", ")
 }

@@ -169,7 +169,7 @@ impl Schema {
     /// Returns the tables that are being partitioned, the earliest first.
     pub(crate) async fn moves(&self, client: &Client) -> Result<Vec<MoveEntry>> {
         let mut moves = match self.open(client, Access::Read).await? {
-            true => self.recorded(client).await?,
+            true => self.read_entries(client).await?,
             false => Vec::new(),
         };
         let known: Vec<Oid> = moves.iter().map(|it| it.relation).collect();
@@ -193,7 +193,7 @@ impl Schema {
         Ok(moves)
     }
 
-    async fn recorded(&self, client: &Client) -> Result<Vec<MoveEntry>> {
+    async fn read_entries(&self, client: &Client) -> Result<Vec<MoveEntry>> {
         let ledger = self.quoted();
         let (lock, mark) = (LOCK.to_string(), literal(MARK.as_bytes()));
         let sql = fill(LIST, &[("ledger", &ledger), ("lock", &lock), ("mark", &mark)]);

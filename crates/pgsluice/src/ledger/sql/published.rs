@@ -1,6 +1,6 @@
 //! Publications that include the ledger without naming it: a subscriber that lacks its tables stops applying changes.
 
-use pgsluice_core::catalog::{label, quoted};
+use pgsluice_core::catalog::{label, quote_identifier};
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::schema::Schema;
@@ -25,7 +25,7 @@ pub(crate) const HAS_PUBLICATIONS: &str = "SELECT FROM pg_catalog.pg_publication
 impl Schema {
     /// Returns the query for the publications that include the ledger; [`Self::warning`] reads its row.
     fn publications(&self) -> String {
-        let load = format!("{}.load", quoted(self.name()));
+        let load = format!("{}.load", quote_identifier(self.name()));
         fill(PUBLICATIONS, &[("load", &literal(load.as_bytes()))])
     }
 
@@ -40,7 +40,7 @@ impl Schema {
     }
 
     /// Looks for publications that include the ledger, and returns a warning about them.
-    pub(crate) async fn published(
+    pub(crate) async fn publication_warning(
         &self,
         client: &Client,
     ) -> Result<Option<String>, tokio_postgres::Error> {

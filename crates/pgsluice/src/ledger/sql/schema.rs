@@ -1,6 +1,6 @@
 //! The schema of a ledger, and whether its tables exist.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use tokio_postgres::Client;
 
 use crate::error::kind::Kind;
@@ -54,12 +54,12 @@ impl Schema {
 
     /// Returns its name, quoted.
     pub(crate) fn quoted(&self) -> String {
-        quoted(&self.0)
+        quote_identifier(&self.0)
     }
 
     /// Returns which parts of the ledger exist. Fails if its format is unknown.
     pub(crate) async fn look(&self, client: &Client) -> Result<Presence> {
-        let schema = quoted(&self.0);
+        let schema = quote_identifier(&self.0);
         let table = literal(format!("{schema}.load").as_bytes());
         let existing = fill(EXISTING, &[("name", &literal(schema.as_bytes())), ("table", &table)]);
         let row = match client.query_typed_one(&existing, &[]).await {
@@ -87,7 +87,7 @@ impl Schema {
             "SELECT pg_catalog.quote_ident(pg_catalog.current_database()),
                     pg_catalog.quote_ident(CURRENT_USER),
                     pg_catalog.to_regnamespace({}) IS NOT NULL",
-            literal(quoted(&self.0).as_bytes())
+            literal(quote_identifier(&self.0).as_bytes())
         );
         let Ok(()) = client.batch_execute("ROLLBACK").await else { return error };
         let Ok(row) = client.query_one(&who, &[]).await else { return error };

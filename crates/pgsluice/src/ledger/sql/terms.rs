@@ -47,7 +47,7 @@ const SETTINGS: [&str; 18] = [
 ];
 
 /// Returns an expression of type text: `columns` of `table` with their types.
-fn spelled(table: &Relation, columns: &[String]) -> String {
+fn columns_with_types(table: &Relation, columns: &[String]) -> String {
     let table = literal(table.to_string().as_bytes());
     let column =
         |(place, name): (usize, &String)| format!("({place}, {})", literal(name.as_bytes()));
@@ -86,7 +86,7 @@ pub(crate) async fn of_load(
     table: &Relation,
     columns: &[String],
 ) -> Result<String> {
-    let terms = expression(options, Some(&spelled(table, columns)));
+    let terms = expression(options, Some(&columns_with_types(table, columns)));
     let answers = client.simple_query(&format!("SELECT ({terms})::pg_catalog.text")).await?;
     let text = answers.iter().find_map(|answer| match answer {
         SimpleQueryMessage::Row(row) => row.get(0),

@@ -1,6 +1,6 @@
 //! Statements that create a partitioned table and its parts, and statements that rename.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 
 use crate::ledger::sql::moves::MARK;
 use crate::pg::sql::{alter_column, literal};
@@ -48,17 +48,17 @@ pub(in crate::moving) fn create_index(
     definition: &str,
 ) -> String {
     let unique = if is_unique { "UNIQUE " } else { "" };
-    format!("CREATE {unique}INDEX {} ON {table} USING {definition}", quoted(name))
+    format!("CREATE {unique}INDEX {} ON {table} USING {definition}", quote_identifier(name))
 }
 
 /// Adds a constraint with this definition.
 pub(in crate::moving) fn add_constraint(table: &Relation, name: &str, definition: &str) -> String {
-    format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quoted(name))
+    format!("ALTER TABLE {table} ADD CONSTRAINT {} {definition}", quote_identifier(name))
 }
 
 /// Drops a constraint.
 pub(in crate::moving) fn drop_constraint(table: &Relation, name: &str) -> String {
-    format!("ALTER TABLE {table} DROP CONSTRAINT {}", quoted(name))
+    format!("ALTER TABLE {table} DROP CONSTRAINT {}", quote_identifier(name))
 }
 
 /// Comments on a constraint.
@@ -67,7 +67,11 @@ pub(in crate::moving) fn comment_on_constraint(
     name: &str,
     comment: &str,
 ) -> String {
-    format!("COMMENT ON CONSTRAINT {} ON {table} IS {}", quoted(name), literal(comment.as_bytes()))
+    format!(
+        "COMMENT ON CONSTRAINT {} ON {table} IS {}",
+        quote_identifier(name),
+        literal(comment.as_bytes())
+    )
 }
 
 /// Adds a foreign key without checking rows, and checks them in a second statement, which allows writes to
@@ -79,7 +83,7 @@ pub(in crate::moving) fn add_foreign_key(
 ) -> [String; 2] {
     [
         add_constraint(table, name, definition) + " NOT VALID",
-        format!("ALTER TABLE {table} VALIDATE CONSTRAINT {}", quoted(name)),
+        format!("ALTER TABLE {table} VALIDATE CONSTRAINT {}", quote_identifier(name)),
     ]
 }
 
@@ -105,19 +109,24 @@ pub(in crate::moving) fn analyze(table: &Relation) -> String {
 
 /// Renames an object of a kind that has schemas.
 pub(in crate::moving) fn rename(kind: &str, schema: &str, from: &str, to: &str) -> String {
-    format!("ALTER {kind} {}.{} RENAME TO {}", quoted(schema), quoted(from), quoted(to))
+    format!(
+        "ALTER {kind} {}.{} RENAME TO {}",
+        quote_identifier(schema),
+        quote_identifier(from),
+        quote_identifier(to)
+    )
 }
 
 /// Renames a sequence whose name is quoted.
 pub(in crate::moving) fn rename_sequence(sequence: &str, to: &str) -> String {
-    format!("ALTER SEQUENCE {sequence} RENAME TO {}", quoted(to))
+    format!("ALTER SEQUENCE {sequence} RENAME TO {}", quote_identifier(to))
 }
 
 /// Sets the sequence `new`, whose name is quoted, to the position of the sequence `old` of a schema. Skips as
 /// many numbers as there can be sessions: each may be waiting for a number from the old sequence, and will
 /// get it.
 pub(in crate::moving) fn go_on(new: &str, schema: &str, old: &str) -> String {
-    let old = format!("{}.{}", quoted(schema), quoted(old));
+    let old = format!("{}.{}", quote_identifier(schema), quote_identifier(old));
     format!(
         "SELECT setval({}, GREATEST(seqmin, LEAST(seqmax,
              last_value::numeric + current_setting('max_connections')::int4 * seqincrement))::int8, is_called)

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 
 use crate::moving::sql::log::{Log, LoggedColumn, same};
 use crate::pg::sql::{COMMIT, literal};
@@ -119,7 +119,7 @@ impl Log {
     /// `tree`.
     pub(in crate::moving) fn insert(&self, tree: &str) -> String {
         let keys = self.keys();
-        let columns: Vec<String> = self.stored.iter().map(|name| quoted(name)).collect();
+        let columns: Vec<String> = self.stored.iter().map(|name| quote_identifier(name)).collect();
         let columns = columns.join(", ");
         // OFFSET prevents the planner from merging the lookup of a row with the join, so that it uses the
         // index of the key.

@@ -7,7 +7,7 @@
 //! trigger writes to one of them. The other one is truncated after its entries were processed. Truncation
 //! leaves nothing behind, even while an old snapshot prevents VACUUM from removing rows.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::sql::moves::MARK;
@@ -58,7 +58,7 @@ pub(in crate::moving) struct LoggedColumn {
 
 impl LoggedColumn {
     pub(in crate::moving) fn quoted(&self) -> String {
-        quoted(&self.name)
+        quote_identifier(&self.name)
     }
 }
 

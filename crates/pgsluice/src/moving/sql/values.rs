@@ -1,6 +1,6 @@
 //! The values of key columns, which determine the leaves that a table needs.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 
 /// Returns the query for the least and the greatest finite value of a column as text, and the numbers of rows
 /// with NULL and with a value that no range contains.
@@ -10,7 +10,7 @@ pub(in crate::moving) fn extent(
     is_time: bool,
     is_float: bool,
 ) -> String {
-    let column = quoted(column);
+    let column = quote_identifier(column);
     let finite = match (is_time, is_float) {
         (true, _) => format!("isfinite({column})"),
         (_, true) => format!("{column}::text NOT IN ('NaN', 'Infinity', '-Infinity')"),
@@ -26,7 +26,7 @@ pub(in crate::moving) fn extent(
 /// Returns the query for the distinct values of a column as text, at most `most` of them. The text comes from
 /// the output function, because a cast may be a user's code.
 pub(in crate::moving) fn distinct(table: &str, column: &str, most: usize) -> String {
-    let column = quoted(column);
+    let column = quote_identifier(column);
     format!(
         "SELECT DISTINCT CASE WHEN {column} IS NOT NULL THEN format('%s', {column}) END
          FROM ONLY {table} LIMIT {most}"

@@ -1,7 +1,7 @@
 //! Ranges from one value to another: adjacent ones for a table without partitions, and those in the gaps
 //! between existing partitions.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use tokio_postgres::GenericClient;
 
 use super::arithmetic::Arithmetic;
@@ -95,7 +95,7 @@ impl Counting {
         column: &str,
         lower: &[&str],
     ) -> Result<Vec<usize>> {
-        let (base, column) = (self.base, quoted(column));
+        let (base, column) = (self.base, quote_identifier(column));
         let finite = self.arithmetic().finite;
         let sql = format!(
             "SELECT DISTINCT width_bucket(value, $1::text[]::{base}[])

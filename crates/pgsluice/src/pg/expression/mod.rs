@@ -80,7 +80,7 @@ impl Scope {
             }
             Ast::AtTimeZone { timestamp, time_zone } => self.at_time_zone(time_zone, timestamp),
             Ast::Extract { field, expr, .. } => {
-                let field = ExtractField::named(&field.to_string())?;
+                let field = ExtractField::from_name(&field.to_string())?;
                 self.operand(expr)?.map(|expr| expr.extract(field))
             }
             Ast::Substring { expr, substring_from: Some(from), substring_for, .. } => {
@@ -104,11 +104,11 @@ impl Scope {
             ("mod", [left, right]) => self.arithmetic(Operator::Remainder, left, right),
             ("COALESCE", items) => self.coalesce(items),
             ("date_trunc", [unit, of]) => {
-                let unit = TruncUnit::named(text_constant(unit)?)?;
+                let unit = TruncUnit::from_name(text_constant(unit)?)?;
                 self.operand(of)?.map(|of| of.truncate(unit))
             }
             ("date_part", [field, of]) => {
-                let field = ExtractField::named(text_constant(field)?)?;
+                let field = ExtractField::from_name(text_constant(field)?)?;
                 self.operand(of)?.map(|of| of.part(field))
             }
             ("date_bin", [stride, of, origin]) => {

@@ -9,7 +9,7 @@ use tokio_postgres::types::{Oid, Type};
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::{Job, OnConflict};
-use crate::source::{InputNames, MatchedFields, shown_list};
+use crate::source::{InputNames, MatchedFields, shorten_list};
 
 const COLUMNS: &str = "
 SELECT attname, attgenerated::pg_catalog.text <> '' AS generated,
@@ -114,7 +114,7 @@ pub(super) async fn of_input(
         let error = Error::new(Kind::Server, format!("column \"{unknown}\" does not exist"));
         let error = error
             .with_sqlstate("42703")
-            .with_hint(format!("The columns are: {}.", shown_list(&known)));
+            .with_hint(format!("The columns are: {}.", shorten_list(&known)));
         return Err(in_other_case(&named, &known).into_iter().fold(error, Error::with_remedy));
     }
     check(&named, &writable)?;

@@ -70,7 +70,7 @@ impl UniqueIndex {
     }
 
     /// Returns its columns with their comparisons. The list is empty if the index has an expression.
-    pub(crate) fn compared(&self) -> Vec<ComparedColumn> {
+    pub(crate) fn compared_columns(&self) -> Vec<ComparedColumn> {
         let columns = self.columns.iter().zip(&self.comparisons).map(|(name, comparison)| {
             let Comparison { collation, class, is_default } = comparison.clone();
             Some(ComparedColumn { name: name.clone()?, collation, class, is_default })

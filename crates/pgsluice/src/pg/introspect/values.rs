@@ -29,7 +29,7 @@ pub(super) async fn fill(
 ) -> Result<()> {
     let mut wanted: HashMap<Cow<'static, str>, Vec<&str>> = HashMap::new();
     for (node, literals) in literals.iter().enumerate() {
-        for (ty, text) in typed(tree, node, literals.as_ref()) {
+        for (ty, text) in typed_literals(tree, node, literals.as_ref()) {
             wanted.entry(cast_type(ty)).or_default().push(text);
         }
     }
@@ -75,7 +75,7 @@ pub(crate) async fn fill_bounds(
 }
 
 /// Returns the literals of a node's bound with the types of their key columns.
-fn typed<'l>(
+fn typed_literals<'l>(
     tree: &'l Tree,
     node: NodeId,
     literals: Option<&'l Literals>,

@@ -38,7 +38,7 @@ const OF_TYPES: &str =
 
 /// Returns `deparsed`, an expression or a definition, with every name qualified; `None` if SQL cannot qualify
 /// a name in it, or if it is not understood.
-pub fn qualified(deparsed: &str) -> Option<String> {
+pub fn qualify(deparsed: &str) -> Option<String> {
     let mut text = SqlText::of(deparsed)?;
     while let Some(token) = text.peek() {
         text.step(token)?;

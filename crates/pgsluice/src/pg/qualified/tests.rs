@@ -1,10 +1,10 @@
 //! Deparsed texts of every kind, and the same texts qualified.
 
-use super::{qualified, qualified_type};
+use super::{qualified_type, qualify};
 
 #[track_caller]
 fn becomes(deparsed: &str, expected: &str) {
-    assert_eq!(qualified(deparsed).as_deref(), Some(expected), "{deparsed}");
+    assert_eq!(qualify(deparsed).as_deref(), Some(expected), "{deparsed}");
 }
 
 #[test]
@@ -23,10 +23,10 @@ fn partition_constraints() {
         "pg_catalog.satisfies_hash_partition('16384'::pg_catalog.oid, 8, 3, \"A b\", \
          pg_catalog.lower(b))",
     );
-    for qualified in
+    for qualify in
         ["(x OPERATOR(s.=) s.f(y) AND true)", "((x OPERATOR(s.=) y) OR (OPERATOR(s.-) y))"]
     {
-        becomes(qualified, qualified);
+        becomes(qualify, qualify);
     }
 }
 
@@ -145,6 +145,6 @@ fn what_cannot_be_qualified_is_left_alone() {
         "'open",
         "a {b}",
     ] {
-        assert_eq!(qualified(deparsed), None, "{deparsed}");
+        assert_eq!(qualify(deparsed), None, "{deparsed}");
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn choose(
             indexes.on_key(&columns)?
         }
     };
-    let index = Some(indexes.described(chosen));
+    let index = Some(indexes.describe(chosen));
     Ok(Chosen { index, in_order: None, has_row_triggers: false })
 }
 
@@ -187,17 +187,17 @@ impl<'i> Indexes<'i> {
             None if leaves.iter().all(|leaf| self.of(*leaf).next().is_some()) => None,
             None => Some("some leaves have no unique index".to_owned()),
         };
-        let index = in_order.is_none().then(|| self.described(first));
+        let index = in_order.is_none().then(|| self.describe(first));
         Ok(Chosen { index, in_order, has_row_triggers: false })
     }
 
-    fn described(&self, index: &UniqueIndex) -> Index {
+    fn describe(&self, index: &UniqueIndex) -> Index {
         let has = |node: NodeId| {
             self.of(node).any(|other| why_unusable(other).is_none() && other.is_like(index))
         };
         Index {
             oid: index.oid,
-            compared: index.compared(),
+            compared: index.compared_columns(),
             joins_nulls: index.joins_nulls,
             is_of_root: has(ROOT),
         }

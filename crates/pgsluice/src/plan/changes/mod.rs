@@ -97,7 +97,7 @@ pub(crate) struct Flag {
 }
 
 /// Returns the columns of an existing row that are set from the input row with its key.
-fn updated<'c>(
+fn columns_to_update<'c>(
     options: &ChangeOptions,
     given: impl Iterator<Item = &'c String>,
     key: &[String],
@@ -150,7 +150,7 @@ impl Changes {
             let named = catalogue.columns.iter().enumerate();
             named.filter(|(place, _)| catalogue.besides != Some(*place)).map(|(_, name)| name)
         };
-        let set = updated(options, given(), &key.columns)?;
+        let set = columns_to_update(options, given(), &key.columns)?;
         let flag = |column: &String| Flag {
             column: column.clone(),
             is_boolean: is_boolean(catalogue, column),
@@ -227,7 +227,7 @@ impl Changes {
     }
 
     /// Returns a column that is set in existing rows, if any.
-    pub(super) fn updated(&self) -> Option<&str> {
+    pub(super) fn updated_column(&self) -> Option<&str> {
         let updates = self.on_conflict == OnConflict::Update;
         self.set.first().filter(|_| updates).map(String::as_str)
     }
@@ -238,7 +238,7 @@ impl Changes {
     }
 
     /// Returns all fields by which rows are compared.
-    pub(crate) fn compared(&self) -> impl Iterator<Item = &KeyPart> {
+    pub(crate) fn compared_parts(&self) -> impl Iterator<Item = &KeyPart> {
         self.key.parts.iter().chain(&self.newer)
     }
 
@@ -270,7 +270,7 @@ impl Plan {
     /// Returns the type of a field that is read natively, for a partition key or a match key.
     pub(crate) fn key_type(&self, field: usize) -> Option<&KeyType> {
         let of_changes = || {
-            let mut parts = self.changes.as_ref()?.compared();
+            let mut parts = self.changes.as_ref()?.compared_parts();
             parts.find(|part| part.slot == field).map(|part| &part.key_type)
         };
         self.tree.key_type(field).or_else(of_changes)

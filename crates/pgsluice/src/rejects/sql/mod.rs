@@ -1,6 +1,6 @@
 //! Statements about tables of rejected rows, which belong to the user.
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error as PgError};
 
@@ -60,7 +60,8 @@ impl FoundRejects {
     ) -> Result<(), PgError> {
         let name = &self.name;
         let list = |before: &str| {
-            let columns = columns.iter().map(|column| format!("{before}{}", quoted(column)));
+            let columns =
+                columns.iter().map(|column| format!("{before}{}", quote_identifier(column)));
             columns.collect::<Vec<_>>().join(", ")
         };
         let statement = format!(

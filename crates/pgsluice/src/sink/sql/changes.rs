@@ -3,7 +3,7 @@
 //!
 //! Names are qualified, because triggers and defaults must see the user's search_path.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 
 use super::stage::{number_column, stage};
 use crate::pg::compared::{ComparedColumn, has_key};
@@ -164,8 +164,10 @@ impl Apply<'_> {
         let arbiter = || key.iter().map(ComparedColumn::arbiter).collect::<Vec<_>>().join(", ");
         let target = if any { String::new() } else { format!(" ({})", arbiter()) };
         let order = match self.by_number {
-            Some(columns) => vec![quoted(&number_column(columns))],
-            None if self.sorts_keys => key.iter().map(|column| quoted(&column.name)).collect(),
+            Some(columns) => vec![quote_identifier(&number_column(columns))],
+            None if self.sorts_keys => {
+                key.iter().map(|column| quote_identifier(&column.name)).collect()
+            }
             None => Vec::new(),
         };
         let order = match &order[..] {
@@ -263,7 +265,8 @@ impl Apply<'_> {
     /// equal values identically are compared first, because it takes longer to build records of two rows. The
     /// records decide where a value is NULL.
     fn changes(&self, set: &[String], new: &str) -> String {
-        let exact = set.iter().filter(|name| self.exact.contains(name)).map(|name| quoted(name));
+        let exact =
+            set.iter().filter(|name| self.exact.contains(name)).map(|name| quote_identifier(name));
         let exact = exact.map(|name| format!("t.{name} {ne} {new}.{name}"));
         let differs: Vec<String> = exact.chain([differs(set, new)]).collect();
         format!("({}){}", differs.join(" OR "), self.is_newer(new))
@@ -286,7 +289,7 @@ pub(crate) fn differs(columns: &[String], new: &str) -> String {
 
 /// Returns the condition that the row `new` has a greater value in a column. NULL is older than any value.
 pub(crate) fn is_newer(column: &str, new: &str) -> String {
-    let column = quoted(column);
+    let column = quote_identifier(column);
     format!(
         "(t.{column} {lt} {new}.{column} \
          OR t.{column} IS NULL AND {new}.{column} IS NOT NULL)"
@@ -296,7 +299,7 @@ pub(crate) fn is_newer(column: &str, new: &str) -> String {
 /// Returns the condition that a row requests a deletion by this column, which is a boolean or not.
 pub(crate) fn is_flagged((column, is_boolean): (&str, bool)) -> String {
     let holds = if is_boolean { "IS TRUE" } else { "IS NOT NULL" };
-    format!("{} {holds}", quoted(column))
+    format!("{} {holds}", quote_identifier(column))
 }
 
 /// Returns the condition `changes`, extended to mark a row for [`IS_UNMARKED`] if it holds.
@@ -307,13 +310,16 @@ fn mark_if(changes: &str) -> String {
 }
 
 fn assignments(set: &[String], new: &str) -> String {
-    let assigned: Vec<String> =
-        set.iter().map(|name| quoted(name)).map(|name| format!("{name} = {new}.{name}")).collect();
+    let assigned: Vec<String> = set
+        .iter()
+        .map(|name| quote_identifier(name))
+        .map(|name| format!("{name} = {new}.{name}"))
+        .collect();
     assigned.join(", ")
 }
 
 fn list(columns: &[String], before: &str) -> String {
     let columns: Vec<String> =
-        columns.iter().map(|name| format!("{before}{}", quoted(name))).collect();
+        columns.iter().map(|name| format!("{before}{}", quote_identifier(name))).collect();
     columns.join(", ")
 }

@@ -1,6 +1,6 @@
 //! The stage: a temporary table of a session that receives rows which may exist already.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 
 /// Compiling a statement takes longer than running it.
 const NO_JIT: &str = "SET jit = off";
@@ -36,7 +36,7 @@ pub(crate) fn make_stage(
 /// Returns the statement that numbers the rows of the stage in the order of their arrival. `columns` are its
 /// other columns.
 pub(crate) fn number_stage(columns: &[String]) -> String {
-    let number = quoted(&number_column(columns));
+    let number = quote_identifier(&number_column(columns));
     format!(
         "ALTER TABLE {} ADD COLUMN {number} pg_catalog.int8 GENERATED ALWAYS AS IDENTITY",
         stage()
@@ -57,8 +57,8 @@ pub(crate) fn empty_stage() -> String {
 /// Returns the columns of the input with the types of the table, except for a boolean at position `flag`.
 pub(crate) fn columns_of(columns: &[String], flag: Option<usize>) -> String {
     let column = |(place, name): (usize, &String)| match flag == Some(place) {
-        true => format!("NULL::pg_catalog.bool AS {}", quoted(name)),
-        false => quoted(name),
+        true => format!("NULL::pg_catalog.bool AS {}", quote_identifier(name)),
+        false => quote_identifier(name),
     };
     columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::{FileFormat, Input};
-use crate::error::{Error, Remedy, Setting, Words, option, quoted};
+use crate::error::{Error, Remedy, Setting, Words, option, quote_shell};
 
 /// The next step for a foreign file.
 #[derive(Clone, Copy)]
@@ -68,11 +68,11 @@ impl Way {
             Self::PrintFile(program) => load(input.given_to(program), format_of(zipped(start))),
             Self::Untar => load(input.given_to("tar -xOf"), format_of(start)),
             Self::Convert(program) => {
-                let program = format!("python3 -c {}", quoted(program));
+                let program = format!("python3 -c {}", quote_shell(program));
                 load(input.fed_to(&program), vec![option("format").of("arrow")])
             }
             Self::Query(before, after) => {
-                let front = format!("{before} {} {after}", quoted(&input.name));
+                let front = format!("{before} {} {after}", quote_shell(&input.name));
                 let options = vec![option("format").of("csv"), option("header").of("map")];
                 Remedy::filtered("Load one of its tables", front, &input.name, options)
             }
@@ -90,7 +90,7 @@ impl Way {
 
 impl Input {
     fn reads(&self) -> Reads {
-        let behind = |reader: &str| Reads::Behind(reader.replace("{}", &quoted(&self.name)));
+        let behind = |reader: &str| Reads::Behind(reader.replace("{}", &quote_shell(&self.name)));
         match (self.path(), self.compressed_by()) {
             (None, _) if self.object().is_some() => behind(&self.printed_by()),
             (None, _) => Reads::Stdin,
@@ -102,7 +102,7 @@ impl Input {
 
     /// Returns the command that passes the input to a program on standard input.
     fn fed_to(&self, program: &str) -> String {
-        let file = quoted(&self.name);
+        let file = quote_shell(&self.name);
         match self.reads() {
             Reads::File => format!("{program} < {file}"),
             Reads::Behind(reader) => format!("{reader} | {program}"),
@@ -113,7 +113,7 @@ impl Input {
     /// Returns the command that passes the input to a program as an argument: the file, or `-`.
     fn given_to(&self, program: &str) -> String {
         match self.reads() {
-            Reads::File => format!("{program} {}", quoted(&self.name)),
+            Reads::File => format!("{program} {}", quote_shell(&self.name)),
             _ => self.fed_to(&format!("{program} -")),
         }
     }
@@ -123,7 +123,7 @@ fn restore(input: &Input) -> Remedy {
     // In a directory that pg_dump wrote, the table of contents has this name.
     let folder = Path::new(&input.name).parent().filter(|_| input.name.ends_with("/toc.dat"));
     let program = match folder {
-        Some(folder) => format!("pg_restore -f - {}", quoted(&folder.display().to_string())),
+        Some(folder) => format!("pg_restore -f - {}", quote_shell(&folder.display().to_string())),
         None if matches!(input.reads(), Reads::File) => input.given_to("pg_restore -f -"),
         None => input.fed_to("pg_restore -f -"),
     };

@@ -1,7 +1,7 @@
 //! Addresses given in place of files, and the programs that fetch them.
 
 use crate::error::kind::Kind;
-use crate::error::{Error, Remedy, quoted};
+use crate::error::{Error, Remedy, quote_shell};
 
 /// Programs that print the object at an address, by scheme.
 const READERS: [(&str, &str); 9] = [
@@ -29,7 +29,7 @@ pub(super) fn refusal(name: &str) -> Option<Error> {
         return Some(refuse("is a server, not an input").with_hint("Specify the server with -d."));
     }
     if scheme == "file" {
-        let path = quoted(rest.strip_prefix("localhost").unwrap_or(rest));
+        let path = quote_shell(rest.strip_prefix("localhost").unwrap_or(rest));
         let error = refuse("is a URL, not a path");
         return Some(error.with_hint(format!("Give only the path: {path}")));
     }
@@ -57,11 +57,11 @@ fn of_azure(scheme: &str, rest: &str) -> Option<String> {
     let (place, path) = rest.split_once('/')?;
     let blob = match (scheme, place.split_once('@')) {
         ("az" | "azure", None) => {
-            format!("--container-name {} --name {}", quoted(place), quoted(path))
+            format!("--container-name {} --name {}", quote_shell(place), quote_shell(path))
         }
         ("abfs" | "abfss" | "wasb" | "wasbs", Some((container, host))) => {
             let host = host.replace(".dfs.", ".blob.");
-            format!("--blob-url {}", quoted(&format!("https://{host}/{container}/{path}")))
+            format!("--blob-url {}", quote_shell(&format!("https://{host}/{container}/{path}")))
         }
         _ => return None,
     };

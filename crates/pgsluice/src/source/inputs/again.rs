@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::entries::{cannot_open, listed};
+use super::entries::{cannot_open, list_some};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 
@@ -64,7 +64,7 @@ impl Files {
         repeated.sort();
         repeated.dedup();
         let warning = |names: &[String]| {
-            format!("given more than once, but read only once: {}", listed(names))
+            format!("given more than once, but read only once: {}", list_some(names))
         };
         (!repeated.is_empty()).then(|| warning(&repeated)).into_iter().collect()
     }

@@ -21,7 +21,7 @@ type Entries = (Vec<PathBuf>, Vec<String>);
 /// like Spark, Hive and pyarrow.
 pub(super) fn directory(path: &Path) -> Result<Entries> {
     let (mut files, mut left_out, mut folders) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in sorted(path)? {
+    for entry in sorted_entries(path)? {
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if is_left_out(&name) {
             left_out.push(name);
@@ -55,10 +55,10 @@ pub(super) fn notes(shown: &str, left_out: &[String], folders: &[String]) -> Vec
         (folders, format!("subdirectories of {shown} that are not read")),
     ];
     let notes = notes.into_iter().filter(|(names, _)| !names.is_empty());
-    notes.map(|(names, what)| format!("{what}: {}", listed(names))).collect()
+    notes.map(|(names, what)| format!("{what}: {}", list_some(names))).collect()
 }
 
-fn sorted(path: &Path) -> Result<Vec<PathBuf>> {
+fn sorted_entries(path: &Path) -> Result<Vec<PathBuf>> {
     let cannot_open = |error| cannot_open(path, &error);
     let entries = std::fs::read_dir(path).map_err(cannot_open)?;
     let entries = entries.map(|entry| entry.map(|entry| entry.path()));
@@ -87,7 +87,7 @@ pub(super) fn pattern(pattern: &str) -> Result<Entries> {
     // If the pattern also matches files in a directory, the directory need not be mentioned.
     folders.retain(|folder| !files.iter().any(|file| file.starts_with(folder)));
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let note = format!("directories that match \"{pattern}\" are not read: {}", listed(&names));
+    let note = format!("directories that match \"{pattern}\" are not read: {}", list_some(&names));
     Ok((files, (!names.is_empty()).then_some(note).into_iter().collect()))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn invalid(pattern: &str, error: &glob::PatternError) -> Error {
 }
 
 /// Lists the first names and the number of the others.
-pub(super) fn listed(names: &[String]) -> String {
+pub(super) fn list_some(names: &[String]) -> String {
     let shown = names[..names.len().min(LISTED)].join(", ");
     match names.len().saturating_sub(LISTED) {
         0 => shown,
@@ -190,7 +190,7 @@ mod tests {
         let expected =
             format!("directories that match \"{shown}/[dp]*\" are not read: {shown}/day=1");
         assert_eq!(notes, [expected]);
-        assert_eq!(listed(&["a"; 7].map(str::to_owned)), "a, a, a, a, a and 2 more");
+        assert_eq!(list_some(&["a"; 7].map(str::to_owned)), "a, a, a, a, a and 2 more");
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Lookup {
     /// Finds the objects that a name stands for; `None` if it is not the address of objects.
     pub(super) fn find(&mut self, name: &str) -> Option<Result<Found>> {
         let address = Address::parse(name)?;
-        let failed = |failure: Failure| cannot_open(&shown(name), failure);
+        let failed = |failure: Failure| cannot_open(&hide_query(name), failure);
         Some(match address {
             Err(failure) => Err(failed(failure)),
             Ok(address) => {
@@ -103,7 +103,7 @@ impl Lookup {
 }
 
 /// Returns an address without its query, which may be a signature, and without a password.
-fn shown(name: &str) -> String {
+fn hide_query(name: &str) -> String {
     let end = name.find('?').filter(|_| name.to_ascii_lowercase().starts_with("http"));
     let name = &name[..end.unwrap_or(name.len())];
     match name.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)))
@@ -117,7 +117,7 @@ fn shown(name: &str) -> String {
 
 fn find(store: &Store, address: &Address) -> Result<Found> {
     let key = &address.key;
-    let name = address.shown(key);
+    let name = address.display(key);
     let failed = |failure| cannot_open(&name, failure);
     let is_pattern = key.contains(GLOB) && address.service != Service::Http;
     if !key.is_empty() && !key.ends_with('/') {
@@ -141,7 +141,7 @@ fn find(store: &Store, address: &Address) -> Result<Found> {
 /// Finds the objects directly below a prefix.
 fn prefix(store: &Store, address: &Address) -> Result<Found> {
     let key = address.key.trim_end_matches('/');
-    let name = address.shown(key);
+    let name = address.display(key);
     let failed = |failure| cannot_open(&name, failure);
     let listed = match store.folder(key) {
         // Then the name is more likely to be wrong than the right to list to be missing.
@@ -167,7 +167,7 @@ fn prefix(store: &Store, address: &Address) -> Result<Found> {
 /// Finds the objects whose names match a pattern.
 fn pattern(store: &Store, address: &Address) -> Result<Found> {
     let key = &address.key;
-    let name = address.shown(key);
+    let name = address.display(key);
     let pattern = glob::Pattern::new(key).map_err(|error| entries::invalid(&name, &error))?;
     let options = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
     let literal = key.find(GLOB).map_or(&**key, |end| &key[..end]);

@@ -101,7 +101,7 @@ impl Resolved {
             return Ok(());
         }
         let input = pipe(object.name().to_owned(), Place::Object(Arc::clone(&object)));
-        let mut input = stored(input, object.size(), object.start())?;
+        let mut input = complete_stored(input, object.size(), object.start())?;
         // Addresses that differ only in their query, which is not shown.
         let same = self.inputs.iter().filter(|other| other.name == input.name).count();
         if same > 0 {
@@ -161,11 +161,11 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
     }
     let mut start = Vec::with_capacity(MAGIC);
     open(path)?.take(MAGIC as u64).read_to_end(&mut start).map_err(cannot_open)?;
-    stored(input, metadata.len(), &start)
+    complete_stored(input, metadata.len(), &start)
 }
 
 /// Completes an input that can be read from any place; `start` are its first bytes.
-fn stored(input: Input, size: u64, start: &[u8]) -> Result<Input> {
+fn complete_stored(input: Input, size: u64, start: &[u8]) -> Result<Input> {
     let compression = compression(&input.name, start)?;
     let reread = if compression.is_some() { Reread::FromStart } else { Reread::Seek };
     let known = FileFormat::of_bytes(start);

@@ -14,7 +14,7 @@ use crate::error::Result;
 
 impl Input {
     /// Describes a place in the input for messages.
-    pub(crate) fn shown(&self, at: u64) -> String {
+    pub(crate) fn describe_place(&self, at: u64) -> String {
         match &self.place {
             Place::OpenTable(_) => {
                 let origin = Origin { input: 0, at };
@@ -51,7 +51,7 @@ impl Input {
     }
 
     /// Returns the input, with its table opened if it is one.
-    fn opened(
+    fn with_open_table(
         &self,
         open: impl FnOnce(&Relation, Snapshots) -> Result<OpenRelation>,
     ) -> Result<Self> {
@@ -91,7 +91,7 @@ impl Inputs {
             let open = |relation: &Relation, snapshots| {
                 open((relation, snapshots), &target, &of_thread, readers)
             };
-            inputs.iter().map(|input| input.opened(open)).collect::<Result<Vec<_>>>()
+            inputs.iter().map(|input| input.with_open_table(open)).collect::<Result<Vec<_>>>()
         })?;
         let mut names = InputNames { are_all: true, ..InputNames::default() };
         for input in &opened {
@@ -99,7 +99,7 @@ impl Inputs {
             let columns = table.columns().iter().map(|column| column.name.clone());
             names.add(&input.name, columns.collect());
         }
-        Ok((self.replaced(opened), names))
+        Ok((self.with_list(opened), names))
     }
 
     /// Returns the table, if the input is one.

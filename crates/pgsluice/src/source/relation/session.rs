@@ -147,8 +147,8 @@ struct SourceCaller<'c>(&'c Control);
 impl Caller for SourceCaller<'_> {
     fn enter(&self, _: &Pid) -> impl Sized {}
 
-    fn stopped(&self) -> impl Future<Output = ()> {
-        self.0.stop.stopped()
+    fn until_stopped(&self) -> impl Future<Output = ()> {
+        self.0.stop.until_stopped()
     }
 
     fn failure(&self) -> Option<Error> {

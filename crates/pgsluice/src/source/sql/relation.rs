@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pgsluice_core::catalog::quoted;
+use pgsluice_core::catalog::quote_identifier;
 use pgsluice_session::template::{ge, lt};
 
 /// Query for the table that `$1` names, resolved with the user's search_path. The caller rejects numbers, which
@@ -108,7 +108,7 @@ impl HeapQuery<'_> {
     /// Returns the statement that copies out `items` of each row, in binary or as text.
     pub(in crate::source) fn copy_out(&self, items: &[String], is_binary: bool) -> String {
         let Self { heap, alias, has_ctid, pages, filter, sorts } = *self;
-        let alias = quoted(alias);
+        let alias = quote_identifier(alias);
         let ctid = has_ctid.then(|| format!("{alias}.ctid"));
         let items: Vec<String> = ctid.into_iter().chain(items.iter().cloned()).collect();
         let from = match filter {
@@ -139,7 +139,7 @@ impl HeapQuery<'_> {
 
 /// Returns the expression for a column of the table with this alias.
 pub(in crate::source) fn column(alias: &str, name: &str) -> String {
-    format!("{}.{}", quoted(alias), quoted(name))
+    format!("{}.{}", quote_identifier(alias), quote_identifier(name))
 }
 
 /// Returns the expression for a column as text, by the output function of its type. A cast to text may differ from it.

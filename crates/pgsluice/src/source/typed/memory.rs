@@ -122,7 +122,7 @@ impl CallerBatches {
     pub(super) fn schema(&self, input: &Input) -> Result<SchemaRef> {
         match self {
             Self::Table { schema, .. } => Ok(Arc::clone(schema)),
-            Self::Stream(stream) => locked(stream).schema(input),
+            Self::Stream(stream) => lock_stream(stream).schema(input),
         }
     }
 
@@ -165,7 +165,7 @@ impl CallerBatches {
                 }
             }
             Self::Stream(stream) => {
-                let (first, rest) = locked(stream).take(input)?;
+                let (first, rest) = lock_stream(stream).take(input)?;
                 for batch in first.into_iter().map(Ok).chain(rest) {
                     if !give(batch?)? {
                         break;
@@ -224,7 +224,7 @@ fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
     first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
 }
 
-fn locked(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
+fn lock_stream(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

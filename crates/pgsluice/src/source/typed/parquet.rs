@@ -103,7 +103,7 @@ pub(super) fn groups(input: &Input) -> Result<Vec<u64>> {
 
 /// Reads the metadata of a file from its footer.
 pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
-    let stored = stored(input)?;
+    let stored = stored_of(input)?;
     let cannot_read = |error| input.cannot_read(&error);
     let file = Chunks::open(stored).map_err(cannot_read)?;
     let footer = footer_of(stored, file.len()).map_err(cannot_read)?;
@@ -126,7 +126,7 @@ fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Parquet, "the file is damaged")
 }
 
-fn stored(input: &Input) -> Result<Stored<'_>> {
+fn stored_of(input: &Input) -> Result<Stored<'_>> {
     input.stored().ok_or_else(|| unreadable(input, FileFormat::Parquet, "it is not a file"))
 }
 
@@ -148,7 +148,7 @@ impl TypedPart for RowGroup {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
         let columns = metadata.metadata().row_group(*group);
-        let file = Chunks::of_group(stored(input)?, columns, |leaf| mask.leaf_included(leaf));
+        let file = Chunks::of_group(stored_of(input)?, columns, |leaf| mask.leaf_included(leaf));
         let file = Arc::new(file.map_err(|error| input.cannot_read(&error))?);
         let batches = read_group(file, metadata, mask.clone(), *group, *most);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {

@@ -1,7 +1,7 @@
 //! INSERT of rows that are too few for a COPY, with an array for each column. It stores the same values as
 //! COPY BINARY would for the same bytes.
 
-use pgsluice_core::catalog::{Relation, quoted};
+use pgsluice_core::catalog::{Relation, quote_identifier};
 use tokio_postgres::types::{Kind, Oid, Type};
 use tokio_postgres::{Client, Error, Statement};
 
@@ -67,7 +67,7 @@ impl Inserts {
             let row = rows.iter().find(|row| row.get::<_, Oid>(0) == *ty)?;
             Some(row.get::<_, Oid>(1)).filter(|oid| *oid != 0)
         };
-        let arrays: Option<Vec<Type>> = types.iter().map(|ty| array_of(ty).map(typed)).collect();
+        let arrays: Option<Vec<Type>> = types.iter().map(|ty| array_of(ty).map(type_of)).collect();
         let Some(arrays) = arrays else { return Ok(Self::none()) };
         let unnest: Vec<String> =
             (1..=columns.len()).map(|number| format!("pg_catalog.unnest(${number})")).collect();
@@ -84,10 +84,10 @@ impl Inserts {
 }
 
 fn list(columns: &[String]) -> String {
-    columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")
+    columns.iter().map(|column| quote_identifier(column)).collect::<Vec<_>>().join(", ")
 }
 
 /// Creates a type from its oid alone, because its values are already bytes.
-fn typed(oid: Oid) -> Type {
+fn type_of(oid: Oid) -> Type {
     Type::new(String::new(), oid, Kind::Simple, String::new())
 }

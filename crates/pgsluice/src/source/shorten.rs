@@ -7,7 +7,7 @@ pub(super) const LISTED: usize = 20;
 pub(super) const SHOWN: usize = 80;
 
 /// Returns a name for a message, cut off if it is very long.
-pub(crate) fn shown(name: &str) -> String {
+pub(crate) fn shorten_name(name: &str) -> String {
     match name.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &name[..end]),
         None => name.to_owned(),
@@ -15,8 +15,8 @@ pub(crate) fn shown(name: &str) -> String {
 }
 
 /// Lists names for a message, only the first ones if there are very many.
-pub(crate) fn shown_list(names: &[String]) -> String {
-    let first: Vec<String> = names.iter().take(LISTED).map(|name| shown(name)).collect();
+pub(crate) fn shorten_list(names: &[String]) -> String {
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| shorten_name(name)).collect();
     match names.len().saturating_sub(LISTED) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
