@@ -2,7 +2,7 @@
 //! search_path that hides everything of pg_catalog. This covers keys, partition constraints, checks, indexes
 //! and types of all trees and expressions in the tests.
 
-use pgsluice::pg::qualified::{qualified, qualified_type};
+use pgsluice::pg::qualified::{qualify, qualify_type};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -132,8 +132,8 @@ fn compare(scratch: &Scratch) {
 /// Returns the qualified text. Returns `None` if SQL has no way to qualify a name in it.
 fn said(what: &str, text: &str) -> Option<String> {
     let said = match what {
-        "type" => qualified_type(text).map(|ty| format!("NULL::{ty}")),
-        _ => qualified(text).map(|text| format!("({text})")),
+        "type" => qualify_type(text).map(|ty| format!("NULL::{ty}")),
+        _ => qualify(text).map(|text| format!("({text})")),
     };
     let by_name = ["NULLIF(", "IS DISTINCT FROM", "CASE "].iter().any(|word| text.contains(word));
     assert!(said.is_some() || by_name, "{what}: {text}");

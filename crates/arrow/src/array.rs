@@ -1,7 +1,7 @@
 //! Lists as arrays, and lists of lists as arrays of several dimensions.
 
 use crate::source::{ArrowValue, Items};
-use crate::writer::{ColumnWriter, ValueError, WriteResult};
+use crate::writer::{ColumnWriter, ValueError, ValueResult};
 
 /// `MAXDIM`, `src/include/utils/array.h`.
 pub(crate) const MOST_DIMENSIONS: usize = 6;
@@ -21,7 +21,7 @@ pub(crate) struct ArrayOf {
 impl ArrayOf {
     /// Returns the length of each dimension, if all its lists have the same length. An empty array has no
     /// dimensions.
-    pub(crate) fn lengths(&self, items: Items<'_, '_>) -> Result<Lengths, ValueError> {
+    pub(crate) fn lengths(&self, items: Items<'_, '_>) -> ValueResult<Lengths> {
         let mut lengths = Lengths { of: [0; MOST_DIMENSIONS], count: 0 };
         if items.len() > 0 {
             lengths.count = self.dimensions;
@@ -44,7 +44,7 @@ impl Lengths {
     }
 
     /// Takes the lengths of the first list in each dimension.
-    fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> WriteResult {
+    fn find(&mut self, items: Items<'_, '_>, dimension: usize) -> ValueResult {
         self.of[dimension] = items.len();
         if dimension + 1 == self.count {
             return Ok(());
@@ -55,7 +55,7 @@ impl Lengths {
         }
     }
 
-    fn check(&self, items: Items<'_, '_>, dimension: usize) -> WriteResult {
+    fn check(&self, items: Items<'_, '_>, dimension: usize) -> ValueResult {
         if items.len() != self.of[dimension] {
             return unfit("has lists of different lengths, which an array cannot have");
         }
@@ -71,7 +71,7 @@ impl Lengths {
 }
 
 /// Returns the list in a value of a list.
-pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, ValueError> {
+pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> ValueResult<Items<'s, 'b>> {
     match value {
         ArrowValue::List(items) => Ok(items),
         _ => Err(ValueError::Unfit(
@@ -80,6 +80,6 @@ pub(crate) fn list<'s, 'b>(value: ArrowValue<'s, 'b>) -> Result<Items<'s, 'b>, V
     }
 }
 
-fn unfit(why: &str) -> WriteResult {
+fn unfit(why: &str) -> ValueResult {
     Err(ValueError::Unfit(why.to_owned()))
 }

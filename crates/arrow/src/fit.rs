@@ -12,7 +12,7 @@ use crate::scalar;
 use crate::source::{ArrowValue, Source};
 use crate::spell;
 use crate::time::{self, MICROS_PER_DAY, Misses};
-use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueSink, WriteResult};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueResult, ValueSink};
 
 /// Writes a value that is not NULL. It comes from row `row` of the array `source`.
 #[inline]
@@ -22,7 +22,7 @@ pub(crate) fn put<S: ValueSink>(
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
-) -> WriteResult {
+) -> ValueResult {
     match (writer, value) {
         (ColumnWriter::Spelled(ty), ArrowValue::Text(text)) => put_spelled(text, ty, sink)?,
         (ColumnWriter::Int4, value) => sink.int4(int(&value, "integer")?),
@@ -49,7 +49,7 @@ fn rare<S: ValueSink>(
     source: &Source<'_>,
     row: usize,
     sink: &mut S,
-) -> WriteResult {
+) -> ValueResult {
     match (writer, value) {
         (ColumnWriter::Bool, ArrowValue::Bool(value)) => sink.bool(value),
         (ColumnWriter::Int2, value) => sink.int2(int(&value, "smallint")?),
@@ -107,7 +107,7 @@ fn rare<S: ValueSink>(
 }
 
 #[inline]
-fn spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> WriteResult {
+fn put_spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> ValueResult {
     if text.len() > ty.most {
         return unfit(format!(
             "has {} bytes, but {} holds at most {}",
@@ -126,10 +126,7 @@ pub(crate) fn has_zero() -> ValueError {
 }
 
 #[inline]
-fn int<T: TryFrom<i64> + TryFrom<i128>>(
-    value: &ArrowValue<'_, '_>,
-    ty: &str,
-) -> Result<T, ValueError> {
+fn int<T: TryFrom<i64> + TryFrom<i128>>(value: &ArrowValue<'_, '_>, ty: &str) -> ValueResult<T> {
     let fits = match *value {
         ArrowValue::Int(value) => T::try_from(value).ok(),
         _ => integral(value)?.and_then(|value| T::try_from(value).ok()),
@@ -138,7 +135,7 @@ fn int<T: TryFrom<i64> + TryFrom<i128>>(
 }
 
 #[inline(never)]
-fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, ValueError> {
+fn integral(value: &ArrowValue<'_, '_>) -> ValueResult<Option<i128>> {
     // An i128 holds every integer in PostgreSQL's range exactly; larger numbers stay out of range.
     let of_float =
         |value: f64| (value.trunc() == value && value.is_finite()).then_some(value as i128);
@@ -152,7 +149,7 @@ fn integral(value: &ArrowValue<'_, '_>) -> Result<Option<i128>, ValueError> {
     })
 }
 
-fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, ValueError> {
+fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> ValueResult<f64> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f64 as i128 == whole).then_some(whole as f64);
     let exact = match *value {
@@ -165,7 +162,7 @@ fn float8(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f64, ValueErro
     exact.ok_or_else(|| rounded(value, "double precision"))
 }
 
-fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, ValueError> {
+fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> ValueResult<f32> {
     let exact =
         |whole: i128| (inexact.rounds() || whole as f32 as i128 == whole).then_some(whole as f32);
     let exact = match *value {
@@ -185,7 +182,7 @@ fn float4(value: &ArrowValue<'_, '_>, inexact: Inexact) -> Result<f32, ValueErro
 fn float_of_decimal<F: FromStr + Copy + Into<f64>>(
     value: &ArrowValue<'_, '_>,
     ty: &str,
-) -> Result<F, ValueError> {
+) -> ValueResult<F> {
     let decimal = match *value {
         ArrowValue::Decimal(digits, scale) => Decimal::new(digits, scale),
         ArrowValue::Wide(digits, scale) => Decimal::wide(*digits, scale),
@@ -218,7 +215,7 @@ fn float8_digits(value: f64, scale: DeclaredScale) -> Option<Decimal> {
 }
 
 #[inline]
-fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> WriteResult {
+fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> ValueResult {
     match scale.digits {
         Some(digits) if !value.fits(digits) => {
             if scale.inexact.rounds() {
@@ -239,7 +236,7 @@ fn numeric<S: ValueSink>(value: Decimal, scale: DeclaredScale, sink: &mut S) -> 
 
 /// Converts a value to the days of a date.
 #[inline]
-fn date(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
+fn date(value: &ArrowValue<'_, '_>) -> ValueResult<i32> {
     match *value {
         ArrowValue::Date(days) if time::is_date(days.into()) => Ok(days),
         ArrowValue::Date(_) => Err(out_of_range(value, "date")),
@@ -247,17 +244,14 @@ fn date(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
     }
 }
 
-fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
+fn date_of_time(value: &ArrowValue<'_, '_>) -> ValueResult<i32> {
     let (seconds, nanos) = match *value {
         ArrowValue::DateMillis(millis) => time::seconds(millis, TimeUnit::Millisecond),
         ArrowValue::Timestamp(ticks, unit, _) => time::seconds(ticks, unit),
         _ => return Err(strange(value)),
     };
     if nanos > 0 || seconds % 86_400 != 0 {
-        return Err(ValueError::Unfit(format!(
-            "{} has a time, which date cannot hold",
-            describe(value)
-        )));
+        return unfit(format!("{} has a time, which date cannot hold", describe(value)));
     }
     let days = i32::try_from(seconds / 86_400).ok().filter(|&days| time::is_date(days.into()));
     days.ok_or_else(|| out_of_range(value, "date"))
@@ -265,11 +259,7 @@ fn date_of_time(value: &ArrowValue<'_, '_>) -> Result<i32, ValueError> {
 
 /// Converts a value to the microseconds of a timestamp.
 #[inline]
-fn timestamp(
-    value: &ArrowValue<'_, '_>,
-    precision: Precision,
-    ty: &str,
-) -> Result<i64, ValueError> {
+fn timestamp(value: &ArrowValue<'_, '_>, precision: Precision, ty: &str) -> ValueResult<i64> {
     let micros = match *value {
         ArrowValue::Timestamp(ticks, unit, _) => time::timestamp(ticks, unit),
         ArrowValue::Date(days) => time::midnight(days.into()),
@@ -289,7 +279,7 @@ fn timestamp(
 }
 
 /// Converts ticks to the microseconds of a time of day.
-fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> Result<i64, ValueError> {
+fn time_of_day(ticks: i64, unit: TimeUnit, precision: Precision) -> ValueResult<i64> {
     let micros = match time::micros(ticks, unit) {
         Err(Misses::Nanos) if precision.inexact.rounds() && ticks < 0 => Err(Misses::Range),
         Err(Misses::Nanos) if precision.inexact.rounds() => Ok(time::round_nanos(ticks)),
@@ -309,7 +299,7 @@ fn precise(
     precision: Precision,
     value: &ArrowValue<'_, '_>,
     ty: &str,
-) -> Result<i64, ValueError> {
+) -> ValueResult<i64> {
     if time::is_within(micros, precision.digits) {
         return Ok(micros);
     }
@@ -322,10 +312,7 @@ fn precise(
 }
 
 /// Converts a value to the fields of an interval.
-pub(crate) fn interval(
-    value: &ArrowValue<'_, '_>,
-    inexact: Inexact,
-) -> Result<Interval, ValueError> {
+pub(crate) fn interval(value: &ArrowValue<'_, '_>, inexact: Inexact) -> ValueResult<Interval> {
     let nano = TimeUnit::Nanosecond;
     let (months, days, (ticks, unit)) = match *value {
         ArrowValue::Duration(ticks, unit) => (0, 0, (ticks, unit)),
@@ -346,7 +333,7 @@ pub(crate) fn interval(
     Ok(Interval { months, days, micros })
 }
 
-fn unfit<T>(why: String) -> Result<T, ValueError> {
+fn unfit<T>(why: String) -> ValueResult<T> {
     Err(ValueError::Unfit(why))
 }
 

@@ -9,10 +9,10 @@ use crate::fit;
 use crate::scalar;
 use crate::source::{ArrowValue, Pairs, Source};
 use crate::spell;
-use crate::writer::{ValueError, WriteResult};
+use crate::writer::{ValueError, ValueResult};
 
 /// Appends the value of a row.
-pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> WriteResult {
+pub(crate) fn put(source: &Source<'_>, row: usize, out: &mut Vec<u8>) -> ValueResult {
     match source.value(row) {
         ArrowValue::Null => out.extend_from_slice(b"null"),
         ArrowValue::Bool(value) => spell::bool(value, out),
@@ -56,8 +56,8 @@ fn put_separated<T>(
     ends: [u8; 2],
     parts: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
-    mut put: impl FnMut(T, &mut Vec<u8>) -> WriteResult,
-) -> WriteResult {
+    mut put: impl FnMut(T, &mut Vec<u8>) -> ValueResult,
+) -> ValueResult {
     let [open, close] = ends;
     out.push(open);
     for (place, part) in parts.enumerate() {
@@ -70,7 +70,7 @@ fn put_separated<T>(
     Ok(())
 }
 
-fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> WriteResult {
+fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> ValueResult {
     let Pairs { keys, values } = pairs;
     let mut seen = HashSet::new();
     put_separated(*b"{}", keys.rows().zip(values.rows()), out, |(key, value), out| {
@@ -87,7 +87,7 @@ fn map(pairs: Pairs<'_, '_>, out: &mut Vec<u8>) -> WriteResult {
 }
 
 /// Appends a JSON text within another, unchanged.
-fn document(text: &str, out: &mut Vec<u8>) -> WriteResult {
+fn document(text: &str, out: &mut Vec<u8>) -> ValueResult {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Err(ValueError::Unfit("contains a string that is not valid JSON".to_owned()));
     }
@@ -95,7 +95,7 @@ fn document(text: &str, out: &mut Vec<u8>) -> WriteResult {
     Ok(())
 }
 
-fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
+fn string(text: &str, out: &mut Vec<u8>) -> ValueResult {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(fit::has_zero());
     }
@@ -104,7 +104,7 @@ fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
     Ok(())
 }
 
-fn put_quoted(out: &mut Vec<u8>, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
+fn put_quoted(out: &mut Vec<u8>, spell: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult {
     out.push(b'"');
     spell(out)?;
     out.push(b'"');

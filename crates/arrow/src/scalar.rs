@@ -7,14 +7,14 @@ use crate::inexact::Inexact;
 use crate::source::ArrowValue;
 use crate::spell;
 use crate::time;
-use crate::writer::{ValueError, WriteResult};
+use crate::writer::{ValueError, ValueResult};
 
 /// Appends a scalar for a text column, without loss.
 pub(crate) fn put(
     value: &ArrowValue<'_, '_>,
     extension: Extension,
     out: &mut Vec<u8>,
-) -> WriteResult {
+) -> ValueResult {
     match *value {
         ArrowValue::Bool(value) => spell::bool(value, out),
         ArrowValue::Int(value) => spell::int(value, out),
@@ -34,7 +34,7 @@ pub(crate) fn put(
 }
 
 /// Appends a date or time. `between` separates the date from the time.
-pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> WriteResult {
+pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -> ValueResult {
     match *value {
         ArrowValue::Date(days) => spell::date(days.into(), out),
         ArrowValue::DateMillis(millis) => {
@@ -65,7 +65,7 @@ pub(crate) fn time(value: &ArrowValue<'_, '_>, between: u8, out: &mut Vec<u8>) -
 }
 
 /// Appends a string.
-pub(crate) fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) -> ValueResult {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(fit::has_zero());
     }

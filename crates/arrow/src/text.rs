@@ -9,7 +9,7 @@ use crate::scalar;
 use crate::source::{ArrowValue, Items, Row, Source};
 use crate::spell;
 use crate::time;
-use crate::writer::{ColumnWriter, Interval, SpelledType, ValueSink, WriteResult};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueResult, ValueSink};
 
 /// Appends a field of a row in COPY text.
 pub(crate) fn field(
@@ -17,7 +17,7 @@ pub(crate) fn field(
     source: &Source<'_>,
     row: usize,
     out: &mut Vec<u8>,
-) -> WriteResult {
+) -> ValueResult {
     let start = out.len();
     match source.value(row) {
         ArrowValue::Null => out.extend_from_slice(b"\\N"),
@@ -85,15 +85,15 @@ impl ValueSink for TextSink<'_> {
         spell::infinite(value, self.0);
     }
 
-    fn put_spelled(&mut self, text: &str, _: &SpelledType) -> WriteResult {
+    fn put_spelled(&mut self, text: &str, _: &SpelledType) -> ValueResult {
         scalar::string(text, self.0)
     }
 
-    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult {
         spell(self.0)
     }
 
-    fn bytea(&mut self, value: &[u8]) -> WriteResult {
+    fn bytea(&mut self, value: &[u8]) -> ValueResult {
         self.0.extend_from_slice(b"\\x");
         self.0.extend(value.iter().flat_map(|&byte| spell::hex(byte)));
         Ok(())
@@ -124,17 +124,17 @@ impl ValueSink for TextSink<'_> {
         spell::interval(value, self.0);
     }
 
-    fn json(&mut self, _: bool, write: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
+    fn json(&mut self, _: bool, write: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult {
         write(self.0)
     }
 
-    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> WriteResult {
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> ValueResult {
         // Only the binary writer needs the lengths; here they are only checked.
         ty.lengths(items)?;
         self.list(ty, items, 1)
     }
 
-    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> WriteResult {
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> ValueResult {
         for (place, column) in ty.columns.iter().enumerate() {
             self.0.push(if place == 0 { b'(' } else { b',' });
             let (source, row) =
@@ -151,7 +151,7 @@ impl ValueSink for TextSink<'_> {
 }
 
 impl TextSink<'_> {
-    fn list(&mut self, ty: &ArrayOf, items: Items<'_, '_>, dimension: usize) -> WriteResult {
+    fn list(&mut self, ty: &ArrayOf, items: Items<'_, '_>, dimension: usize) -> ValueResult {
         self.0.push(b'{');
         for (place, row) in items.rows().enumerate() {
             if place > 0 {
@@ -174,7 +174,7 @@ impl TextSink<'_> {
         source: &Source<'_>,
         row: usize,
         null: &[u8],
-    ) -> WriteResult {
+    ) -> ValueResult {
         match source.value(row) {
             ArrowValue::Null => self.0.extend_from_slice(null),
             value => {

@@ -73,7 +73,7 @@ impl ValueError {
     }
 }
 
-pub(crate) type WriteResult = Result<(), ValueError>;
+pub(crate) type ValueResult<T = ()> = Result<T, ValueError>;
 
 /// A writer of values that are not NULL and are known to fit.
 pub(crate) trait ValueSink: Sized {
@@ -87,10 +87,10 @@ pub(crate) trait ValueSink: Sized {
     fn numeric(&mut self, value: &Decimal);
     /// Writes a number that is not finite.
     fn infinite(&mut self, value: f64);
-    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> WriteResult;
+    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> ValueResult;
     /// Writes the text that `spell` appends.
-    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult;
-    fn bytea(&mut self, value: &[u8]) -> WriteResult;
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult;
+    fn bytea(&mut self, value: &[u8]) -> ValueResult;
     fn uuid(&mut self, value: [u8; 16]);
     /// Writes a date, in days from 1970-01-01.
     fn date(&mut self, days: i32);
@@ -102,10 +102,10 @@ pub(crate) trait ValueSink: Sized {
     fn timestamptz(&mut self, micros: i64);
     fn interval(&mut self, value: &Interval);
     /// Writes the JSON that `write` appends.
-    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> WriteResult)
-    -> WriteResult;
-    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> WriteResult;
-    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> WriteResult;
+    fn json(&mut self, jsonb: bool, write: impl FnOnce(&mut Vec<u8>) -> ValueResult)
+    -> ValueResult;
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> ValueResult;
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> ValueResult;
 }
 
 /// The fields of an interval.

@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 use crate::fit;
 use crate::source::{ArrowValue, Items, Row, Source};
 use crate::time::EPOCH_DAYS;
-use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueSink, WriteResult};
+use crate::writer::{ColumnWriter, Interval, SpelledType, ValueError, ValueResult, ValueSink};
 
 /// `JSONB_VERSION_NUMBER` as `jsonb_send` writes it, `src/backend/utils/adt/jsonb.c`, PostgreSQL 13 to 18.
 const JSONB_VERSION: u8 = 1;
@@ -22,7 +22,7 @@ pub(crate) fn field(
     source: &Source<'_>,
     row: usize,
     out: &mut Vec<u8>,
-) -> WriteResult {
+) -> ValueResult {
     match source.value(row) {
         ArrowValue::Null => {
             wire::put_null(out);
@@ -78,16 +78,16 @@ impl ValueSink for Binary<'_> {
     }
 
     #[inline]
-    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> WriteResult {
+    fn put_spelled(&mut self, text: &str, ty: &SpelledType) -> ValueResult {
         let written = ty.codec.as_ref().and_then(|codec| codec.encode(text.as_bytes(), self.0));
         written.ok_or_else(|| unspelled(text))
     }
 
-    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
+    fn text(&mut self, spell: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult {
         put_with(self.0, spell)
     }
 
-    fn bytea(&mut self, value: &[u8]) -> WriteResult {
+    fn bytea(&mut self, value: &[u8]) -> ValueResult {
         wire::put_bytes(value, self.0).ok_or(ValueError::Spelling)
     }
 
@@ -123,8 +123,8 @@ impl ValueSink for Binary<'_> {
     fn json(
         &mut self,
         jsonb: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> WriteResult,
-    ) -> WriteResult {
+        write: impl FnOnce(&mut Vec<u8>) -> ValueResult,
+    ) -> ValueResult {
         put_with(self.0, |out| {
             if jsonb {
                 out.push(JSONB_VERSION);
@@ -134,7 +134,7 @@ impl ValueSink for Binary<'_> {
     }
 
     /// Follows `array_recv`, `src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18.
-    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> WriteResult {
+    fn array(&mut self, ty: &ArrayOf, items: Items<'_, '_>) -> ValueResult {
         let lengths = ty.lengths(items)?;
         put_with(self.0, |out| {
             let start = out.len();
@@ -153,7 +153,7 @@ impl ValueSink for Binary<'_> {
     }
 
     /// Follows `record_recv`, `src/backend/utils/adt/rowtypes.c`, PostgreSQL 13 to 18.
-    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> WriteResult {
+    fn composite(&mut self, ty: &CompositeOf, row: Row<'_, '_>) -> ValueResult {
         put_with(self.0, |out| {
             out.extend_from_slice(&count(ty.columns.len())?.to_be_bytes());
             ty.columns.iter().try_for_each(|column| {
@@ -172,7 +172,7 @@ fn elements(
     items: Items<'_, '_>,
     dimension: usize,
     out: &mut Vec<u8>,
-) -> Result<bool, ValueError> {
+) -> ValueResult<bool> {
     let mut has_nulls = false;
     for row in items.rows() {
         if dimension < ty.dimensions {
@@ -187,12 +187,12 @@ fn elements(
 }
 
 /// Converts a number of elements or columns. A number that does not fit is too large for the server.
-fn count(number: usize) -> Result<u32, ValueError> {
+fn count(number: usize) -> ValueResult<u32> {
     u32::try_from(number).map_err(|_| ValueError::Spelling)
 }
 
 /// Appends the value that `write` appends, with its length.
-fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
+fn put_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> ValueResult) -> ValueResult {
     let mut written = Ok(());
     let put = wire::put_with(out, |out| {
         written = write(out);

@@ -14,7 +14,7 @@ use pgsluice_core::catalog::quote_identifier;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{Oid, Type};
 
-use super::qualified::{qualified_type, qualify};
+use super::qualified::{qualify, qualify_type};
 use super::sql::portable;
 use crate::error::Result;
 
@@ -94,7 +94,7 @@ impl ReadColumn {
         let rows = client.query_typed(COLUMNS, &[(&oid, Type::OID)]).await?;
         let column = |row: &tokio_postgres::Row| Self {
             name: row.get(0),
-            ty: qualified_type(row.get(1)),
+            ty: qualify_type(row.get(1)),
             collation: row.get(2),
             is_recorded: row.get(3),
             is_unread: row.get(4),

@@ -17,7 +17,7 @@ use super::volatilities::{self, Volatilities};
 use crate::error::Result;
 use crate::pg::bounds::Literals;
 use crate::pg::constraint::ReadColumn;
-use crate::pg::qualified::qualified_type;
+use crate::pg::qualified::qualify_type;
 use crate::pg::question::{Answer, Question, Term, question};
 use crate::pg::raw::Raw;
 use crate::pg::volatility::Volatility;
@@ -350,7 +350,7 @@ impl AskedColumn {
         if fields.is_empty() {
             return Err(None);
         }
-        let ty = qualified_type(ty).ok_or(None)?;
+        let ty = qualify_type(ty).ok_or(None)?;
         let term = Term { ty, collation: row.get("collation"), answer };
         Ok(Self { index, fields, term, places: HashMap::new() })
     }

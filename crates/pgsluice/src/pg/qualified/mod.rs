@@ -47,7 +47,7 @@ pub fn qualify(deparsed: &str) -> Option<String> {
 }
 
 /// Qualifies the name of a type as written by `format_type`.
-pub fn qualified_type(deparsed: &str) -> Option<String> {
+pub fn qualify_type(deparsed: &str) -> Option<String> {
     let mut text = SqlText::of(deparsed)?;
     text.ty()?;
     while let Some(token) = text.peek() {

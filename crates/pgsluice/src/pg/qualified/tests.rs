@@ -1,6 +1,6 @@
 //! Deparsed texts of every kind, and the same texts qualified.
 
-use super::{qualified_type, qualify};
+use super::{qualify, qualify_type};
 
 #[track_caller]
 fn becomes(deparsed: &str, expected: &str) {
@@ -23,10 +23,9 @@ fn partition_constraints() {
         "pg_catalog.satisfies_hash_partition('16384'::pg_catalog.oid, 8, 3, \"A b\", \
          pg_catalog.lower(b))",
     );
-    for qualify in
-        ["(x OPERATOR(s.=) s.f(y) AND true)", "((x OPERATOR(s.=) y) OR (OPERATOR(s.-) y))"]
+    for text in ["(x OPERATOR(s.=) s.f(y) AND true)", "((x OPERATOR(s.=) y) OR (OPERATOR(s.-) y))"]
     {
-        becomes(qualify, qualify);
+        becomes(text, text);
     }
 }
 
@@ -87,7 +86,7 @@ fn types() {
         "s.text",
         "\"S\".\"T\"(3)[]",
     ] {
-        assert_eq!(qualified_type(keyword).as_deref(), Some(keyword));
+        assert_eq!(qualify_type(keyword).as_deref(), Some(keyword));
         becomes(
             &format!("((a)::{keyword} = b)"),
             &format!("((a)::{keyword} OPERATOR(pg_catalog.=) b)"),
@@ -99,9 +98,9 @@ fn types() {
         ("bpchar", "pg_catalog.bpchar"),
         ("geometry(3,4)", "pg_catalog.geometry(3,4)"),
     ] {
-        assert_eq!(qualified_type(bare).as_deref(), Some(expected));
+        assert_eq!(qualify_type(bare).as_deref(), Some(expected));
     }
-    assert_eq!(qualified_type("text; DROP TABLE t"), None);
+    assert_eq!(qualify_type("text; DROP TABLE t"), None);
 }
 
 #[test]
