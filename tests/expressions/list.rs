@@ -110,7 +110,7 @@ fn columns_with(field: &str) -> Vec<&'static str> {
 }
 
 fn named(field: &str) -> ExtractField {
-    ExtractField::named(field).expect("a field")
+    ExtractField::from_name(field).expect("a field")
 }
 
 fn column(ty: KeyType) -> Expr {

@@ -50,12 +50,7 @@ fn most(memory: usize) -> usize {
 /// leaf, the more of them go to the same page of the index. So a payload waits until it has as many bytes as
 /// a leaf of `leaf_bytes`, and as many as justify the cost of a COPY, within the limits of memory. The
 /// number of leaves that go together is chosen for each payload.
-fn sorted_size(
-    cost: Duration,
-    memory: usize,
-    share: usize,
-    leaf_bytes: usize,
-) -> PayloadSize {
+fn sorted_size(cost: Duration, memory: usize, share: usize, leaf_bytes: usize) -> PayloadSize {
     let most = most(memory);
     let wanted = leaf_bytes.max(bytes_for_cost(cost)).clamp(SEALED_BYTES, most);
     PayloadSize { least: share.min(wanted), most, together: 1 }

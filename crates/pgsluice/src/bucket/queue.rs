@@ -351,7 +351,7 @@ impl<'c> Queue<'c> {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
-        state.scheduler.set_few_rows(micros.clamp(LEAST_COPY_ROWS, MOST_COPY_ROWS));
+        state.scheduler.set_min_copy_rows(micros.clamp(LEAST_COPY_ROWS, MOST_COPY_ROWS));
         let Self { plan, memory, share, .. } = *self;
         state.size = size_for(plan, Some(state.cost), memory, share);
     }

@@ -269,7 +269,7 @@ pub(crate) fn portable(deparsed: &str) -> String {
             portable.push('E');
             portable.push_str(&quoted.replace('\\', "\\\\"));
         } else {
-            portable.push_str(quote_identifier);
+            portable.push_str(quoted);
         }
         rest = after;
     }

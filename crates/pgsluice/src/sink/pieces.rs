@@ -1,6 +1,6 @@
 //! Pieces of a payload that the server has refused, by destination.
 
-use pgsluice_core::bucket::{MIN_COPY_ROWS, Payload, BlockRow, Wire};
+use pgsluice_core::bucket::{BlockRow, MIN_COPY_ROWS, Payload, Wire};
 use pgsluice_core::catalog::NodeId;
 
 /// Rows that are sent to one table.

@@ -10,8 +10,8 @@
 
 use std::collections::HashSet;
 
-use super::failure::{WriteFailure, refused};
 use super::batch::WriteBatch;
+use super::failure::{WriteFailure, refused};
 use super::send_method::SendMethod;
 use super::session::Planned;
 use crate::error::Error;

@@ -14,8 +14,8 @@ use pgsluice_core::bucket::Payload;
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Row, Statement};
 
-use super::failure::WriteFailure;
 use super::batch::WriteBatch;
+use super::failure::WriteFailure;
 use super::parameters::of_all;
 use super::send_method::SendMethod;
 use super::session::Planned;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pgsluice_core::bucket::{Payload, Wire};
 
-use super::failure::WriteFailure;
 use super::batch::WriteBatch;
+use super::failure::WriteFailure;
 use super::send_method::SendMethod;
 use super::session::{ENOUGH_WITHOUT_CONFLICT, Planned};
 use crate::error::kind::Kind;

@@ -3,8 +3,8 @@
 use pgsluice_core::catalog::ROOT;
 use tokio_postgres::error::SqlState;
 
-use super::failure::{WriteFailure, refused};
 use super::batch::WriteBatch;
+use super::failure::{WriteFailure, refused};
 use super::refused::refusal;
 use super::send_method::SendMethod;
 use super::session::Planned;

@@ -8,8 +8,8 @@ use pgsluice_core::bucket::{Payload, Wire};
 use pgsluice_core::catalog::{NodeId, ROOT};
 use tokio_postgres::{Client, Statement};
 
-use super::failure::{WriteFailure, in_doubt, refused};
 use super::batch::{BatchGatherer, WriteBatch};
+use super::failure::{WriteFailure, in_doubt, refused};
 use super::named::PlanNames;
 use super::parameters::of_all;
 use super::record::RecordUpdate;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 use super::along::RejectRows;
-use super::failure::WriteFailure;
 use super::batch::WriteBatch;
+use super::failure::WriteFailure;
 use super::record::RecordUpdate;
 use super::send_method::SendMethod;
 use super::session::{Planned, Session};
@@ -65,8 +65,7 @@ pub(super) async fn store(
     let (mut method, mut tried) = (method, 0);
     let updated_first = planned.updates_first.get();
     loop {
-        let refused = match planned.store(channel, batch, method, update, rejects.as_ref()).await
-        {
+        let refused = match planned.store(channel, batch, method, update, rejects.as_ref()).await {
             Ok(counts) => return Ok((counts, method)),
             Err(refused) => refused,
         };

@@ -1,7 +1,7 @@
 //! Tests of the choice of payloads, and of their contents.
 
 use super::*;
-use crate::bucket::{MIN_COPY_ROWS, BlockRow};
+use crate::bucket::{BlockRow, MIN_COPY_ROWS};
 use crate::catalog::ROOT;
 
 /// A scheduler, and the shard of one thread.
