@@ -6,12 +6,11 @@ record contains each.
 """
 
 import argparse
+import json
 import os
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +25,7 @@ from bench.figures import share_read
 from bench.place import ROOT
 from bench.rounds import Round, Rounds
 
-RCLONE = ROOT / ".cache" / "objects" / "bin" / "rclone"
-KEY, SECRET = "loader", "swordfish"
+ENVIRONMENT = ROOT / ".cache" / "objects"
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 ROUNDS = 5
 LIMIT = 600
@@ -64,20 +62,14 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     rows = inputs.lineitem_files(options.scale)
     files = {name: Path(f"{rows.file}{kind.suffix}") for name, kind in KINDS.items()}
-    with site.opened(None, None, list(SETTINGS)) as place, store(rows.file.parent) as started:
-        bench = Bench(place, options, files, started)
+    with site.opened(None, None, list(SETTINGS)) as place, store([*files.values()]) as about:
+        bench = Bench(place, options, files, about)
         measured = [*bench.rounds(rows.count)]
         sizes = {f"{name} bytes": file.stat().st_size for name, file in files.items()}
-        programs = {"rclone": version()}
+        programs = {"SeaweedFS": about["version"]}
         given = {**vars(options), **sizes}
         record = Rounds.of("objects", place, given, programs, titles(), rows.count, measured)
     return goals.end(record, is_whole=not args)
-
-
-def version() -> str:
-    """Return the version of the S3 server."""
-    done = subprocess.run([RCLONE, "version"], check=True, stdout=subprocess.PIPE, text=True)
-    return done.stdout.split()[1].removeprefix("v")
 
 
 def titles() -> dict[str, str]:
@@ -89,35 +81,31 @@ def titles() -> dict[str, str]:
     return ways
 
 
-@dataclass(frozen=True)
-class Store:
-    """An S3 server that runs."""
-
-    port: int
-    bucket: str
-
-
 @contextmanager
-def store(folder: Path) -> Iterator[Store]:
-    """Start an S3 server with a folder as a bucket."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = ["--quiet", "--config", os.devnull, "--addr", f"127.0.0.1:{port}"]
-    options += ["--auth-key", f"{KEY},{SECRET}"]
-    # It is the fastest: others take several times as much of the two cores for the same bytes.
-    server = subprocess.Popen([RCLONE, "serve", "s3", *options, folder.parent])
-    try:
-        until = time.monotonic() + LIMIT
-        while server.poll() is None and time.monotonic() < until:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.1)
-        else:
-            raise LabError("the S3 server did not start", hint="make bench CASE=objects")
-        yield Store(port, folder.name)
-    finally:
-        server.terminate()
-        server.wait()
+def store(files: list[Path]) -> Iterator[Mapping]:
+    """Start the S3 server, and fill it. Yields what `objects_store` prints."""
+    programs = ENVIRONMENT / "bin"
+    driver = Path(__file__).with_name("objects_store.py")
+    # Without -P, this file would be found in place of the package of the tests.
+    command = [programs / "python", "-P", driver, *dict.fromkeys(files)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={
+            **os.environ,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "python" / "tests"),
+        },
+    ) as process:  # fmt: skip
+        assert process.stdin and process.stdout
+        try:
+            print("making ready: the store", flush=True)
+            printed = process.stdout.readline()
+            if not printed:
+                raise LabError("the store did not start", hint="make bench CASE=objects")
+            yield json.loads(printed)
+        finally:
+            process.stdin.close()
 
 
 @dataclass(frozen=True)
@@ -127,12 +115,12 @@ class Bench:
     place: Site
     options: argparse.Namespace
     files: Mapping[str, Path]
-    store: Store
+    store: Mapping
 
     def rounds(self, rows: int) -> Iterator[Round]:
         """Load by each way in turn. Fail if the number of rows is wrong."""
         schema = self.place.create()
-        with proxy.running("127.0.0.1", self.store.port, DELAYS) as running:
+        with proxy.running("127.0.0.1", self.store["port"], DELAYS) as running:
             for _ in range(self.options.rounds):
                 for name in KINDS:
                     for delay in (None, *DELAYS):
@@ -153,13 +141,9 @@ class Bench:
         environment = self.place.environment(schema)
         address = str(file)
         if delay is not None:
-            environment |= {
-                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{running.ports[delay]}",
-                "AWS_ACCESS_KEY_ID": KEY,
-                "AWS_SECRET_ACCESS_KEY": SECRET,
-                "AWS_REGION": "us-east-1",
-            }
-            address = f"s3://{self.store.bucket}/{file.name}"
+            environment |= self.store["environment"]
+            environment["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{running.ports[delay]}"
+            address = f"s3://{self.store['bucket']}/{file.name}"
         command = [needed("pgsluice"), "load", address, "-t", "lineitem", *kind.options, "-q"]
         command += ["-j", str(self.options.jobs), "--memory", f"{self.options.memory}MiB"]
         command += ["--load-id", self.place.load_id(), "-d", self.place.url]
@@ -185,7 +169,7 @@ def section(record: Rounds) -> str:
         lines.append(f"| {kind.title} | {shown} | {'' if share is None else f'{share:.2f}'} |")
     said = (
         f"TPC-H's `lineitem` at scale {given['scale']:g}, {record.rows:,} rows, seconds from the"
-        f" disk and from rclone {record.programs['rclone']} on the same machine, by round"
+        f" disk and from SeaweedFS {record.programs['SeaweedFS']} on the same machine, by round"
         " trip to it. The last column is the bytes that were read from it, by those of the file:"
     )
     return "\n".join([said, "", *lines])

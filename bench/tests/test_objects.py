@@ -23,7 +23,7 @@ def a_record() -> Rounds:
         pgsluice="0.1.0",
         commit="abc",
         parameters={"scale": 1, "rounds": 1} | {f"{way} bytes": n for way, n in SIZES.items()},
-        programs={"rclone": "1.75.2"},
+        programs={"SeaweedFS": "4.48"},
         machine=about.machine,
         postgresql=about.postgresql,
         titles=objects.titles(),
