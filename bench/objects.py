@@ -30,7 +30,6 @@ SETTINGS = ("shared_buffers=2GB", "max_wal_size=16GB", "checkpoint_timeout=1h")
 ROUNDS = 5
 LIMIT = 600
 DELAYS = ("0", "20", "50")
-COLUMNS = ("l_orderkey", "l_quantity", "l_shipdate")
 TABLES = {"all": ROOT / "demo" / "lineitem.sql", "three": ROOT / "bench" / "objects.sql"}
 
 
