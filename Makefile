@@ -147,10 +147,11 @@ test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX=
 cluster: $(TOOLS) $(CLUSTER) $(JARS) $(KAFKA) wheel-test ## Test Spark and Kafka themselves, all cases (JOBS=100 RESTARTS=50 KILLS=100)
 	JOBS=$(JOBS) RESTARTS=$(RESTARTS) KILLS=$(KILLS) EVENTS=$(EVENTS) $(CLUSTER_TESTS)
 
+# With the features of the tests of Rust, so that nothing but the extension module is compiled again.
 wheel-test: $(TOOLS)
 	rm -rf $(TARGET)/wheel-test
-	$(BUILD_PROGRAM) --quiet
-	maturin build --locked --profile dev --quiet --compatibility linux --out $(TARGET)/wheel-test
+	$(BUILD_PROGRAM) --quiet --features pgsluice-py/failpoints
+	maturin build --locked --profile dev --features failpoints --quiet --compatibility linux --out $(TARGET)/wheel-test
 	pip install --quiet --no-deps --target $(TARGET)/wheel-test/site $(TARGET)/wheel-test/*.whl
 
 orchestrators: wheel-test ## Test the helpers for orchestrators against the real packages

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use pgsluice::testing::failpoint::NAMES;
+use serde::Deserialize;
 
 /// Each crate with the workspace crates on which it is built; tests may use any lower one.
 const LAYERS: [(&str, &[&str]); 9] = [
@@ -49,28 +50,26 @@ const LONG: [(&str, &str); 0] = [];
 
 #[test]
 fn crates_depend_one_way() {
-    let metadata = metadata();
-    let packages = metadata.workspace_packages();
+    let packages = packages();
     let found: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     assert_eq!(found, LAYERS.iter().map(|(name, _)| *name).collect(), "crates of the workspace");
     for (layer, (name, allowed)) in LAYERS.iter().enumerate() {
         let package = named(&packages, name);
-        let built_on = local(package, |kind| kind != DependencyKind::Development);
+        let built_on = local(package, |it| !it.is_for_tests());
         assert_eq!(built_on, allowed.iter().copied().collect(), "{name} is built on");
         let lower: BTreeSet<&str> = LAYERS[..layer].iter().map(|(name, _)| *name).collect();
-        let tested_with = local(package, |kind| kind == DependencyKind::Development);
+        let tested_with = local(package, Dependency::is_for_tests);
         assert!(tested_with.is_subset(&lower), "{name} is tested with {tested_with:?}");
     }
 }
 
 #[test]
 fn the_core_uses_pure_libraries_only() {
-    let metadata = metadata();
-    let packages = metadata.workspace_packages();
+    let packages = packages();
     let impure: Vec<&str> = named(&packages, "pgsluice-core")
         .dependencies
         .iter()
-        .filter(|dependency| dependency.kind != DependencyKind::Development)
+        .filter(|dependency| !dependency.is_for_tests())
         .map(|dependency| dependency.name.as_str())
         .filter(|name| !PURE.contains(name))
         .collect();
@@ -150,8 +149,8 @@ fn only_the_harness_knows_servers() {
 
 #[test]
 fn every_crate_takes_the_lints_of_the_workspace() {
-    for package in metadata().workspace_packages() {
-        let manifest = read(package.manifest_path.as_std_path());
+    for package in packages() {
+        let manifest = read(&package.manifest_path);
         assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints", package.name);
     }
 }
@@ -170,7 +169,7 @@ fn failpoints_are_listed_and_compiled_out() {
     let mut listed = NAMES.map(str::to_owned);
     listed.sort();
     assert_eq!(found, listed, "failpoints in the source, and those listed");
-    for package in metadata().workspace_packages() {
+    for package in packages() {
         let default = package.features.get("default").into_iter().flatten();
         let is_format = |name: &&String| FORMATS.contains(&name.as_str());
         assert_eq!(default.filter(|name| !is_format(name)).count(), 0, "{}", package.name);
@@ -180,15 +179,13 @@ fn failpoints_are_listed_and_compiled_out() {
             .dependencies
             .iter()
             .filter(|it| it.path.is_some() && it.features.iter().any(|name| !is_known(&name)));
-        assert!(asks.clone().all(|it| it.kind == DependencyKind::Development), "{}", package.name);
+        assert!(asks.clone().all(Dependency::is_for_tests), "{}", package.name);
     }
 }
 
 #[test]
 fn libraries_are_declared_once_and_used() {
-    let metadata = metadata();
-    let used: BTreeSet<String> = metadata
-        .workspace_packages()
+    let used: BTreeSet<String> = packages()
         .iter()
         .flat_map(|package| &package.dependencies)
         .map(|dependency| dependency.name.clone())
@@ -263,23 +260,51 @@ pub(crate) fn tokens(source: &str) -> Vec<&str> {
     tokens
 }
 
-fn metadata() -> Metadata {
-    MetadataCommand::new()
-        .current_dir(root())
-        .no_deps()
-        .other_options(["--locked".into()])
-        .exec()
-        .unwrap()
+/// The output of `cargo metadata`. Its own library would turn on features of serde, and so all of the program would
+/// be compiled again for the Python package.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
 }
 
-fn named<'a>(packages: &[&'a Package], name: &str) -> &'a Package {
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    features: BTreeMap<String, Vec<String>>,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// Absent for those of the program.
+    kind: Option<String>,
+    path: Option<PathBuf>,
+    features: Vec<String>,
+}
+
+impl Dependency {
+    fn is_for_tests(&self) -> bool {
+        self.kind.as_deref() == Some("dev")
+    }
+}
+
+/// Returns the crates of the workspace.
+fn packages() -> Vec<Package> {
+    let arguments = ["metadata", "--locked", "--no-deps", "--format-version=1"];
+    let printed = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+    serde_json::from_slice::<Metadata>(&printed.stdout).unwrap().packages
+}
+
+fn named<'a>(packages: &'a [Package], name: &str) -> &'a Package {
     packages.iter().find(|package| package.name == name).unwrap()
 }
 
 /// Returns the workspace crates on which a crate depends, for the requested kinds of dependencies.
-fn local(package: &Package, kind: impl Fn(DependencyKind) -> bool) -> BTreeSet<&str> {
+fn local(package: &Package, is_wanted: impl Fn(&Dependency) -> bool) -> BTreeSet<&str> {
     let local = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
-    local.filter(|dependency| kind(dependency.kind)).map(|d| d.name.as_str()).collect()
+    local.filter(|dependency| is_wanted(dependency)).map(|it| it.name.as_str()).collect()
 }
 
 /// Returns the names in `[workspace.dependencies]`.
