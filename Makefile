@@ -126,6 +126,7 @@ test: $(TOOLS) ## Run every test on PostgreSQL 18, and those of the server's beh
 	$(CLUSTER_TESTS)
 
 test-matrix: $(TOOLS) ## Run every test that needs a server on 13 to 18 (MATRIX="13 14"), and the oracle on the release program
+	cargo clippy --locked -p pgsluice --no-default-features --features arrow -- -D warnings
 	cargo test --locked -p pgsluice-cli --test integration --no-run
 	@for major in $(MATRIX); do \
 	    echo "PostgreSQL $$major"; \
@@ -177,7 +178,6 @@ check: $(TOOLS) docs ## Check format, lints, types, documentation and its links,
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p pgsluice --no-default-features -- -D warnings
-	cargo clippy --locked -p pgsluice --no-default-features --features arrow -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	ruff check .
 	ruff format --check .
