@@ -78,7 +78,7 @@ pub async fn open(target: &Target) -> Result<Link> {
     Ok(link)
 }
 
-/// Connects like [`open`], but only up to the login: [`identify_with`] and [`Link::last`] can be sent together with
+/// Connects like [`open`], but only up to the login: [`identify_with`] and [`Link::set_timeouts`] can be sent together with
 /// the first queries.
 pub async fn log_in(target: &Target) -> Result<Link> {
     patiently(target, || try_all(target)).await
