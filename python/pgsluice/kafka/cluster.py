@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,9 +135,13 @@ class Cluster:
 
     def lag(self, consumer: Any, offsets: Sequence[Any]) -> int:
         """Return the number of messages from these offsets on, as far as the client knows."""
-        ends = (consumer.get_watermark_offsets(each, cached=True) for each in offsets)
-        pairs = zip(offsets, ends, strict=True)
-        return sum(max(0, end[1] - each.offset) for each, end in pairs if end is not None)
+        lag = 0
+        for each in offsets:
+            # The client knows nothing of a topic that was deleted.
+            with suppress(KafkaException):
+                end = consumer.get_watermark_offsets(each, cached=True)
+                lag += max(0, end[1] - each.offset) if end is not None else 0
+        return lag
 
     def raise_forbidden(self, error: Any) -> None:
         """Raise an error that is not temporary."""

@@ -192,7 +192,7 @@ class Background:
         return self.result
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not is_so():
