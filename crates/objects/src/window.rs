@@ -41,7 +41,7 @@ enum State {
 
 impl Window {
     /// Creates a window over `range` with blocks of `first` bytes to begin with and of `most` bytes later, which
-    /// end at multiples of these.
+    /// end at multiples of these after its beginning.
     /// `depth` blocks are on their way at the same time, later up to `deepest`.
     pub(crate) fn new(
         object: &Object,
@@ -118,9 +118,10 @@ impl Window {
     /// Requests blocks until the block with the byte at `at` and those ahead of it are on their way.
     fn request(&mut self, at: u64) {
         while self.next < self.range.end && (self.blocks.len() < self.depth || self.next <= at) {
-            // Stores keep objects in parts of such sizes. A range that crosses their limits costs more.
-            let end = (self.next + self.block) / self.block * self.block;
-            let range = self.next..end.min(self.range.end);
+            // Stores keep objects in parts of such sizes. A range that crosses their limits costs more. Pieces of an
+            // object are aligned to their own beginning: most have few blocks, and another one is a round trip.
+            let from_start = (self.next - self.range.start + self.block) / self.block * self.block;
+            let range = self.next..(self.range.start + from_start).min(self.range.end);
             self.next = range.end;
             self.block = (self.block * 2).min(self.most);
             let state = State::Requested(Some(self.object.begin(range.clone())));
