@@ -5,7 +5,7 @@ A record is a run of the lab: docs/lab/FORMAT.md describes it.
 
 import statistics
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pgsluice_lab import record
@@ -64,8 +64,8 @@ class Record:
 
     def median(self, figure: str, engine: str, point: Mapping = EVERYWHERE) -> float | None:
         """Return the median of a figure; None if a round does not have it."""
-        values = [load.figure(figure) for load in self.of(engine, point)]
-        return None if None in values or not values else round(statistics.median(values), 4)
+        value = median(load.figure(figure) for load in self.of(engine, point))
+        return None if value is None else round(value, 4)
 
     def peak(self, engine: str, point: Mapping = EVERYWHERE) -> float:
         """Return the peak memory of a client, in MiB."""
@@ -103,6 +103,12 @@ class Record:
     @property
     def bytes(self) -> int:
         return self.first.input_bytes
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """Return the median, or None if a value is missing or there is none."""
+    known = [*values]
+    return None if None in known or not known else statistics.median(known)
 
 
 def name_of(head: Head) -> str:

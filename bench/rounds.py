@@ -4,8 +4,6 @@ They measure systems that use pgsluice, such as Spark and Kafka. docs/lab/FORMAT
 """
 
 import json
-import statistics
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +16,7 @@ from pgsluice_lab.record import Machine, Postgresql
 from pgsluice_lab.site import Site
 from pgsluice_lab.typed import build
 
-from bench.record import RECORDS, commit
+from bench.record import RECORDS, commit, median
 
 VERSION = 1
 CASES = ("spark", "kafka", "objects")
@@ -127,12 +125,6 @@ class Rounds:
                 speed, ratio = self.rows / seconds, self.faster(way, first) or 0
                 lines.append(f"| {title} | {seconds:.2f} | {speed:,.0f} | {ratio:.2f} |")
         return "\n".join(lines)
-
-
-def median(values: Iterable[float | None]) -> float | None:
-    """Return the median, or None if a value is missing or there is none."""
-    known = [*values]
-    return None if None in known or not known else statistics.median(known)
 
 
 def newest(case: str) -> Rounds | None:

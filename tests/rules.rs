@@ -278,7 +278,7 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// Absent for those of the program.
+    /// `dev` or `build`; absent for a normal dependency.
     kind: Option<String>,
     path: Option<PathBuf>,
     features: Vec<String>,

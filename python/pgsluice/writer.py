@@ -5,26 +5,23 @@ of them are sent in one transaction. One thread talks to the server. The locks h
 rows are sent together, and which caller waits.
 """
 
-import atexit
 import json
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
-from weakref import ReferenceType, WeakSet, ref
+from weakref import ReferenceType, ref
 
+from pgsluice import unsent
 from pgsluice._native import Doing
 from pgsluice.batches import Along, Batch, Kind, Waiting, check
 from pgsluice.errors import DataError, Error
 from pgsluice.options import PlaceOptions, WriterOptions, spec
 from pgsluice.result import Receipt, RowCounts
 from pgsluice.session import Outcome, Session
-
-_open: "WeakSet[Writer]" = WeakSet()
 
 
 class Writer:
@@ -103,7 +100,7 @@ class Writer:
         outcome = self._session.wait(lambda: self._writer.open(opening, self._is_lazy, shared))
         self.load_id: str | None = outcome[0]
         """The name by which the ledger knows the writer, if it does."""
-        _open.add(self)
+        unsent.watch(self)
         if flush_seconds is not None:
             threading.Thread(
                 target=_flush_in_time, args=(ref(self), flush_seconds), daemon=True
@@ -260,7 +257,7 @@ class Writer:
     def _end(self, *, has_failed: bool) -> None:
         with self._filling:
             self._is_closed = True
-        _open.discard(self)
+        unsent.forget(self)
         with self._sending:
             self._session.wait(lambda: self._writer.close(has_failed), failed=self._go_back)
 
@@ -365,17 +362,6 @@ class Writer:
             )
 
         return self._session.wait(begin, sent, failed, going)
-
-
-@atexit.register
-def _warn() -> None:
-    for writer in list(_open):
-        if (rows := writer.rows_waiting) and writer._pid == os.getpid():
-            warnings.warn(
-                f"{rows} rows were written but not sent: the Writer was not closed",
-                RuntimeWarning,
-                stacklevel=1,
-            )
 
 
 _OF_PLACE = {"table", "conninfo", *PlaceOptions.__annotations__}

@@ -19,7 +19,7 @@ pub(crate) struct Conflicts {
 }
 
 impl Conflicts {
-    /// Starts with `nodes` nodes, none of which has conflicts.
+    /// Starts with `nodes` nodes, without conflicts.
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             nodes: (0..nodes).map(|_| AtomicBool::new(false)).collect(),

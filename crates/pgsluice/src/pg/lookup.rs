@@ -34,7 +34,7 @@ pub(crate) struct FoundTable {
     pub(crate) known: Vec<String>,
     /// The writable columns, each with its type.
     types: Vec<String>,
-    /// Whether it has at most 128 leaves, all of which are direct partitions; false if not known.
+    /// Whether it has at most 128 leaves, and no partition has partitions itself; false if not known.
     pub(crate) is_small_tree: bool,
 }
 
