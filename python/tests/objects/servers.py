@@ -15,14 +15,14 @@ from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 import boto3
+from azure.core.exceptions import AzureError, ResourceExistsError
+from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
 from botocore.handlers import add_expect_header
-from pyarrow.fs import AzureFileSystem
 
 BUCKET = "tests"
 # Seconds in which a server must answer.
@@ -305,24 +305,21 @@ class Azure(Store):
             *("--blobHost", "127.0.0.1", "--blobPort", str(port)),
             *("--inMemoryPersistence", "--silent", "--skipApiVersionCheck", "--disableTelemetry"),
         )
-        self.files = AzureFileSystem(
-            account_name=ACCOUNT,
-            account_key=ACCOUNT_KEY,
-            blob_storage_authority=host,
-            dfs_storage_authority=host,
-            blob_storage_scheme="http",
-            dfs_storage_scheme="http",
+        self.own = BlobServiceClient.from_connection_string(
+            text, retry_total=2, connection_timeout=2, read_timeout=20
         )
 
     def make_bucket(self) -> bool:
-        with suppress(HTTPError):
-            urlopen(f"{self.url}/", timeout=LIMIT).close()
-        self.files.create_dir(BUCKET)
+        try:
+            self.own.create_container(BUCKET)
+        except ResourceExistsError:
+            return True
+        except AzureError as error:
+            raise ConnectionError from error
         return True
 
     def put(self, key: str, data: bytes) -> None:
-        with self.files.open_output_stream(f"{BUCKET}/{key}", None) as stream:
-            stream.write(data)
+        self.own.get_blob_client(BUCKET, key).upload_blob(data, overwrite=True)
 
     def address(self, key: str) -> str:
         return f"az://{BUCKET}/{key}"
