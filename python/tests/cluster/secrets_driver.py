@@ -64,7 +64,7 @@ def show_pages(place: str) -> None:
     """Print the pages of Spark's interface that show plans and settings."""
     pages = ["SQL/", "environment/", *(f"SQL/execution/?id={number}" for number in range(6))]
     for page in pages:
-        with urllib.request.urlopen(f"{place}/{page}") as answer:
+        with urllib.request.urlopen(f"{place}/{page}", timeout=60) as answer:
             print(f"page: {page} {answer.read().decode()}", flush=True)
 
 
