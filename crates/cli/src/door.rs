@@ -44,7 +44,7 @@ pub fn run(
         "plan" => {
             let mut args: PlanArgs = read(options)?;
             // The server reads it as well.
-            args.input.given = given.map(|given| given.kept_as_files(control)).transpose()?;
+            args.input.given = given.map(|given| given.keep_as_files(control)).transpose()?;
             args.report(control).map(|report| json(&report))
         }
         "verify" => {
@@ -149,14 +149,14 @@ pub struct Described {
 }
 
 impl Described {
-    /// Describes the error with the spelling of [`Error::spelled`].
+    /// Describes the error with the spelling of [`Error::spell`].
     #[must_use]
     pub fn of(
         error: &Error,
         spell: impl Fn(&Named) -> String,
         way: impl Fn(&Remedy) -> Option<String>,
     ) -> Self {
-        let error = error.clone().spelled(spell, way);
+        let error = error.clone().spell(spell, way);
         Self { json: json(&failure::object(&error)), text: failure::text(&error) }
     }
 }

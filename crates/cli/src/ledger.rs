@@ -269,7 +269,7 @@ fn table(loads: &[LedgerEntry]) -> String {
     let room = COLUMNS.saturating_sub(taken).max(SOURCES);
     let text = |[id, table, state, begun, rows, sources]: &[String; 6]| {
         let [a, b, c, d, e] = widths;
-        let sources = shortened(sources, room);
+        let sources = shorten(sources, room);
         format!("{id:a$}  {table:b$}  {state:c$}  {begun:d$}  {rows:>e$}  {sources}")
     };
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
@@ -287,7 +287,7 @@ fn short_source(sources: &[String]) -> String {
 
 /// Returns the end of a text that is longer than `room` characters. It is more informative than its
 /// beginning.
-fn shortened(text: &str, room: usize) -> String {
+fn shorten(text: &str, room: usize) -> String {
     match text.chars().count().checked_sub(room) {
         None | Some(0) => text.to_owned(),
         Some(more) => format!("…{}", text.chars().skip(more + 1).collect::<String>()),
@@ -366,6 +366,6 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
         assert!(text.ends_with(".csv.gz and 11 more"), "{text}");
         assert_eq!(short_source(&["a/b/".to_owned()]), "b");
-        assert_eq!(shortened("abcdef", 4), "…def");
+        assert_eq!(shorten("abcdef", 4), "…def");
     }
 }

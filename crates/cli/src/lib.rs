@@ -115,7 +115,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match status {
         Ok(status) => status,
         Err(error) => {
-            let error = error.spelled(Named::to_string, |remedy| remedy::command(&args, remedy));
+            let error = error.spell(Named::to_string, |remedy| remedy::command(&args, remedy));
             output::say(&format!("error: {}", failure::text(&error)));
             if json {
                 failure::print(&error);

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use pgsluice::core::format::{Format, Syntax};
 use pgsluice::error::{Remedy, option};
 use pgsluice::job::{Columns, Job};
-use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, uncompressed};
+use pgsluice::source::{ByName, Encoding, FileFormat, Header, Input, Inputs, strip_compression};
 use pgsluice::{Error, Kind, Result};
 use serde::{Deserialize, Deserializer};
 
@@ -237,7 +237,7 @@ impl InputArgs {
 }
 
 fn is_csv(name: &str) -> bool {
-    uncompressed(name).to_ascii_lowercase().ends_with(".csv")
+    strip_compression(name).to_ascii_lowercase().ends_with(".csv")
 }
 
 fn one_byte(name: &'static str, given: &str) -> Result<u8> {

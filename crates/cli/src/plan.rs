@@ -109,7 +109,7 @@ impl PlanArgs {
     }
 
     fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<PlannedLoad> {
-        let job = job.opened(target, control)?;
+        let job = job.open(target, control)?;
         let runtime = pgsluice::runtime()?;
         let plan = runtime.block_on(Plan::make(&job, target, control))?;
         let missing = if self.full {

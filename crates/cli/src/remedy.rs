@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction};
 use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream, option, quote_shell};
-use pgsluice::source::{FileFormat, uncompressed};
+use pgsluice::source::{FileFormat, strip_compression};
 
 use crate::conceal::without_password;
 
@@ -184,7 +184,7 @@ fn bare_table(words: &[String]) -> String {
 fn format_named(name: &str) -> Option<&'static str> {
     // A URL may have a query after its path.
     let name = if name.contains("://") { name.split(['?', '#']).next()? } else { name };
-    match uncompressed(name).to_ascii_lowercase() {
+    match strip_compression(name).to_ascii_lowercase() {
         csv if csv.contains(".csv") => Some("csv"),
         _ => FileFormat::of_name(name).map(FileFormat::name),
     }

@@ -61,7 +61,7 @@ fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
     }
     let mut lines = Vec::new();
     draw(&sizes, ROOT, "", "", args.levels(), &mut lines);
-    print(&aligned(&lines))
+    print(&align(&lines))
 }
 
 /// The tree as JSON. A parent comes before its partitions.
@@ -148,7 +148,7 @@ fn draw(
 }
 
 /// Aligns names and descriptions to the left, and numbers to the right.
-fn aligned(lines: &[TreeLine]) -> String {
+fn align(lines: &[TreeLine]) -> String {
     let width = |of: &dyn Fn(&TreeLine) -> &str| {
         lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0)
     };

@@ -56,7 +56,7 @@ fn two_ends<const HALF: usize, const N: usize>(
 
 /// Returns a bit for each byte of `chunk` for which `is` sets all bits.
 #[inline(always)]
-pub(crate) fn marked(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
+pub(crate) fn mark(chunk: &[u8; REACH], is: impl Fn(u8x16) -> u8x16) -> u64 {
     let (chunks, _) = chunk.as_chunks::<VECTOR_BYTES>();
     let bits = |chunk: &[u8; VECTOR_BYTES]| u64::from(is(u8x16::new(*chunk)).move_mask() as u16);
     chunks.iter().rev().fold(0, |marked, chunk| marked << VECTOR_BYTES | bits(chunk))
@@ -97,20 +97,20 @@ impl<'b> Marks<'b> {
     fn look(&mut self, from: usize) {
         let [a, b, c] = self.wanted;
         let is = |chunk: u8x16| chunk.cmp_eq(a) | chunk.cmp_eq(b) | chunk.cmp_eq(c);
-        [self.found] = look(self.bytes, from, |chunk| [marked(chunk, is)]);
+        [self.found] = look(self.bytes, from, |chunk| [mark(chunk, is)]);
         self.from = from;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Marks, REACH, look, marked};
+    use super::{Marks, REACH, look, mark};
     use wide::u8x16;
 
     #[test]
     fn marks_are_found_at_any_offset() {
         let commas = |row: &[u8], from| {
-            let [found] = look(row, from, |c| [marked(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
+            let [found] = look(row, from, |c| [mark(c, |c| c.cmp_eq(u8x16::splat(b',')))]);
             found
         };
         // A slow twin.

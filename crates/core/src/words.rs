@@ -87,7 +87,7 @@ impl Words {
     }
 
     /// Returns the text with each name as `spell` spells it.
-    pub fn spelled(&self, spell: impl Fn(&Named) -> String) -> String {
+    pub fn spell(&self, spell: impl Fn(&Named) -> String) -> String {
         let mut spelled = String::new();
         for (text, named) in self.pieces() {
             spelled.push_str(text);
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(Words::from_line(&words.to_line()), words);
         let line = Words::from_line(&replaced.to_line());
         assert_eq!(
-            line.spelled(|named| format!("<{named}>")),
+            line.spell(|named| format!("<{named}>")),
             "Use <--map k=\u{fffd}=a>, or <--round>. plan"
         );
     }

@@ -25,7 +25,7 @@ pub(super) fn make_accessible(binaries: Binaries, account: &Account) -> Result<B
         )
         .with_hint("Try them: postgres --version; initdb --version"));
     };
-    let copy = copied(&binaries)?;
+    let copy = copy(&binaries)?;
     if runs(&copy, account) {
         return Ok(copy);
     }
@@ -44,7 +44,7 @@ fn runs(binaries: &Binaries, account: &Account) -> bool {
     })
 }
 
-fn copied(binaries: &Binaries) -> Result<Binaries> {
+fn copy(binaries: &Binaries) -> Result<Binaries> {
     let layout = DirectoryLayout::of(&binaries.bin)?;
     let mut hasher = DefaultHasher::new();
     layout.root.hash(&mut hasher);

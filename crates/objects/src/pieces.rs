@@ -34,7 +34,7 @@ impl Pieces {
             window.begin();
             (range, Mutex::new(window))
         };
-        let windows = joined(ranges).into_iter().map(window).collect();
+        let windows = join(ranges).into_iter().map(window).collect();
         Self { windows }
     }
 
@@ -64,7 +64,7 @@ impl Pieces {
 }
 
 /// Joins small ranges that are close to each other, so that each block takes one request.
-fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+fn join(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> =
         ranges.into_iter().filter(|range| !range.is_empty()).collect();
     ranges.sort_by_key(|range| range.start);
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn small_pieces_are_read_together() {
         let kib = |range: Range<u64>| range.start << 10..range.end << 10;
-        let of = |ranges: &[Range<u64>]| joined(ranges.iter().cloned().map(kib));
+        let of = |ranges: &[Range<u64>]| join(ranges.iter().cloned().map(kib));
         assert_eq!(of(&[4..10, 0..4, 60..70]), [kib(0..70)]);
         assert_eq!(of(&[0..10, 100..110]), [kib(0..10), kib(100..110)]);
         assert_eq!(of(&[0..600, 600..610]), [kib(0..600), kib(600..610)]);

@@ -22,7 +22,7 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Runs `work` while holding the interpreter. Returns `None` if the interpreter is ending.
-pub(crate) fn attached<T>(work: impl for<'py> FnOnce(Python<'py>) -> T) -> Option<T> {
+pub(crate) fn attach<T>(work: impl for<'py> FnOnce(Python<'py>) -> T) -> Option<T> {
     let _inside = Inside::go()?;
     Python::try_attach(|py| {
         let hung = Hung;

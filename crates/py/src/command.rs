@@ -14,7 +14,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::attached::attached;
+use crate::attached::attach;
 use crate::events::EventQueue;
 use crate::failure::parts;
 use crate::input::{GivenInput, PyInput};
@@ -75,7 +75,7 @@ impl Command {
             *of_thread.outcome() = Some(outcome);
             of_thread.has_ended.notify_all();
             // At the end of the interpreter nothing is waiting.
-            let _ = attached(|py| ended.map(|ended| ended.call0(py).map(drop)));
+            let _ = attach(|py| ended.map(|ended| ended.call0(py).map(drop)));
         });
         Self { call: Call { command: name, keywords }, shared, raised, events }
     }

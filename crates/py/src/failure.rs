@@ -5,7 +5,7 @@ use pgsluice_cli::door;
 use pyo3::prelude::*;
 
 use crate::stream::Raised;
-use crate::words::{Call, keywords, spelled};
+use crate::words::{Call, keywords, spell};
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
 
@@ -17,7 +17,7 @@ pub(crate) fn parts(
     raised: &Raised,
 ) -> (String, String, Option<PyErr>) {
     let way = |remedy: &_| keywords(call, remedy);
-    let door::Described { json, text } = door::Described::of(error, spelled, way);
+    let door::Described { json, text } = door::Described::of(error, spell, way);
     (json, text, raised.take())
 }
 

@@ -147,12 +147,12 @@ impl GivenInput {
 
     /// Converts the data into an input. Takes all batches of objects in memory.
     pub(crate) fn inputs(self) -> Result<Inputs> {
-        Ok(self.numbered()?.0)
+        Ok(self.into_numbered()?.0)
     }
 
     /// Converts the data into an input. If its rows have numbers, also returns the number of the first row of
     /// each part.
-    pub(crate) fn numbered(self) -> Result<(Inputs, Vec<u64>)> {
+    pub(crate) fn into_numbered(self) -> Result<(Inputs, Vec<u64>)> {
         let Self { name, kind, raised } = self;
         let input = match kind {
             GivenKind::Table(items) => {
@@ -173,7 +173,7 @@ impl GivenInput {
             }
             GivenKind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
             GivenKind::Objects(names, provider) => {
-                let provide = Arc::new(move || raised.attached(|py| credential(provider.bind(py))));
+                let provide = Arc::new(move || raised.attach(|py| credential(provider.bind(py))));
                 return Ok((Inputs::resolve_with(names, provide)?, Vec::new()));
             }
         };

@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
-use crate::attached::{Inside, attached};
+use crate::attached::{Inside, attach};
 
 /// The reason why a stream ends at the end of the program.
 const ENDING: &str = "the interpreter is shutting down";
@@ -41,11 +41,11 @@ impl Raised {
     }
 
     /// Runs `work` while holding the interpreter. Returns its result, or a description of the failure.
-    pub(crate) fn attached<T>(
+    pub(crate) fn attach<T>(
         &self,
         work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>,
     ) -> std::result::Result<T, String> {
-        let done = attached(|py| work(py).map_err(|raised| self.store(py, raised)));
+        let done = attach(|py| work(py).map_err(|raised| self.store(py, raised)));
         done.unwrap_or_else(|| Err(ENDING.to_owned()))
     }
 }
@@ -66,7 +66,7 @@ impl BatchStream {
 
     /// Returns the next object, or `None` at the end.
     fn next_item(&self) -> Result<Option<PyReader>> {
-        let next = self.raised.attached(|py| match self.items.bind(py).clone().next() {
+        let next = self.raised.attach(|py| match self.items.bind(py).clone().next() {
             None => Ok(None),
             Some(item) => reader(&item?).map(Some),
         });
@@ -172,7 +172,7 @@ impl Read for Bytes {
                 }
             }
             let pieces = &self.pieces;
-            let next = self.raised.attached(|py| match pieces.bind(py).clone().next() {
+            let next = self.raised.attach(|py| match pieces.bind(py).clone().next() {
                 None => Ok(None),
                 Some(piece) => piece?.extract::<PyBackedBytes>().map(Some).map_err(Into::into),
             });

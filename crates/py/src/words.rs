@@ -32,7 +32,7 @@ impl Call {
 }
 
 /// Returns an option as its keyword or as an argument of `relation()`, or a command as its function.
-pub(crate) fn spelled(named: &Named) -> String {
+pub(crate) fn spell(named: &Named) -> String {
     match named {
         Named::Option(option) if option.value.is_none() => match &*option.name {
             "from-table" => "relation()".to_owned(),
@@ -54,34 +54,34 @@ pub(crate) fn keywords(call: &Call, remedy: &Remedy) -> Option<String> {
     match &remedy.how {
         How::Options(options) | How::Variable(_, _, options) if !call.takes(options) => None,
         How::Filtered { .. } if call.keywords.is_some() => None,
-        How::Options(options) => Some(assigned(command, options)),
+        How::Options(options) => Some(assign(command, options)),
         How::Session(name, value) => {
             let options = literal(&format!("-c {name}={value}"));
             Some(format!("os.environ[\"PGOPTIONS\"] = {options}"))
         }
         How::Variable(name, value, options) => {
             let variable = format!("os.environ[{}] = {}", literal(name), literal(value));
-            Some(format!("{variable}, and {}", assigned(command, options)))
+            Some(format!("{variable}, and {}", assign(command, options)))
         }
-        How::Filtered { front, source, options } => piped(front, source, options),
+        How::Filtered { front, source, options } => pipe(front, source, options),
         How::Psql { .. } | How::Ledger(_) => None,
     }
 }
 
 /// Writes a call that loads the output of a program instead of the file that it reads.
-fn piped(front: &str, source: &str, options: &[Setting]) -> Option<String> {
+fn pipe(front: &str, source: &str, options: &[Setting]) -> Option<String> {
     if is_stream(source) || front.contains(TABLE) {
         return None;
     }
     let command = literal(front);
     let output = format!("subprocess.Popen({command}, shell=True, stdout=subprocess.PIPE).stdout");
-    let words = assigned("load", options);
+    let words = assign("load", options);
     let more = if words.is_empty() { words } else { format!(", {words}") };
     Some(format!("pgsluice.load({output}, ...{more})"))
 }
 
 /// Writes options as keywords.
-fn assigned(command: &str, options: &[Setting]) -> String {
+fn assign(command: &str, options: &[Setting]) -> String {
     let words = options.iter().map(keyword).collect::<Vec<_>>().join(", ");
     match command != "load" && options.iter().any(|option| option.name == OF_LOAD) {
         true => format!("pgsluice.load(..., {words})"),

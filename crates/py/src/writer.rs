@@ -383,7 +383,7 @@ impl GivenAlong {
 fn rest(py: Python<'_>, options: String, input: &PyInput) -> PyResult<WriterRest> {
     let given = input.clone_given(py);
     let raised = given.raised.clone();
-    let (inputs, starts) = given.numbered().map_err(|error| failure(&error, &raised))?;
+    let (inputs, starts) = given.into_numbered().map_err(|error| failure(&error, &raised))?;
     Ok(WriterRest { options, inputs, starts, is_empty: input.is_empty() })
 }
 

@@ -55,7 +55,7 @@ fn parse_all(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
 
 fn parse_keys(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
     let router = Router::new(input.tree());
-    parse(group, input, router.wanted().to_vec());
+    parse(group, input, router.wanted_fields().to_vec());
 }
 
 fn parse(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input, wanted: Vec<usize>) {
@@ -74,7 +74,7 @@ fn parse(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input, wanted: Vec<us
 
 fn route(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
     let router = Router::new(input.tree());
-    let parser = Parser::new(&input.format, router.wanted().to_vec());
+    let parser = Parser::new(&input.format, router.wanted_fields().to_vec());
     let rows = parsed(input, &parser);
     let mut scratch = Scratch::default();
     for (row, keys) in &rows {

@@ -62,13 +62,13 @@ impl Expr {
     /// support the type.
     #[must_use]
     pub fn column(place: usize, ty: KeyType) -> Option<Self> {
-        Some(Self { ty: unmodified(&ty)?, node: ExprNode::Column { place, ty } })
+        Some(Self { ty: without_modifiers(&ty)?, node: ExprNode::Column { place, ty } })
     }
 
     /// Returns `text` as a constant of the type `ty`; `None` if its value is not certain.
     #[must_use]
     pub fn constant(text: &[u8], ty: &KeyType) -> Option<Self> {
-        let ty = unmodified(ty)?;
+        let ty = without_modifiers(ty)?;
         let value = ty.parse(text, &mut Vec::new()).map(OwnedDatum::from)?;
         Some(Self { node: ExprNode::Constant(Some(value)), ty })
     }
@@ -76,7 +76,7 @@ impl Expr {
     /// Returns a NULL of the type `ty`, which also stands for a column that the input omits.
     #[must_use]
     pub fn null(ty: &KeyType) -> Option<Self> {
-        Some(Self { node: ExprNode::Constant(None), ty: unmodified(ty)? })
+        Some(Self { node: ExprNode::Constant(None), ty: without_modifiers(ty)? })
     }
 
     /// Returns `COALESCE` of items of one type.
@@ -90,7 +90,7 @@ impl Expr {
     /// Returns `CAST` to a type without a modifier.
     #[must_use]
     pub fn cast(self, to: &KeyType) -> Option<Self> {
-        let to = unmodified(to)?;
+        let to = without_modifiers(to)?;
         match self.ty == to {
             true => Some(self),
             false => {
@@ -200,7 +200,7 @@ impl Expr {
     /// Whether the result is of the type `ty`, apart from its modifiers.
     #[must_use]
     pub fn is_of(&self, ty: &KeyType) -> bool {
-        unmodified(ty).as_ref() == Some(&self.ty)
+        without_modifiers(ty).as_ref() == Some(&self.ty)
     }
 
     /// Returns the positions in the input of the columns that the expression reads, in no particular order.
@@ -219,7 +219,7 @@ impl Expr {
 
     /// Returns a copy of the expression with each column moved to the position that `place` returns.
     #[must_use]
-    pub fn placed(&self, place: &impl Fn(usize) -> usize) -> Self {
+    pub fn map_columns(&self, place: &impl Fn(usize) -> usize) -> Self {
         let mut expr = self.clone();
         expr.move_columns(place);
         expr
@@ -284,7 +284,7 @@ const TIMESTAMP: KeyType = KeyType::Timestamp { precision: 6 };
 const TIMESTAMPTZ: KeyType = KeyType::Timestamptz { precision: 6, zone: None };
 
 /// Returns the type without modifiers, as that of a result; `None` if expressions do not support it.
-fn unmodified(ty: &KeyType) -> Option<KeyType> {
+fn without_modifiers(ty: &KeyType) -> Option<KeyType> {
     Some(match ty {
         KeyType::Numeric { .. } => NUMERIC,
         KeyType::Varchar { .. } => KeyType::Varchar { max: None },

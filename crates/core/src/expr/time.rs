@@ -55,7 +55,7 @@ impl TruncUnit {
     /// Returns the unit with this name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        named(&Self::ALL, name)
+        find_by_name(&Self::ALL, name)
     }
 }
 
@@ -109,7 +109,7 @@ impl ExtractField {
     /// Returns the field with this name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        named(&Self::ALL, name)
+        find_by_name(&Self::ALL, name)
     }
 
     /// Whether `EXTRACT` supports the field for the type `ty`.
@@ -128,7 +128,7 @@ impl ExtractField {
     }
 }
 
-fn named<T: Copy>(all: &[(&str, T)], name: &str) -> Option<T> {
+fn find_by_name<T: Copy>(all: &[(&str, T)], name: &str) -> Option<T> {
     let found = all.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| *value)
 }

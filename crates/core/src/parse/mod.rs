@@ -12,7 +12,7 @@ pub use projection::Projection;
 use wide::u8x16;
 
 use crate::format::{Format, Syntax};
-use crate::marks::{self, look, marked};
+use crate::marks::{self, look, mark};
 use crate::types::{Datum, KeyType};
 
 /// A field of a row, before it is decoded.
@@ -217,7 +217,7 @@ impl Parser {
         let mut places = fields.iter_mut();
         *surplus = loop {
             let [ends, specials] = look(row, from, |chunk| {
-                [delimiter, special].map(|byte| marked(chunk, |chunk| chunk.cmp_eq(byte)))
+                [delimiter, special].map(|byte| mark(chunk, |chunk| chunk.cmp_eq(byte)))
             });
             let is_last = from + marks::REACH >= row.len();
             // Keep the delimiters before the first special byte.
@@ -266,7 +266,7 @@ impl Parser {
     #[inline]
     fn closing_quote(&self, row: &[u8], start: usize) -> Option<usize> {
         let quote = u8x16::splat(self.special);
-        let [quotes] = look(row, start + 1, |chunk| [marked(chunk, |chunk| chunk.cmp_eq(quote))]);
+        let [quotes] = look(row, start + 1, |chunk| [mark(chunk, |chunk| chunk.cmp_eq(quote))]);
         if quotes == 0 {
             return None;
         }

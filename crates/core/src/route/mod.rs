@@ -129,7 +129,7 @@ impl Router {
     }
 
     /// Returns the positions of the input's fields that the parser must find, in ascending order.
-    pub fn wanted(&self) -> &[usize] {
+    pub fn wanted_fields(&self) -> &[usize] {
         &self.wanted
     }
 
@@ -199,7 +199,7 @@ impl Router {
                 KeyColumn::Native { field: None, .. } => KeySource::Null,
                 KeyColumn::Native { field: Some(field), .. } => KeySource::Field(self.slot(*field)),
                 KeyColumn::Expression { expr, .. } => {
-                    KeySource::Expr(expr.placed(&|field| self.slot(field)))
+                    KeySource::Expr(expr.map_columns(&|field| self.slot(field)))
                 }
                 KeyColumn::Asked { .. } => {
                     return asked.next().map(|index| RoutePart::Answer { index });

@@ -99,11 +99,11 @@ pub(super) fn encode_char(text: &[u8], field: &mut Vec<u8>) -> Option<()> {
 /// Strips trailing blanks, like `bpchartruelen` (`src/backend/utils/adt/varchar.c`, PostgreSQL 13 to 18).
 #[inline]
 pub(super) fn without_trailing_blanks(text: &[u8]) -> &[u8] {
-    if let [.., b' '] = text { trimmed(text) } else { text }
+    if let [.., b' '] = text { trim(text) } else { text }
 }
 
 #[inline(never)]
-fn trimmed(mut text: &[u8]) -> &[u8] {
+fn trim(mut text: &[u8]) -> &[u8] {
     // Columns of this type may consist mostly of blanks.
     while let Some((rest, b"        ")) = text.split_last_chunk() {
         text = rest;

@@ -24,7 +24,7 @@ pub fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let tree = Arc::new(tree::tree(&mut choices));
     let router = Router::new(Arc::clone(&tree));
-    let parser = Parser::new(&Format::text(), router.wanted().to_vec());
+    let parser = Parser::new(&Format::text(), router.wanted_fields().to_vec());
     let mut keys = Fields::default();
     let mut scratch = Scratch::default();
     for _ in 0..20 {

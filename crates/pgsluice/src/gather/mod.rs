@@ -144,17 +144,17 @@ impl Gatherer {
     pub(crate) fn take(&mut self, plan: &Plan) -> Vec<Payload> {
         let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
         let taken = WIRES.map(|wire| gather(shard, nodes, wire));
-        self.arranged(plan, taken.into_iter().flatten().collect())
+        self.arrange(plan, taken.into_iter().flatten().collect())
     }
 
     /// Takes the gathered rows as payloads of one node each.
     pub(crate) fn take_each(&mut self, plan: &Plan) -> Vec<Payload> {
         let (shard, nodes) = (&mut self.buffer.shard, plan.tree.nodes.len());
         let taken = WIRES.map(|wire| gather_each(shard, nodes, wire).collect::<Vec<_>>());
-        self.arranged(plan, taken.into_iter().flatten().collect())
+        self.arrange(plan, taken.into_iter().flatten().collect())
     }
 
-    fn arranged(&mut self, plan: &Plan, mut payloads: Vec<Payload>) -> Vec<Payload> {
+    fn arrange(&mut self, plan: &Plan, mut payloads: Vec<Payload>) -> Vec<Payload> {
         self.rows = 0;
         payloads.iter_mut().for_each(|payload| payload.arrange(|node| plan.order(node)));
         payloads

@@ -93,7 +93,7 @@ impl Relay {
     /// Fails if the table or its columns do not fit the input, or if the input cannot be read.
     pub fn begin(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Self> {
         job.check()?;
-        let job = job.opened(target, control)?;
+        let job = job.open(target, control)?;
         let reading = async {
             let Link { mut client, canceller, .. } =
                 control.stop.unless_stopped(open(target)).await?;

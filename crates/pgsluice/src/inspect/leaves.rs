@@ -34,12 +34,14 @@ pub struct Leaves {
 /// Fails at the first row whose leaf only the server can find, or that cannot be converted into a row of the
 /// table. Also fails if the catalogue or the input cannot be read.
 pub fn find(job: &Job, target: &Target, control: &Arc<Control>) -> Result<Leaves> {
-    let job = &job.opened(target, control)?;
+    let job = &job.open(target, control)?;
     let plan = runtime()?.block_on(Plan::make(job, target, control))?;
     let mut search = Search { plan: &plan, job, nodes: Vec::new(), samples: Samples::default() };
     let mut routing = Routing::new(&plan, control, target);
-    let (mut reader, mut used) =
-        (Reader::new(job.input.files.clone(), &plan.shape.in_keys(plan.router.wanted())), None);
+    let (mut reader, mut used) = (
+        Reader::new(job.input.files.clone(), &plan.shape.in_keys(plan.router.wanted_fields())),
+        None,
+    );
     while let Some(split) = reader.next(used.take())? {
         if let Some(stopped) = control.stop.failure() {
             return Err(stopped);

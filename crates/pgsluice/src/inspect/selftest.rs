@@ -114,7 +114,7 @@ fn values(plan: &Plan, row: &[u8], keys: &Fields) -> Option<TestValues> {
         Value::Text(text) => String::from_utf8(text.to_vec()).ok().map(Some),
         Value::Binary(_) => None,
     };
-    (0..plan.router.wanted().len()).map(value).collect()
+    (0..plan.router.wanted_fields().len()).map(value).collect()
 }
 
 /// Returns the pattern of a value: `0` for a run of digits, `a` for a run of letters, and any other character
@@ -183,7 +183,7 @@ fn variant(
     let columns = &plan.tree.nodes[node].key.as_ref()?.columns;
     for (column, value) in columns.iter().zip(edge) {
         let KeyColumn::Native { field: Some(field), .. } = column else { continue };
-        let slot = plan.router.wanted().binary_search(field).ok()?;
+        let slot = plan.router.wanted_fields().binary_search(field).ok()?;
         if let Some(value) = value {
             values[slot].clone_from(value);
         }
@@ -193,9 +193,9 @@ fn variant(
         None => Value::Null,
     });
     let mut row = Vec::new();
-    parse::text_row(plan.router.wanted().iter().copied().zip(texts), &mut row);
+    parse::text_row(plan.router.wanted_fields().iter().copied().zip(texts), &mut row);
     let mut keys = Fields::default();
-    Parser::new(&Format::text(), plan.router.wanted().to_vec()).parse(&row, &mut keys);
+    Parser::new(&Format::text(), plan.router.wanted_fields().to_vec()).parse(&row, &mut keys);
     match plan.router.route(&row, &keys, &mut Scratch::default()) {
         Route::Leaf(leaf) => Some((leaf, values)),
         Route::Ask(_) | Route::Node(..) => None,
@@ -269,7 +269,7 @@ async fn ask_leaf(
     keys: &[TestValues],
 ) -> Result<Result<usize>> {
     // The fields that are columns of the table.
-    let wanted = plan.router.wanted().iter().enumerate();
+    let wanted = plan.router.wanted_fields().iter().enumerate();
     let wanted: Vec<(usize, usize)> = wanted
         .map(|(slot, &field)| (slot, field))
         .filter(|(_, field)| plan.catalogue.besides != Some(*field))

@@ -49,7 +49,7 @@ pub async fn try_rows(
     let deletes = job.changes.on_conflict == OnConflict::Delete;
     let unrouted = if deletes { None } else { preview.first_unrouted(plan, job) };
     Ok(match try_first_rows(job, plan, unrouted, target, control).await? {
-        Trial::Fails(error) => Trial::Fails(error.foretold()),
+        Trial::Fails(error) => Trial::Fails(error.into_predicted()),
         other => other,
     })
 }

@@ -126,7 +126,7 @@ pub async fn verify(
         return Err(Error::new(Kind::Usage, message)
             .with_detail("The server does not record the values that it filled in for them."));
     }
-    let job = &job.opened(target, control)?;
+    let job = &job.open(target, control)?;
     let of_file = match rejected {
         Some(RejectPlace::File(file)) => Some(Rejected::read(file)?),
         _ => None,

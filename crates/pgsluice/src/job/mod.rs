@@ -5,7 +5,7 @@ mod changes;
 mod check;
 mod fields;
 mod held;
-mod opened;
+mod open;
 mod share;
 
 use std::path::{Path, PathBuf};

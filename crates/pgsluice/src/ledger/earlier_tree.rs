@@ -34,11 +34,11 @@ impl EarlierTree {
         let tree = layout.tree(plan)?;
         let tree = introspect::fill_bounds(client, tree, &layout.bounds()).await?;
         let is_known =
-            wanted_fields(&tree).iter().all(|field| plan.router.wanted().contains(field));
+            wanted_fields(&tree).iter().all(|field| plan.router.wanted_fields().contains(field));
         if !layout.is_of(&tree) || !is_known {
             return Err(layout.unreadable(ROOT, "its keys have changed"));
         }
-        let router = Router::over(Arc::new(tree), plan.router.wanted().to_vec());
+        let router = Router::over(Arc::new(tree), plan.router.wanted_fields().to_vec());
         let spelling = plan.catalogue.questions.spelling.as_ref();
         let is_spelled_alike = layout.spelled.as_ref() == spelling.map(|question| &question.fields);
         Ok(Self { layout, router, claimed, is_spelled_alike })

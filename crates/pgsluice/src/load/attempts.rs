@@ -84,7 +84,7 @@ impl Load {
     fn attempts(&self, control: &Arc<Control>) -> Result<Summary> {
         let Self { job, target } = self;
         job.check()?;
-        let mut job = job.opened(target, control)?;
+        let mut job = job.open(target, control)?;
         if job.changes.is_any() || job.safety.share.is_some() {
             // Such inputs are read twice: to look for keys in advance, or to compare a stored share.
             job.input.files = job.input.files.spool(control)?;

@@ -14,7 +14,7 @@ pub(super) fn text(totals: &Totals, control: &Control) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (of, value) in series(totals, control) {
-            let label = label.map(|label| format!("{{{label}=\"{}\"}}", escaped(&of)));
+            let label = label.map(|label| format!("{{{label}=\"{}\"}}", escape(&of)));
             let _ = writeln!(text, "{name}{} {value}", label.unwrap_or_default());
         }
     }
@@ -22,7 +22,7 @@ pub(super) fn text(totals: &Totals, control: &Control) -> String {
 }
 
 /// Escapes the value of a label.
-fn escaped(value: &str) -> String {
+fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -300,7 +300,7 @@ impl MovePlan {
             leaves,
             obstacles: obstacles
                 .into_iter()
-                .map(|it| [it.why, it.next.spelled(ToString::to_string)])
+                .map(|it| [it.why, it.next.spell(ToString::to_string)])
                 .collect(),
             changes,
             ddl,

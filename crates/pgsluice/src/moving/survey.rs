@@ -115,7 +115,7 @@ impl Survey {
             let old = free(&mut names, &index.name, "_old").name;
             indexes.push(NewIndex { index, widened, new, old });
         }
-        obstacles.extend(unpublished(&table, &indexes, key.as_deref(), client).await?);
+        obstacles.extend(find_unpublished(&table, &indexes, key.as_deref(), client).await?);
         let identities = table.identities(client).await?;
         let renamed = |identity: Identity| {
             let old = free(&mut names, &identity.name, "_old").name;
@@ -263,7 +263,7 @@ async fn obstacles_of(table: &Table, is_drained: bool, client: &Client) -> Resul
 }
 
 /// Returns the publications that lack columns to be added to the primary key, as obstacles.
-async fn unpublished(
+async fn find_unpublished(
     table: &Table,
     indexes: &[NewIndex],
     key: Option<&[String]>,

@@ -360,7 +360,8 @@ fn key_value(
         return Err("its key is not a single column that is read natively");
     };
     let Some(field) = field else { return Ok(None) };
-    let slot = plan.router.wanted().binary_search(field).map_err(|_| "its key was not read")?;
+    let slot =
+        plan.router.wanted_fields().binary_search(field).map_err(|_| "its key was not read")?;
     match keys.get(slot, row) {
         Value::Missing => Err("rows have too few fields"),
         Value::Null => Ok(None),

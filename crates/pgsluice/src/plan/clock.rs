@@ -20,7 +20,7 @@ impl Plan {
         let columns = &self.tree.nodes[node].key.as_ref()?.columns;
         let mut scratch = Vec::new();
         let mut depends_on_clock = |field: usize| {
-            let slot = self.router.wanted().partition_point(|&other| other < field);
+            let slot = self.router.wanted_fields().partition_point(|&other| other < field);
             match keys.get(slot, row) {
                 Value::Text(text) => {
                     !self.catalogue.questions.volatility(field).admits(text, &mut scratch)

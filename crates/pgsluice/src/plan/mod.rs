@@ -194,14 +194,14 @@ impl Plan {
             true => Router::over(Arc::clone(&tree), (0..catalogue.columns.len()).collect()),
             false => Router::new(Arc::clone(&tree)),
         };
-        let keys =
-            (encoder.is_some() && are_encoded).then(|| (router.wanted(), key_form(job, &tree)));
+        let keys = (encoder.is_some() && are_encoded)
+            .then(|| (router.wanted_fields(), key_form(job, &tree)));
         let shape = shape(job, &catalogue, keys);
         let fields = FieldOptions {
             default: shape.default().or_else(|| job.input.fields.default.clone()),
             ..job.input.fields.clone()
         };
-        let parser = Parser::new(&shape.format, router.wanted().to_vec());
+        let parser = Parser::new(&shape.format, router.wanted_fields().to_vec());
         let detours = detours(&tree, &catalogue.facts);
         Self {
             catalogue,

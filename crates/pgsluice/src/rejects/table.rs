@@ -150,7 +150,7 @@ impl RejectTable {
                 Some(code) if NO_TEXT.contains(&code) && self.ty == RowType::Text => {
                     self.takes_text(error)
                 }
-                _ => self.explained(error),
+                _ => self.explain(error),
             })
         })
     }
@@ -176,13 +176,13 @@ impl RejectTable {
 
     fn takes_text(&self, error: Error) -> Error {
         let name = &self.found.name;
-        self.explained(error).with_hint(format!(
+        self.explain(error).with_hint(format!(
             "Have the table take bytes: ALTER TABLE {name} ALTER \"{ROW}\" TYPE bytea USING \
              pg_catalog.convert_to(\"{ROW}\"::pg_catalog.text, 'UTF8')"
         ))
     }
 
-    fn explained(&self, error: Error) -> Error {
+    fn explain(&self, error: Error) -> Error {
         error.with_detail(format!("Rejected rows were to be stored in {}.", self.found.name))
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Routing<'a> {
             reader: KeyReader::default(),
             asked: Vec::new(),
             answered: BTreeMap::new(),
-            respelled: Parser::new(&Format::text(), plan.router.wanted().to_vec()),
+            respelled: Parser::new(&Format::text(), plan.router.wanted_fields().to_vec()),
             spelled: Fields::default(),
             remote: None,
             read: Vec::new(),
@@ -315,7 +315,7 @@ impl<'a> Routing<'a> {
             return false;
         };
         let mut next = spelled.next();
-        let values = self.plan.router.wanted().iter().enumerate().map(|(slot, &field)| {
+        let values = self.plan.router.wanted_fields().iter().enumerate().map(|(slot, &field)| {
             let value = match next {
                 Some((place, value)) if place == slot => {
                     next = spelled.next();

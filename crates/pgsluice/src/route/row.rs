@@ -57,7 +57,7 @@ impl KeyReader {
     pub(super) fn route(&mut self, plan: &Plan, split: &Split, index: usize) -> Route {
         let row = match split.binary(index) {
             Some(row) => {
-                self.fields.read_binary(row, plan.router.wanted());
+                self.fields.read_binary(row, plan.router.wanted_fields());
                 row
             }
             None => {

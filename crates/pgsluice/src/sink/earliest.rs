@@ -31,7 +31,7 @@ impl Connection<'_> {
         let mut first = refusal(self.flow, &error, sent.as_slice());
         for piece in payloads.iter().flat_map(|payload| pieces(payload)) {
             let Some(place) = first.place().cloned() else { return error.into() };
-            match self.refused_before(&place, piece).await {
+            match self.find_refused_before(&place, piece).await {
                 Ok(earlier) => first = earlier.unwrap_or(first),
                 // The bad row that is already known is reported.
                 Err(_) => break,
@@ -41,7 +41,7 @@ impl Connection<'_> {
     }
 
     /// Returns the first row of a piece before `place` that the server refuses.
-    async fn refused_before(
+    async fn find_refused_before(
         &self,
         place: &Location,
         (node, wire, mut rows): PartRows<'_>,

@@ -24,7 +24,7 @@ impl RowKey {
         let parts = |list: &str| list.split(", ").map(str::to_owned).collect::<Vec<String>>();
         let columns = parts(columns);
         let values = if columns.len() == 1 { vec![values.to_owned()] } else { parts(values) };
-        let columns = columns.into_iter().map(|column| unquoted(&column)).collect::<Vec<String>>();
+        let columns = columns.into_iter().map(|column| unquote(&column)).collect::<Vec<String>>();
         (columns.len() == values.len()).then_some(Self { columns, values })
     }
 
@@ -79,7 +79,7 @@ impl Finder {
     }
 }
 
-fn unquoted(column: &str) -> String {
+fn unquote(column: &str) -> String {
     match column.strip_prefix('"').and_then(|column| column.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
         None => column.to_owned(),

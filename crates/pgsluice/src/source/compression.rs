@@ -63,7 +63,7 @@ impl Compression {
     }
 
     /// Rewords an error of such a reader; an error of the operating system is returned unchanged.
-    pub(super) fn explained(self, error: io::Error) -> io::Error {
+    pub(super) fn explain(self, error: io::Error) -> io::Error {
         let what = self.name();
         match error.kind() {
             _ if error.raw_os_error().is_some() => error,
@@ -80,7 +80,7 @@ impl Compression {
 }
 
 /// Returns the name of a file without the suffix of a compression.
-pub fn uncompressed(name: &str) -> &str {
+pub fn strip_compression(name: &str) -> &str {
     split_suffix(name).map_or(name, |(stem, _)| stem)
 }
 
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn names_are_known_by_their_ends() {
-        assert_eq!(uncompressed("days/a.csv.GZ"), "days/a.csv");
-        assert_eq!(uncompressed("a.tbl"), "a.tbl");
+        assert_eq!(strip_compression("days/a.csv.GZ"), "days/a.csv");
+        assert_eq!(strip_compression("a.tbl"), "a.tbl");
         assert_eq!(Compression::of_name("a.csv.zst"), Some(Compression::Zstd));
         assert_eq!(
             [".gz", "é", ""].map(Compression::of_name),

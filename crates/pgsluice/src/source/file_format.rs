@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::compression::uncompressed;
+use super::compression::strip_compression;
 use super::foreign::is_binary;
 use super::inputs::{Input, Inputs, pattern_of};
 use crate::error::kind::Kind;
@@ -74,7 +74,7 @@ impl FileFormat {
     /// Derives the format from the name of a file.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
-        let name = uncompressed(name).to_ascii_lowercase();
+        let name = strip_compression(name).to_ascii_lowercase();
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 

@@ -47,7 +47,7 @@ pub(crate) mod typed;
 pub(crate) use batches::KeyText;
 pub use by_name::ByName;
 pub(crate) use by_name::MatchedFields;
-pub use compression::uncompressed;
+pub use compression::strip_compression;
 pub use encoding::Encoding;
 pub(crate) use excel::excel_delimiter;
 pub(crate) use extra::Extra;

@@ -26,7 +26,7 @@ impl Inputs {
     /// # Errors
     ///
     /// Fails if an input cannot be read, or if its copy does not fit on the disk.
-    pub fn kept_as_files(&self, control: &Arc<Control>) -> Result<Self> {
+    pub fn keep_as_files(&self, control: &Arc<Control>) -> Result<Self> {
         self.spool_if(|input| !input.is_rereadable() && input.caller_batches().is_none(), control)
     }
 

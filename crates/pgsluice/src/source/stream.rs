@@ -168,7 +168,7 @@ impl Reading {
                 Ok(_) if !is_last => continue,
                 Ok(_) => Ok(None),
                 Err(error) => Err(match self.compression {
-                    Some(compression) => compression.explained(error),
+                    Some(compression) => compression.explain(error),
                     None => error,
                 }),
             };

@@ -34,7 +34,7 @@ pub(super) fn gather(
     if planned.is_none() {
         job.check()?;
     }
-    let opened = job.opened(target, control)?;
+    let opened = job.open(target, control)?;
     let planned = match planned {
         Some(planned) if planned.named.are_those_of(&opened) => planned,
         other => {

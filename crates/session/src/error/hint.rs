@@ -60,19 +60,19 @@ impl Error {
     /// Words the error for an interface: `spell` spells options, and `way` writes the command of a remedy if it
     /// knows a better one than the usual.
     #[must_use]
-    pub fn spelled(
+    pub fn spell(
         mut self,
         spell: impl Fn(&Named) -> String,
         way: impl Fn(&Remedy) -> Option<String>,
     ) -> Self {
         let report = &mut *self.0;
-        report.message = report.message.spelled(&spell).into();
-        report.detail = report.detail.take().map(|detail| detail.spelled(&spell).into());
+        report.message = report.message.spell(&spell).into();
+        report.detail = report.detail.take().map(|detail| detail.spell(&spell).into());
         let spelled = mem::take(&mut report.hints).into_iter().map(|hint| match hint {
-            Hint::Sentence(words) => words.spelled(&spell),
+            Hint::Sentence(words) => words.spell(&spell),
             Hint::Remedy(remedy) => {
                 let command = way(&remedy).unwrap_or_else(|| remedy.command());
-                format!("{}: {command}", remedy.what.spelled(&spell))
+                format!("{}: {command}", remedy.what.spell(&spell))
             }
         });
         report.hints = spelled.map(|hint| Hint::Sentence(hint.into())).collect();

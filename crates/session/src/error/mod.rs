@@ -206,7 +206,7 @@ impl Error {
 
     /// Marks the error as predicted, of a load that has not begun.
     #[must_use]
-    pub fn foretold(mut self) -> Self {
+    pub fn into_predicted(mut self) -> Self {
         self.0.is_foretold = true;
         self
     }

@@ -63,12 +63,12 @@ impl Remedy {
     }
 
     /// Creates a remedy that puts a program in front; `{}` in it stands for the name of the input.
-    pub fn piped(what: impl Into<Words>, program: &str, source: &str) -> Self {
-        Self::filtered(what, reading(program, source), source, Vec::new())
+    pub fn program(what: impl Into<Words>, program: &str, source: &str) -> Self {
+        Self::programs(what, reading(program, source), source, Vec::new())
     }
 
     /// Creates a remedy that puts programs in front, with options for their output.
-    pub fn filtered(
+    pub fn programs(
         what: impl Into<Words>,
         front: String,
         source: &str,
@@ -104,7 +104,7 @@ impl Remedy {
             "cat {}" => format!("{filter} {{}}"),
             reader => format!("{reader} | {}", filter.trim_end_matches(" <")),
         };
-        Self::piped(what, &program, source)
+        Self::program(what, &program, source)
     }
 
     /// Returns the change for callers without a command line.
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_pipe_reads_the_input_by_its_name() {
-        let piped = Remedy::piped("Do", "tr x y < {}", "-a b");
+        let piped = Remedy::program("Do", "tr x y < {}", "-a b");
         let piped = piped.with_option(option("format").of("csv"));
         assert_eq!(piped.command(), "tr x y < './-a b' | pgsluice load - ... --format csv");
         let of =

@@ -16,7 +16,7 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
         return error;
     }
     let key = error.detail().and_then(key_of);
-    let skipped = planned(job, target, OnConflict::Skip, None).await;
+    let skipped = plan_other(job, target, OnConflict::Skip, None).await;
     let skip = skipped.map(|_| {
         let what = "To skip rows whose key already exists in the table or earlier in the input";
         Remedy::options(what, [option("on-conflict").of("skip")])
@@ -35,7 +35,7 @@ pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &
     if job.changes.is_any() {
         return error.with_remedy(Remedy::options("To load the changed input as well", [load_id]));
     }
-    match planned(job, target, OnConflict::Skip, None).await {
+    match plan_other(job, target, OnConflict::Skip, None).await {
         Some(_) => {
             let skip = option("on-conflict").of("skip");
             let what = "To load the changed input without rows whose keys are in the table";
@@ -57,17 +57,17 @@ async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<
     };
     let what = "To update the existing rows; the last input row with a key wins";
     let update = option("on-conflict").of("update");
-    let by_primary = planned(job, target, OnConflict::Update, None).await;
+    let by_primary = plan_other(job, target, OnConflict::Update, None).await;
     if by_primary.as_ref().and_then(is_by).is_some() {
         return Some(Remedy::options(what, [update]));
     }
-    let by_key = planned(job, target, OnConflict::Update, Some(key.clone())).await?;
+    let by_key = plan_other(job, target, OnConflict::Update, Some(key.clone())).await?;
     is_by(&by_key)?;
     Some(Remedy::options(what, [update, option("key").of(list(&key))]))
 }
 
 /// Returns the plan of the load with another action for existing rows, if there can be one.
-async fn planned(
+async fn plan_other(
     job: &Job,
     target: &Target,
     on_conflict: OnConflict,

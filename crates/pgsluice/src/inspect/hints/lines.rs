@@ -96,14 +96,14 @@ pub(super) fn in_quotes(case: &HintCase<'_>) -> Option<Advice> {
     if present.layout.len() < 2 || !present.rows.iter().all(is_one) || text.contains(&b'\r') {
         return None;
     }
-    let lines = text.split(|byte| *byte == b'\n').map(unquoted);
+    let lines = text.split(|byte| *byte == b'\n').map(unquote);
     let rest = lines.collect::<Vec<_>>().join(&b'\n');
     let filter = "sed -e 's/^\"//' -e 's/\"$//' -e 's/\"\"/\"/g'";
     fits_by_line(case, &rest).then(|| sample.filter("Each line is in quotes", filter).into())
 }
 
 /// Returns the output of the filter of [`in_quotes`] for a line.
-fn unquoted(line: &[u8]) -> Vec<u8> {
+fn unquote(line: &[u8]) -> Vec<u8> {
     let line = line.strip_prefix(b"\"").unwrap_or(line);
     let line = line.strip_suffix(b"\"").unwrap_or(line);
     let mut plain = Vec::with_capacity(line.len());

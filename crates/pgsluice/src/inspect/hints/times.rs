@@ -18,9 +18,9 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     let value = value(case)?;
     let (what, filter, changed) = match () {
         () if value.contains(" GMT") => {
-            ("The times are written as JavaScript writes them", JAVASCRIPT, zoned(text))
+            ("The times are written as JavaScript writes them", JAVASCRIPT, rewrite_zone(text))
         }
-        () if dotted(value.as_bytes()).is_some() => {
+        () if find_dotted(value.as_bytes()).is_some() => {
             ("The times have points, as DB2 writes them", DB2, with_colons(text))
         }
         () => return None,
@@ -30,7 +30,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
 }
 
 /// Returns the position of the first point of a time such as `00.20.09`, alone or after a date.
-fn dotted(text: &[u8]) -> Option<usize> {
+fn find_dotted(text: &[u8]) -> Option<usize> {
     let start = match text.get(10) {
         Some(b'-') if is_date(&text[..10]) => 11,
         _ => 0,
@@ -73,7 +73,7 @@ fn with_colons(text: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the output of [`JAVASCRIPT`] for a text.
-fn zoned(text: &[u8]) -> Vec<u8> {
+fn rewrite_zone(text: &[u8]) -> Vec<u8> {
     let mut changed = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
@@ -108,9 +108,11 @@ mod tests {
         let text = b"\"2015-07-01-00.20.09.41\",20150701,\"00.05.02\",1.00.05.02,00.05.02";
         let changed = b"\"2015-07-01 00:20:09.41\",20150701,\"00:05:02\",1.00.05.02,00:05:02";
         assert_eq!(with_colons(text), changed);
-        assert!(dotted(b"2015-07-01-00.20.09.41").is_some() && dotted(b"00.05.02").is_some());
-        assert!(dotted(b"00:05:02").is_none());
+        assert!(
+            find_dotted(b"2015-07-01-00.20.09.41").is_some() && find_dotted(b"00.05.02").is_some()
+        );
+        assert!(find_dotted(b"00:05:02").is_none());
         let date = b"1,Tue Sep 26 2017 22:09:10 GMT-0600 (MDT)\n2, GMT\n";
-        assert_eq!(zoned(date), b"1,Tue Sep 26 2017 22:09:10 -0600\n2, GMT\n");
+        assert_eq!(rewrite_zone(date), b"1,Tue Sep 26 2017 22:09:10 -0600\n2, GMT\n");
     }
 }

@@ -191,7 +191,7 @@ impl Catalogue {
         let of_input = columns::of_input(transaction, root, fields, besides).await?;
         let OfInput { columns, known, besides, omits: omits_columns, mut input_fields, nullness } =
             of_input;
-        let keys = keys::read(transaction, session, &partitioned(&rows), &columns).await?;
+        let keys = keys::read(transaction, session, &find_partitioned(&rows), &columns).await?;
         let literals = literals(&rows);
         let mut tree = assemble(&rows, &oids, keys);
         let (questions, places) =
@@ -247,7 +247,7 @@ fn literals(rows: &[Row]) -> Vec<Option<Literals>> {
 }
 
 /// Returns the tables among `rows` that have a partition key.
-fn partitioned(rows: &[Row]) -> Vec<Oid> {
+fn find_partitioned(rows: &[Row]) -> Vec<Oid> {
     let has_key = |row: &&Row| row.get::<_, Option<&str>>("strategy").is_some();
     rows.iter().filter(has_key).map(|row| row.get("oid")).collect()
 }

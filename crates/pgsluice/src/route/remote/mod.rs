@@ -70,7 +70,7 @@ impl<'a> RemoteKeys<'a> {
             Ok(link)
         };
         let link = runtime.block_on(control.stop.unless_stopped(opening))?;
-        let wanted = plan.router.wanted();
+        let wanted = plan.router.wanted_fields();
         let questions = &plan.catalogue.questions;
         let spelling = questions.spelling.as_ref();
         let spellings = spelling.map(|spelling| Memory::of_spellings(spelling, wanted));
@@ -102,7 +102,7 @@ impl<'a> RemoteKeys<'a> {
         if self.memories.len() <= number {
             self.memories.resize_with(number + 1, || None);
         }
-        let wanted = self.plan.router.wanted();
+        let wanted = self.plan.router.wanted_fields();
         let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
         Some(AnswerSlot { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }

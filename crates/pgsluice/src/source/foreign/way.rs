@@ -50,7 +50,7 @@ impl Way {
     /// Adds the command to an error. `start` is the beginning of the input.
     pub(super) fn explain(self, error: Error, input: &Input, start: &[u8]) -> Error {
         let load = |front: String, options: Vec<Setting>| {
-            Remedy::filtered("Load its contents", front, &input.name, options)
+            Remedy::programs("Load its contents", front, &input.name, options)
         };
         let remedy = match self {
             Self::Say(sentence) => return error.with_hint(sentence),
@@ -64,17 +64,19 @@ impl Way {
             Self::PrintFile(_) | Self::Query(..) if !matches!(input.reads(), Reads::File) => {
                 return error.with_hint("Save its contents to a file, and load that file.");
             }
-            Self::Print(program) => load(input.given_to(program), Vec::new()),
-            Self::PrintFile(program) => load(input.given_to(program), format_of(zipped(start))),
-            Self::Untar => load(input.given_to("tar -xOf"), format_of(start)),
+            Self::Print(program) => load(input.give_to(program), Vec::new()),
+            Self::PrintFile(program) => {
+                load(input.give_to(program), format_of(first_member(start)))
+            }
+            Self::Untar => load(input.give_to("tar -xOf"), format_of(start)),
             Self::Convert(program) => {
                 let program = format!("python3 -c {}", quote_shell(program));
-                load(input.fed_to(&program), vec![option("format").of("arrow")])
+                load(input.feed_to(&program), vec![option("format").of("arrow")])
             }
             Self::Query(before, after) => {
                 let front = format!("{before} {} {after}", quote_shell(&input.name));
                 let options = vec![option("format").of("csv"), option("header").of("map")];
-                Remedy::filtered("Load one of its tables", front, &input.name, options)
+                Remedy::programs("Load one of its tables", front, &input.name, options)
             }
             Self::Restore => restore(input),
             Self::Run => {
@@ -101,7 +103,7 @@ impl Input {
     }
 
     /// Returns the command that passes the input to a program on standard input.
-    fn fed_to(&self, program: &str) -> String {
+    fn feed_to(&self, program: &str) -> String {
         let file = quote_shell(&self.name);
         match self.reads() {
             Reads::File => format!("{program} < {file}"),
@@ -111,10 +113,10 @@ impl Input {
     }
 
     /// Returns the command that passes the input to a program as an argument: the file, or `-`.
-    fn given_to(&self, program: &str) -> String {
+    fn give_to(&self, program: &str) -> String {
         match self.reads() {
             Reads::File => format!("{program} {}", quote_shell(&self.name)),
-            _ => self.fed_to(&format!("{program} -")),
+            _ => self.feed_to(&format!("{program} -")),
         }
     }
 }
@@ -124,8 +126,8 @@ fn restore(input: &Input) -> Remedy {
     let folder = Path::new(&input.name).parent().filter(|_| input.name.ends_with("/toc.dat"));
     let program = match folder {
         Some(folder) => format!("pg_restore -f - {}", quote_shell(&folder.display().to_string())),
-        None if matches!(input.reads(), Reads::File) => input.given_to("pg_restore -f -"),
-        None => input.fed_to("pg_restore -f -"),
+        None if matches!(input.reads(), Reads::File) => input.give_to("pg_restore -f -"),
+        None => input.feed_to("pg_restore -f -"),
     };
     Remedy::psql("Restore it", format!("{program} | "), &[])
 }
@@ -150,7 +152,7 @@ fn copy(input: &Input) -> Remedy {
 }
 
 /// Returns the name of the first member of a ZIP archive.
-fn zipped(start: &[u8]) -> &[u8] {
+fn first_member(start: &[u8]) -> &[u8] {
     let length = start.get(26).map_or(0, |length| usize::from(*length));
     start.get(30..30 + length).unwrap_or_default()
 }

@@ -35,7 +35,7 @@ pub(super) fn refusal(name: &str) -> Option<Error> {
     }
     let error = refuse("is a URL, not a file");
     Some(match reader(&scheme, rest) {
-        Some(reader) => error.with_remedy(Remedy::piped("Pipe its contents", &reader, name)),
+        Some(reader) => error.with_remedy(Remedy::program("Pipe its contents", &reader, name)),
         None => error.with_hint("Pipe its contents: ... | pgsluice load - ..."),
     })
 }

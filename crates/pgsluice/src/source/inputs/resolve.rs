@@ -180,7 +180,7 @@ fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
             let named = named.name();
             let message =
                 format!("{name} is not compressed with {named}, although its name says so");
-            Err(Error::new(Kind::Input, message).with_remedy(Remedy::piped(
+            Err(Error::new(Kind::Input, message).with_remedy(Remedy::program(
                 "Load it as is",
                 "cat {}",
                 name,

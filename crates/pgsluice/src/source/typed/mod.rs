@@ -85,7 +85,7 @@ fn schema(input: &Input, format: FileFormat) -> Result<SchemaRef> {
     if let Some(compression) = input.compressed_by() {
         let program = if compression == "gzip" { "zcat {}" } else { "zstdcat {}" };
         let error = unreadable(input, format, format!("the file is compressed with {compression}"));
-        return Err(error.with_remedy(Remedy::piped("Load its contents", program, &input.name)));
+        return Err(error.with_remedy(Remedy::program("Load its contents", program, &input.name)));
     }
     match format {
         #[cfg(feature = "parquet")]

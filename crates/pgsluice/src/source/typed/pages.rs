@@ -31,7 +31,7 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     most: usize,
 ) -> Result<ParquetRecordBatchReader> {
     // Views share a string that a page refers to many times, instead of copying it.
-    let hint: Fields = metadata.schema().fields().iter().map(viewed).collect();
+    let hint: Fields = metadata.schema().fields().iter().map(with_views).collect();
     let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(&hint))?;
     let file = Arc::new(Whole(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
@@ -40,7 +40,7 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
 }
 
 /// Returns the field with views in place of strings.
-fn viewed(field: &FieldRef) -> FieldRef {
+fn with_views(field: &FieldRef) -> FieldRef {
     let ty = match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
         DataType::Binary | DataType::LargeBinary => DataType::BinaryView,

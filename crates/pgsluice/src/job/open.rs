@@ -132,9 +132,9 @@ impl InputOptions {
 }
 
 impl Job {
-    /// Returns the job with its inputs in their encoding, and with the column names in them. Must be called
-    /// only once. A table without a server is read from `target`.
-    pub fn opened(&self, target: &Target, control: &Arc<Control>) -> Result<Self> {
+    /// Opens the inputs. Returns the job with them in their encoding, and with the column names in them. Must be
+    /// called only once. A table without a server is read from `target`.
+    pub fn open(&self, target: &Target, control: &Arc<Control>) -> Result<Self> {
         let mut job = self.clone();
         let readers = job.speed.jobs;
         let input = &mut job.input;
@@ -145,7 +145,7 @@ impl Job {
             input.names = Some(names);
         } else if input.file_format.is_typed() {
             // The metadata of such a file is at its end.
-            input.files = input.files.kept_as_files(control)?;
+            input.files = input.files.keep_as_files(control)?;
             input.names = Some(typed::names(&input.files, input.file_format, control)?);
         } else if input.file_format.has_objects() {
             let wanted = input.by_name.map.iter().filter(|(name, column)| name != column);
