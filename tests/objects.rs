@@ -21,6 +21,7 @@ on_each_server!([
     objects_without_a_state_are_read_once,
     a_proxy_is_used,
     columns_that_are_left_out_are_not_read,
+    a_footer_is_read_once,
     bad_rows_of_objects_are_rejected,
     queries_are_not_shown,
 ]);
@@ -262,6 +263,37 @@ fn columns_that_are_left_out_are_not_read(server: Server) {
     assert_eq!((&summary["rows_loaded"], bench.count("t")), (&60_000.into(), 60_000));
     let sent = store.sent();
     assert!(sent < size / 2, "{sent} of {size} bytes were read");
+}
+
+fn a_footer_is_read_once(server: Server) {
+    let (bench, store) = (Bench::with_table(server), Store::new());
+    let file = |count: usize| {
+        let names: String = (0..40).map(|number| format!(",w{number}")).collect();
+        let row = |row: usize| format!("{},x{}\n", row % 100, ",".repeat(40));
+        let csv: String =
+            [format!("id,v{names}\n")].into_iter().chain((0..count).map(row)).collect();
+        std::fs::read(write(&csv, &bench.path("rows.csv"), "parquet")).unwrap()
+    };
+    // Where the footer begins: its length is in front of the last four bytes.
+    let footer = |bytes: &[u8]| {
+        let (rest, _) = bytes.split_last_chunk::<4>().unwrap();
+        let (rest, length) = rest.split_last_chunk::<4>().unwrap();
+        rest.len() - u32::from_le_bytes(*length) as usize
+    };
+    // It lies in two blocks of the cache.
+    let lies_in_two = |bytes: &Vec<u8>| footer(bytes) >> 18 != (bytes.len() - 1) >> 18;
+    let bytes = (15_000..).step_by(1_000).map(file).find(lies_in_two).unwrap();
+    let start = footer(&bytes);
+    store.put("rows.parquet", bytes);
+    load(&bench, &store, &["s3://bucket/rows.parquet", "--ignore-extra"]).summary();
+    let requests = store.requests();
+    let end = |request: &String| {
+        let range = request.to_ascii_lowercase().split_once("range: bytes=").unwrap().1.to_owned();
+        let (_, end) = range.split_once('\r').unwrap().0.split_once('-').unwrap();
+        end.parse::<usize>().unwrap()
+    };
+    // Its last block, and then all of it.
+    assert_eq!(requests.iter().filter(|request| end(request) >= start).count(), 2, "{requests:?}");
 }
 
 fn bad_rows_of_objects_are_rejected(server: Server) {

@@ -12,7 +12,7 @@ use crate::runtime::Pending;
 pub(crate) const BLOCK: u64 = 256 << 10;
 
 /// The maximum number of blocks: 8 MiB.
-const BLOCKS: usize = 32;
+pub(crate) const BLOCKS: usize = 32;
 
 /// Blocks of the objects of a store.
 #[derive(Default)]

@@ -10,13 +10,17 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta};
 
 use crate::Result;
-use crate::cache::BLOCK;
+use crate::cache::{BLOCK, BLOCKS};
 use crate::failure::{Cause, Failure};
 use crate::runtime::{Pending, wait};
 use crate::store::Store;
 
 /// The number of bytes of the beginning that are read when an object is found. They show its format.
 pub(crate) const START: u64 = 8;
+
+/// The most bytes that are read by blocks, which the cache keeps: more than the footers of most Parquet files, and
+/// half of the cache.
+const MOST_CACHED: u64 = BLOCK * (BLOCKS as u64 / 2);
 
 /// An object that was found. Cloning is cheap.
 #[derive(Clone)]
@@ -114,19 +118,29 @@ impl Object {
             return Ok(self.0.start.slice(offset as usize..end as usize));
         }
         let first = offset - offset % BLOCK;
-        if end - first > BLOCK {
+        if end - first > MOST_CACHED {
             return wait(self.clone().fetch(offset..end));
         }
-        let cache = self.0.store.cache();
-        let block = match cache.recent(&self.0.path, first) {
-            Some(block) => block,
-            None => {
-                let block = wait(self.clone().fetch(first..(first + BLOCK).min(self.0.size)))?;
-                cache.insert(&self.0.path, first, block.clone());
-                block
-            }
-        };
-        Ok(block.slice((offset - first) as usize..(end - first) as usize))
+        let bytes = self.blocks(first..end)?;
+        Ok(bytes.slice((offset - first) as usize..(end - first) as usize))
+    }
+
+    /// Returns the blocks with the bytes of `range`, which begins at a block: from the cache if all are there,
+    /// otherwise by one request.
+    fn blocks(&self, range: Range<u64>) -> Result<Bytes> {
+        let Inner { store, path, size, .. } = &*self.0;
+        let places = range.clone().step_by(BLOCK as usize);
+        let cached: Option<Vec<Bytes>> =
+            places.clone().map(|place| store.cache().recent(path, place)).collect();
+        if let Some(blocks) = cached {
+            return Ok(blocks.concat().into());
+        }
+        let end = range.end.next_multiple_of(BLOCK).min(*size);
+        let bytes = wait(self.clone().fetch(range.start..end))?;
+        for (place, block) in places.zip(bytes.chunks(BLOCK as usize)) {
+            store.cache().insert(path, place, Bytes::copy_from_slice(block));
+        }
+        Ok(bytes)
     }
 
     /// Requests the beginning of the object, which will be read soon.

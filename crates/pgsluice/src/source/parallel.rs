@@ -27,6 +27,9 @@ pub(super) type Give<'g, B> = &'g mut dyn FnMut(B, u64) -> bool;
 
 /// A part of an input that can be read independently, such as a row group.
 pub(super) trait InputPart<B> {
+    /// Requests the data of a part that is read soon, if that takes time.
+    fn prepare(&self) {}
+
     /// Passes each batch of the part to `give`.
     fn read(&self, give: Give<'_, B>) -> Result<()>;
 
@@ -65,7 +68,15 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
         }
         let begin = |parts: Vec<P>| {
             let (full, batches) = sync_channel(AHEAD);
-            thread::spawn(move || parts.iter().all(|part| hand_over(part, &full)));
+            thread::spawn(move || {
+                let following = parts.iter().skip(1).map(Some).chain([None]);
+                parts.iter().zip(following).all(|(part, following)| {
+                    // Before the following one, so that its data comes first.
+                    part.prepare();
+                    following.inspect(|part| part.prepare());
+                    hand_over(part, &full)
+                })
+            });
             batches
         };
         let receivers = of_thread.into_iter().map(begin).collect();

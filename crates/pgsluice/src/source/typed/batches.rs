@@ -27,6 +27,9 @@ pub(super) type GiveRows<'g> = &'g mut dyn FnMut(RecordBatch, u64) -> bool;
 
 /// A part of an input that can be read independently, such as a row group.
 pub(super) trait TypedPart {
+    /// Requests the data of a part that is read soon, if that takes time.
+    fn prepare(&self) {}
+
     /// Passes each batch of the part to `give`.
     fn read(&self, give: GiveRows<'_>) -> Result<()>;
 
@@ -41,6 +44,10 @@ struct CutPart<P> {
 }
 
 impl<P: TypedPart> InputPart<Batch> for CutPart<P> {
+    fn prepare(&self) {
+        self.part.prepare();
+    }
+
     fn read(&self, give: Give<'_, Batch>) -> Result<()> {
         let Self { part, mapping } = self;
         part.read(&mut |batch, raw_bytes| {

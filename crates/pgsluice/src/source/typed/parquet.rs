@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -28,6 +28,10 @@ const END: u64 = 8;
 
 /// The size of a value, or of the view of a string, in memory.
 const VALUE: u64 = 8;
+
+/// The most bytes of a row group that is requested before its turn. Larger ones take long enough to decode to
+/// hide the round trip, and would take too much memory.
+const AHEAD: u64 = 4 << 20;
 
 /// Returns the columns of a file.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
@@ -76,7 +80,7 @@ pub(super) fn open(
         let most = rows_of(decoded_bytes(of_group, &mask), rows);
         let (input, metadata, mask) = (input.clone(), metadata.clone(), mask.clone());
         let bytes_a_row = bytes as f64 / rows.max(1) as f64;
-        RowGroup { input, metadata, mask, group, most, bytes_a_row }
+        RowGroup { input, metadata, mask, group, most, bytes_a_row, requested: Mutex::new(None) }
     });
     Ok(batches::begin(parts.collect(), &mapping, lost(input)))
 }
@@ -139,17 +143,47 @@ struct RowGroup {
     /// The number of rows in a batch.
     most: usize,
     bytes_a_row: f64,
+    /// The columns, if they were requested ahead.
+    requested: Mutex<Option<Chunks>>,
+}
+
+impl RowGroup {
+    /// Opens the columns that are decoded. Those of an object are requested at once.
+    fn request(&self) -> Result<Chunks> {
+        let columns = self.metadata.metadata().row_group(self.group);
+        let is_read = |leaf| self.mask.leaf_included(leaf);
+        let chunks = Chunks::of_group(stored_of(&self.input)?, columns, is_read);
+        chunks.map_err(|error| self.input.cannot_read(&error))
+    }
+
+    /// Returns the number of bytes of the columns that are decoded.
+    fn bytes(&self) -> u64 {
+        let columns = self.metadata.metadata().row_group(self.group).columns().iter().enumerate();
+        let read = columns.filter(|(leaf, _)| self.mask.leaf_included(*leaf));
+        read.map(|(_, column)| column.compressed_size().unsigned_abs()).sum()
+    }
+
+    fn requested(&self) -> MutexGuard<'_, Option<Chunks>> {
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl TypedPart for RowGroup {
+    fn prepare(&self) {
+        let mut requested = self.requested();
+        if requested.is_none() && self.bytes() <= AHEAD {
+            // A failure is reported when the row group is read.
+            *requested = self.request().ok();
+        }
+    }
+
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
-        let Self { input, metadata, mask, group, most, bytes_a_row } = self;
+        let Self { input, metadata, mask, group, most, bytes_a_row, .. } = self;
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
-        let columns = metadata.metadata().row_group(*group);
-        let file = Chunks::of_group(stored_of(input)?, columns, |leaf| mask.leaf_included(leaf));
-        let file = Arc::new(file.map_err(|error| input.cannot_read(&error))?);
+        let requested = self.requested().take();
+        let file = Arc::new(requested.map_or_else(|| self.request(), Ok)?);
         let batches = read_group(file, metadata, mask.clone(), *group, *most);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
