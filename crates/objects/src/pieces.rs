@@ -14,6 +14,9 @@ use crate::window::Window;
 /// The size of a block. Each piece has two of them in memory.
 const BLOCK: u64 = 512 << 10;
 
+/// The most bytes of several pieces that are read by one request, so that a server has not one for each small column.
+const JOINED: u64 = 2 << 20;
+
 /// The number of blocks of a piece that are on their way.
 const AHEAD: usize = 2;
 
@@ -29,8 +32,8 @@ pub struct Pieces {
 impl Pieces {
     /// Requests the pieces at these ranges.
     pub fn new(object: &Object, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
-        let window = |range: Range<u64>| {
-            let mut window = Window::new(object, range.clone(), [BLOCK; 2], [AHEAD; 2]);
+        let window = |Joined { range, block }| {
+            let mut window = Window::new(object, Range::clone(&range), [block; 2], [AHEAD; 2]);
             window.begin();
             (range, Mutex::new(window))
         };
@@ -63,22 +66,31 @@ impl Pieces {
     }
 }
 
-/// Joins small ranges that are close to each other, so that each block takes one request.
-fn join(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+/// One piece or several, and the size of the blocks in which they are read.
+#[derive(Debug, PartialEq)]
+struct Joined {
+    range: Range<u64>,
+    block: u64,
+}
+
+/// Joins small ranges that are close to each other. All of them are in one block, because they are read at the same
+/// time, and a window only moves on.
+fn join(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Joined> {
     let mut ranges: Vec<Range<u64>> =
         ranges.into_iter().filter(|range| !range.is_empty()).collect();
     ranges.sort_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
+    let mut joined: Vec<Joined> = Vec::new();
     for range in ranges {
         match joined.last_mut() {
-            Some(last) if range.end <= last.end => {}
-            Some(last)
-                if range.start <= last.end + GAP && range.end - last.start <= BLOCK
+            Some(Joined { range: last, .. }) if range.end <= last.end => {}
+            Some(Joined { range: last, block })
+                if range.start <= last.end + GAP && range.end - last.start <= JOINED
                     || range.start < last.end =>
             {
                 last.end = range.end;
+                *block = (last.end - last.start).min(JOINED);
             }
-            _ => joined.push(range),
+            _ => joined.push(Joined { range, block: BLOCK }),
         }
     }
     joined
@@ -92,10 +104,12 @@ mod tests {
     fn small_pieces_are_read_together() {
         let kib = |range: Range<u64>| range.start << 10..range.end << 10;
         let of = |ranges: &[Range<u64>]| join(ranges.iter().cloned().map(kib));
-        assert_eq!(of(&[4..10, 0..4, 60..70]), [kib(0..70)]);
-        assert_eq!(of(&[0..10, 100..110]), [kib(0..10), kib(100..110)]);
-        assert_eq!(of(&[0..600, 600..610]), [kib(0..600), kib(600..610)]);
-        assert_eq!(of(&[0..600, 500..700]), [kib(0..700)]);
+        let piece = |range, block: u64| Joined { range: kib(range), block: block << 10 };
+        assert_eq!(of(&[4..10, 0..4, 60..70]), [piece(0..70, 70)]);
+        assert_eq!(of(&[0..10, 100..110]), [piece(0..10, 512), piece(100..110, 512)]);
+        assert_eq!(of(&[0..2000, 2000..2100]), [piece(0..2000, 512), piece(2000..2100, 512)]);
+        assert_eq!(of(&[0..600, 600..2000]), [piece(0..2000, 2000)]);
+        assert_eq!(of(&[0..1600, 1500..2700]), [piece(0..2700, 2048)]);
         assert!(of(&[3..3, 5..5]).is_empty());
     }
 }
