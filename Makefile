@@ -216,13 +216,13 @@ lanes: $(TOOLS) ## Write docs/manual/routing.md: the lane of each type and expre
 command-line: ## Write docs/manual/command-line.md: all commands and options
 	PGSLUICE_WRITE_COMMAND_LINE=1 cargo test --locked --quiet -p pgsluice-cli --test integration command_line::the_page
 
-bench lab: PROFILE := dist
+bench bench-report lab: PROFILE := dist
 
 bench: build $(if $(filter spark kafka,$(CASE)),$(CLUSTER) $(JARS) $(KAFKA)) $(if $(filter objects,$(CASE)),$(OBJECTS)) ## Time loads against psql and the floor, and the stages alone (CASE="hash800 lineitem")
 	@for case in $(CASE); do echo "$$case"; python -m bench $$case $(ARGS) || exit; done
 	@python -m bench.goals $(CASE)
 
-bench-report: $(TOOLS) ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart
+bench-report: build ## Put the newest figures of bench/records into README.md, docs/benchmarks.md, bench/GOALS.md and the chart
 	@python -m bench.report
 
 lab: build ## Run every experiment of the lab at SCALE (small, 15 min), and write the report into LAB (.cache/lab)

@@ -169,6 +169,6 @@ def section(record: Rounds) -> str:
     said = (
         f"TPC-H's `lineitem` at scale {given['scale']:g}, {record.rows:,} rows, seconds from the"
         f" disk and from SeaweedFS {record.programs['SeaweedFS']} on the same machine, by round"
-        " trip to it. The last column is the bytes that were read from it, by those of the file:"
+        " trip to it. The last column is the share of the file's bytes that was read:"
     )
     return "\n".join([said, "", *lines])
