@@ -133,7 +133,11 @@ impl Object {
         let cached: Option<Vec<Bytes>> =
             places.clone().map(|place| store.cache().recent(path, place)).collect();
         if let Some(blocks) = cached {
-            return Ok(blocks.concat().into());
+            // Rejected rows are read one by one, most of them from one block.
+            return Ok(match &*blocks {
+                [block] => block.clone(),
+                blocks => blocks.concat().into(),
+            });
         }
         let end = range.end.next_multiple_of(BLOCK).min(*size);
         let bytes = wait(self.clone().fetch(range.start..end))?;
@@ -152,9 +156,11 @@ impl Object {
         }
     }
 
-    /// Caches a first block that was read.
-    pub(crate) fn cache_first_block(&self, block: &Bytes) {
-        self.0.store.cache().insert(&self.0.path, 0, block.clone());
+    /// Caches the first block of `start`, the beginning of the object, if all of it was read.
+    pub(crate) fn cache_first_block(&self, start: &Bytes) {
+        if let Some(block) = start.get(..BLOCK.min(self.0.size) as usize) {
+            self.0.store.cache().insert(&self.0.path, 0, Bytes::copy_from_slice(block));
+        }
     }
 
     /// Begins to read a range.
@@ -198,5 +204,60 @@ impl Object {
             if bytes.len() == length { Ok(bytes.freeze()) } else { Err(Failure::changed()) }
         };
         read.await.map_err(gone).map_err(|failure| failure.at(store.address()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::ObjectStoreExt;
+    use object_store::memory::InMemory;
+
+    use super::*;
+    use crate::window::Window;
+
+    const SIZE: usize = 1 << 20;
+
+    /// Creates an object whose bytes show where they are.
+    fn object() -> (Object, Vec<u8>) {
+        let bytes: Vec<u8> =
+            (0..SIZE as u32 / 4).flat_map(|place| (4 * place).to_le_bytes()).collect();
+        let (memory, path) = (Arc::new(InMemory::new()), Path::from("a"));
+        let store = Store::in_memory(Arc::clone(&memory) as _);
+        let (content, of) = (bytes.clone(), path.clone());
+        let meta = wait(async move {
+            memory.put(&of, content.into()).await?;
+            Ok(memory.head(&of).await?)
+        });
+        let start = Bytes::copy_from_slice(&bytes[..START as usize]);
+        (Object::new(store, path, &meta.expect("an object"), start), bytes)
+    }
+
+    #[test]
+    fn ranges_of_several_blocks_are_the_same_from_the_cache() {
+        let (object, bytes) = object();
+        for (offset, most) in [(0, 9), (300_000, 9), (250_000, 30_000), (200_000, 400_000)] {
+            for _ in 0..2 {
+                let read = object.read_at(offset, most).expect("bytes");
+                assert_eq!(read, bytes[offset as usize..][..most as usize], "{offset}");
+            }
+        }
+        assert_eq!(object.read_at(SIZE as u64 - 9, 100).expect("bytes"), bytes[SIZE - 9..]);
+    }
+
+    #[test]
+    fn only_a_whole_first_block_is_cached() {
+        for read_first in [100, BLOCK, 3 * BLOCK - 7] {
+            let (object, bytes) = object();
+            let mut window = Window::new(&object, 0..read_first, [read_first; 2], [1; 2]);
+            assert_eq!(window.some_at(0).expect("bytes"), bytes[..read_first as usize]);
+            // The second block is in the cache, too.
+            object.read_at(BLOCK, 9).expect("bytes");
+            for (offset, most) in [(50, 1000), (BLOCK - 5, 10)] {
+                let read = object.read_at(offset, most).expect("bytes");
+                assert_eq!(read, bytes[offset as usize..][..most as usize], "{read_first}");
+            }
+        }
     }
 }

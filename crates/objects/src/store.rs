@@ -68,6 +68,14 @@ impl Store {
         Ok(Self(Arc::new(Inner { address: address.clone(), clients, cache: Cache::default() })))
     }
 
+    /// Returns a store with objects in memory.
+    #[cfg(test)]
+    pub(crate) fn in_memory(objects: Arc<dyn ObjectStore>) -> Self {
+        let address = Address::parse("s3://bucket/").and_then(std::result::Result::ok);
+        let (address, clients) = (address.expect("an address"), [Arc::clone(&objects), objects]);
+        Self(Arc::new(Inner { address, clients, cache: Cache::default() }))
+    }
+
     /// Returns the address of a key for people, without secrets.
     pub fn display(&self, key: &str) -> String {
         self.0.address.display(key)

@@ -71,9 +71,8 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
             thread::spawn(move || {
                 let following = parts.iter().skip(1).map(Some).chain([None]);
                 parts.iter().zip(following).all(|(part, following)| {
-                    // Before the following one, so that its data comes first.
-                    part.prepare();
-                    following.inspect(|part| part.prepare());
+                    // Its own data comes first.
+                    [Some(part), following].into_iter().flatten().for_each(prepare);
                     hand_over(part, &full)
                 })
             });
@@ -108,6 +107,15 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
     }
 }
 
+/// Requests the data of a part. A panic is reported when the part is read.
+fn prepare<B>(part: &impl InputPart<B>) {
+    let prepare = || {
+        part.prepare();
+        Ok(())
+    };
+    let _ = guarded(prepare, || part.lost());
+}
+
 /// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is
 /// gone.
 fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
@@ -119,4 +127,45 @@ fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
     let read = guarded(|| part.read(&mut give), || part.lost());
     let is_whole = read.is_ok();
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::kind::Kind;
+
+    impl Counted for usize {
+        fn count(&self) -> usize {
+            *self
+        }
+    }
+
+    /// A part of so many rows that cannot be requested ahead.
+    struct Unprepared(usize);
+
+    impl InputPart<usize> for Unprepared {
+        fn prepare(&self) {
+            panic!("no place of {} rows", self.0);
+        }
+
+        fn read(&self, give: Give<'_, usize>) -> Result<()> {
+            give(self.0, 1);
+            Ok(())
+        }
+
+        fn lost(&self) -> Error {
+            Error::new(Kind::Input, "damaged")
+        }
+    }
+
+    #[test]
+    fn parts_that_cannot_be_requested_ahead_are_read() {
+        let lost = Error::new(Kind::Input, "lost");
+        let mut reader = ParallelReader::begin((1..6).map(Unprepared).collect(), 2, lost);
+        let mut rows = Vec::new();
+        while let Some((batch, _)) = reader.next().expect("a batch") {
+            rows.push(batch);
+        }
+        assert_eq!(rows, [1, 2, 3, 4, 5]);
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::super::{Object, Pieces, Stored};
@@ -27,16 +27,13 @@ impl Chunks {
         })
     }
 
-    /// Opens the columns of a row group, given by the places of their leaves. Those of an object are requested
-    /// at once.
-    pub(super) fn of_group(
+    /// Opens columns of a row group. Those of an object are requested at once.
+    pub(super) fn of_group<'g>(
         stored: Stored<'_>,
-        group: &RowGroupMetaData,
-        is_read: impl Fn(usize) -> bool,
+        columns: impl Iterator<Item = &'g ColumnChunkMetaData>,
     ) -> io::Result<Self> {
         let Stored::Object(object) = stored else { return Self::open(stored) };
-        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| is_read(*leaf));
-        let ranges = columns.map(|(_, column)| {
+        let ranges = columns.map(|column| {
             let (start, length) = column.byte_range();
             start..start.saturating_add(length).min(object.size())
         });

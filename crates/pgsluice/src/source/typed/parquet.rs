@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::ConvertedType;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::Length;
 use pgsluice_arrow::Mapping;
 
@@ -88,14 +88,22 @@ pub(super) fn open(
 /// Returns the approximate size in memory of the decoded columns of a row group. Repeated values take few
 /// bytes in the file but not in memory.
 fn decoded_bytes(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
-    let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
-    let (values, packed) = columns.fold((0_u64, 0_u64), |(values, packed), (_, column)| {
+    let (values, packed) = columns(group, mask).fold((0_u64, 0_u64), |(values, packed), column| {
         let width = u64::try_from(column.column_descr().type_length()).unwrap_or(0);
         let of_column = column.num_values().unsigned_abs().saturating_mul(width.max(VALUE));
         let bytes = column.uncompressed_size().unsigned_abs();
         (values.saturating_add(of_column), packed.saturating_add(bytes))
     });
     values.max(packed)
+}
+
+/// Returns the columns of a row group that are decoded.
+fn columns<'g>(
+    group: &'g RowGroupMetaData,
+    mask: &'g ProjectionMask,
+) -> impl Iterator<Item = &'g ColumnChunkMetaData> {
+    let columns = group.columns().iter().enumerate();
+    columns.filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, column)| column)
 }
 
 /// Returns the number of rows in each row group of a file.
@@ -150,17 +158,16 @@ struct RowGroup {
 impl RowGroup {
     /// Opens the columns that are decoded. Those of an object are requested at once.
     fn request(&self) -> Result<Chunks> {
-        let columns = self.metadata.metadata().row_group(self.group);
-        let is_read = |leaf| self.mask.leaf_included(leaf);
-        let chunks = Chunks::of_group(stored_of(&self.input)?, columns, is_read);
+        let columns = columns(self.metadata.metadata().row_group(self.group), &self.mask);
+        let chunks = Chunks::of_group(stored_of(&self.input)?, columns);
         chunks.map_err(|error| self.input.cannot_read(&error))
     }
 
     /// Returns the number of bytes of the columns that are decoded.
     fn bytes(&self) -> u64 {
-        let columns = self.metadata.metadata().row_group(self.group).columns().iter().enumerate();
-        let read = columns.filter(|(leaf, _)| self.mask.leaf_included(*leaf));
-        read.map(|(_, column)| column.compressed_size().unsigned_abs()).sum()
+        let columns = columns(self.metadata.metadata().row_group(self.group), &self.mask);
+        let sizes = columns.map(|column| column.compressed_size().unsigned_abs());
+        sizes.fold(0, u64::saturating_add)
     }
 
     fn requested(&self) -> MutexGuard<'_, Option<Chunks>> {
