@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// A part of so many rows that cannot be requested ahead.
+    /// A part with this number of rows, which panics if it is requested ahead.
     struct Unprepared(usize);
 
     impl InputPart<usize> for Unprepared {
