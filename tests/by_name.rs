@@ -9,7 +9,7 @@ on_each_server!([
     fields_go_to_the_columns_of_their_names,
     fields_that_are_no_columns_are_left_out,
     names_may_differ,
-    what_leads_nowhere_is_refused_before_a_row_is_read,
+    names_without_a_column_are_refused_before_a_row_is_read,
     a_pipe_has_a_header_as_well,
     a_silent_pipe_is_not_waited_for,
     all_inputs_have_the_same_header,
@@ -108,7 +108,7 @@ fn names_may_differ(server: Server) {
     assert!(planned.stdout.contains("columns  Full name, id, day"), "{planned:?}");
 }
 
-fn what_leads_nowhere_is_refused_before_a_row_is_read(server: Server) {
+fn names_without_a_column_are_refused_before_a_row_is_read(server: Server) {
     let bench = bench(server);
     for (header, options, said) in [
         (

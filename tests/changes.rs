@@ -41,7 +41,8 @@ fn changes(server: Server) {
     let mut story: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for number in 0..cases {
         let seed = given.filter(|_| number == 0).unwrap_or_else(|| seeds.next());
-        let tried = catch_unwind(AssertUnwindSafe(|| setting.attempt(number, Chance::of(seed))));
+        let tried =
+            catch_unwind(AssertUnwindSafe(|| setting.attempt(number, Chance::from_seed(seed))));
         match tried {
             Ok(outcome) => *story.entry(outcome).or_default() += 1,
             Err(panic) => {

@@ -22,9 +22,9 @@ use crate::spelling::settings;
 const SPELLINGS: usize = 4_000;
 const ROWS: usize = 200;
 
-on_each_server!([what_is_encoded_is_what_copy_makes_of_the_text,]);
+on_each_server!([encoded_values_equal_those_that_copy_reads_from_text,]);
 
-fn what_is_encoded_is_what_copy_makes_of_the_text(server: Server) {
+fn encoded_values_equal_those_that_copy_reads_from_text(server: Server) {
     let scratch = server.scratch();
     let session = scratch.session();
     session.run(TYPES);

@@ -15,12 +15,12 @@ use crate::harness::{
 
 on_each_server!([
     compressed_files_are_loaded_as_what_they_hold,
-    what_is_compressed_may_come_through_a_pipe,
+    compressed_input_may_come_through_a_pipe,
     a_load_of_compressed_files_is_killed,
     bad_rows_of_compressed_files_are_rejected,
     compressed_rows_change_others,
     a_few_rows_may_be_compressed,
-    what_is_cut_short_is_an_error_with_its_place,
+    truncated_input_is_an_error_with_its_place,
     bytes_behind_gzip_data_are_an_error,
     a_name_that_is_not_true,
     partitions_are_made_for_compressed_rows,
@@ -90,7 +90,7 @@ fn compressed_files_are_loaded_as_what_they_hold(server: Server) {
     }
 }
 
-fn what_is_compressed_may_come_through_a_pipe(server: Server) {
+fn compressed_input_may_come_through_a_pipe(server: Server) {
     for (way, _) in WAYS {
         let bench = Bench::new(server);
         bench.make_table();
@@ -113,7 +113,7 @@ fn a_load_of_compressed_files_is_killed(server: Server) {
         let resumed = |(): ()| {
             let twins = twins(server, way);
             let url = twins.bench.url.clone();
-            let mut ordeal = Ordeal::new(Clean::of(twins, ROWS), Chance::new(), &url, &[]);
+            let mut ordeal = Ordeal::new(Clean::from_twins(twins, ROWS), Chance::new(), &url, &[]);
             ordeal.endure(6, kill).resumed
         };
         assert!((0..3).any(|_| resumed(()) > 0), "no load was killed in the middle");
@@ -181,7 +181,7 @@ fn a_few_rows_may_be_compressed(server: Server) {
     }
 }
 
-fn what_is_cut_short_is_an_error_with_its_place(server: Server) {
+fn truncated_input_is_an_error_with_its_place(server: Server) {
     let bench = Bench::new(server);
     bench.make_table();
     let text: Vec<u8> = (0..400_000)

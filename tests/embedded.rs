@@ -52,7 +52,7 @@ fn query(url: &str, sql: &str) -> Result<String, tokio_postgres::Error> {
 }
 
 fn starts_at_once_make_one_server(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let urls: Vec<String> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..3).map(|_| scope.spawn(|| place.start())).collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
@@ -68,7 +68,7 @@ fn starts_at_once_make_one_server(server: Server) {
 }
 
 fn data_and_url_outlive_a_stop(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     let stopped = place.run("stop");
@@ -79,7 +79,7 @@ fn data_and_url_outlive_a_stop(server: Server) {
 }
 
 fn a_stopped_server_has_no_url_and_may_be_stopped_again(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     for command in ["url", "status"] {
         let asked = place.run(command);
         assert_eq!(asked.status.code(), Some(1));
@@ -96,7 +96,7 @@ fn a_stopped_server_has_no_url_and_may_be_stopped_again(server: Server) {
 }
 
 fn a_killed_server_starts_again_with_its_data(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start();
     query(&url, "create table kept as select 42 as answer").unwrap();
     assert!(signal("-9", &place.postmaster()));
@@ -109,7 +109,7 @@ fn a_killed_server_starts_again_with_its_data(server: Server) {
 }
 
 fn a_lock_file_that_names_a_strangers_process_is_stale(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     place.start();
     let lock_file = fs::read_to_string(place.data().join("postmaster.pid")).unwrap();
     place.run("stop");
@@ -139,7 +139,7 @@ fn a_lock_file_that_names_a_strangers_process_is_stale(server: Server) {
 
 fn foreground_stops_its_server_on_a_signal(server: Server) {
     for name in ["-INT", "-TERM"] {
-        let place = Place::of(server);
+        let place = Place::new(server);
         let (mut child, url) = place.start_foreground();
         assert_eq!(query(&url, "select 1").unwrap(), "1");
         assert!(signal(name, &child.id().to_string()));
@@ -150,7 +150,7 @@ fn foreground_stops_its_server_on_a_signal(server: Server) {
 }
 
 fn foreground_ends_with_its_server(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let (mut child, _) = place.start_foreground();
     place.run("stop");
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -160,7 +160,7 @@ fn foreground_ends_with_its_server(server: Server) {
 }
 
 fn a_start_that_fails_shows_the_servers_own_words(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let output = place.command("start").args(["--set", "work_mem=plenty"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
@@ -170,7 +170,7 @@ fn a_start_that_fails_shows_the_servers_own_words(server: Server) {
 }
 
 fn a_running_server_takes_no_other_settings(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start_with("work_mem=8MB");
     assert_eq!(place.start_with("work_mem=8MB"), url);
     let output = place.command("start").args(["--set", "work_mem=9MB"]).output().unwrap();
@@ -184,7 +184,7 @@ fn a_running_server_takes_no_other_settings(server: Server) {
 }
 
 fn another_versions_cluster_is_refused(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     place.start();
     place.run("stop");
     fs::write(place.data().join("PG_VERSION"), "9\n").unwrap();
@@ -194,7 +194,7 @@ fn another_versions_cluster_is_refused(server: Server) {
 }
 
 fn a_path_too_long_for_a_socket_has_it_elsewhere(server: Server) {
-    let mut place = Place::of(server);
+    let mut place = Place::new(server);
     let inner = tempfile::Builder::new().prefix(&"long".repeat(25)).tempdir().unwrap();
     fs::set_permissions(inner.path(), Permissions::from_mode(0o755)).unwrap();
     place.directory = inner;
@@ -208,7 +208,7 @@ fn a_path_too_long_for_a_socket_has_it_elsewhere(server: Server) {
 }
 
 fn an_ordinary_user_has_an_ordinary_server(server: Server) {
-    let mut place = Place::of(server);
+    let mut place = Place::new(server);
     if !place.is_root() {
         // As an ordinary user, all tests above ran this way.
         return;
@@ -229,7 +229,7 @@ fn an_ordinary_user_has_an_ordinary_server(server: Server) {
 }
 
 fn root_runs_a_copy_of_programs_that_the_server_cannot_reach(server: Server) {
-    let mut place = Place::of(server);
+    let mut place = Place::new(server);
     if !place.is_root() {
         return;
     }

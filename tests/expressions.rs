@@ -21,7 +21,7 @@ use tokio_postgres::{Client, NoTls};
 use self::rows::{COLUMNS, Row};
 use crate::harness::{Server, explain, on_each_server};
 
-on_each_server!([what_is_evaluated_natively_is_what_the_server_evaluates,]);
+on_each_server!([native_results_equal_those_of_the_server,]);
 
 /// The server's answer for one row.
 enum Answer {
@@ -44,7 +44,7 @@ impl<'a> FromSql<'a> for Raw {
     }
 }
 
-fn what_is_evaluated_natively_is_what_the_server_evaluates(server: Server) {
+fn native_results_equal_those_of_the_server(server: Server) {
     let scratch = server.scratch();
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(sweep(scratch.url(), server.major()));

@@ -26,7 +26,7 @@ struct Pair {
 
 impl Pair {
     fn start(server: Server) -> Self {
-        let place = Place::of(server);
+        let place = Place::new(server);
         let mut pair = Self { primary: place.start(), standby: String::new(), place };
         // The load must still run when the primary dies, even on a fast machine.
         Session::open(&pair.primary).run(
@@ -40,7 +40,7 @@ impl Pair {
         let (from, to) = (pair.place.path("server"), pair.place.path("standby"));
         assert!(Command::new("cp").arg("-a").args([&from, &to]).status().unwrap().success());
         pair.primary = pair.place.start();
-        let Address { port, password, .. } = Address::of(&pair.primary);
+        let Address { port, password, .. } = Address::from_url(&pair.primary);
         let data = pair.standby_data();
         fs::write(data.join("standby.signal"), "").unwrap();
         fs::write(
@@ -90,7 +90,7 @@ impl Pair {
 
     /// Returns a URL with both hosts, which selects the one that accepts writes.
     fn url(&self) -> String {
-        let [own, other] = [&self.primary, &self.standby].map(|url| Address::of(url));
+        let [own, other] = [&self.primary, &self.standby].map(|url| Address::from_url(url));
         let hosts = format!("127.0.0.1:{},127.0.0.1:{}", own.port, other.port);
         self.primary.replace(&format!("127.0.0.1:{}", own.port), &hosts)
             + "?target_session_attrs=read-write"
@@ -120,7 +120,7 @@ fn count(session: &Session) -> u64 {
 /// Loads while `before` holds on the primary, fails over, and compares.
 fn promoted(server: Server, synchronous: bool, loses: bool) {
     let pair = Pair::start(server);
-    let bench = Bench::of(&pair.primary);
+    let bench = Bench::from_url(&pair.primary);
     let all: String = (0..ROWS).map(|id| format!("{id},{:030}\n", id)).collect();
     bench.file("rows.csv", &all);
     if synchronous {

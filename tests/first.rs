@@ -13,7 +13,7 @@ on_each_server!([
     a_mistake_leaves_nothing,
     a_mistake_in_a_later_input_leaves_nothing,
     an_input_that_ends_in_it_is_all_or_nothing,
-    what_grows_is_whole_as_well,
+    rows_that_grow_are_loaded_as_a_whole,
     nothing_is_committed_before_it,
     a_key_in_two_transactions_is_no_deadlock,
     a_killed_load_is_resumed,
@@ -92,7 +92,7 @@ fn an_input_that_ends_in_it_is_all_or_nothing(server: Server) {
 }
 
 /// Rows that are four times as long after encoding.
-fn what_grows_is_whole_as_well(server: Server) {
+fn rows_that_grow_are_loaded_as_a_whole(server: Server) {
     let bench = &Bench::new(server);
     let columns: Vec<String> = (0..20).map(|column| format!("c{column} int")).collect();
     let columns = columns.join(", ");

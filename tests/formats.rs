@@ -20,7 +20,7 @@ on_each_server!([
     they_may_come_through_a_pipe,
     the_columns_of_files_are_those_of_the_table,
     statistics_say_which_partitions_may_get_rows,
-    what_is_damaged_is_an_error,
+    damaged_files_are_errors,
     files_of_several_formats_are_asked_about,
     options_of_copy_are_for_its_formats,
 ]);
@@ -72,7 +72,7 @@ fn a_load_of_other_files_is_killed(server: Server) {
         let resumed = |(): ()| {
             let twins = twins(server, format);
             let url = twins.bench.url.clone();
-            let mut ordeal = Ordeal::new(Clean::of(twins, ROWS), Chance::new(), &url, &[]);
+            let mut ordeal = Ordeal::new(Clean::from_twins(twins, ROWS), Chance::new(), &url, &[]);
             ordeal.endure(5, kill).resumed
         };
         assert!((0..4).any(|_| resumed(()) > 0), "no load was killed in the middle: {format}");
@@ -213,7 +213,7 @@ fn statistics_say_which_partitions_may_get_rows(server: Server) {
     assert!(ended.stdout.contains(said), "{ended:?}");
 }
 
-fn what_is_damaged_is_an_error(server: Server) {
+fn damaged_files_are_errors(server: Server) {
     let bench = Bench::with_table(server);
     let csv: String = (0..5000).map(|row| format!("{},v{row}\n", row % 100)).collect();
     for format in ["parquet", "arrow"] {

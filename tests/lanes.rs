@@ -43,8 +43,8 @@ fn the_document_says_what_is_planned(server: Server) {
     let mut types = subjects::types(&mut bytewise);
     types.sort_by_key(|Subject { name, keys }| (lanes(keys).into_iter().max(), name.clone()));
     let mut collations = subjects::collations(&mut bytewise);
-    collations.extend(subjects::of_the_database(&mut bytewise));
-    collations.extend(subjects::of_the_database(&mut language));
+    collations.extend(subjects::for_database(&mut bytewise));
+    collations.extend(subjects::for_database(&mut language));
     let expressions = subjects::expressions(&mut bytewise, server.major());
     must_be_tried(&expressions, &list::expressions(server.major()));
     let proofs = Proofs::find(server, &mut bytewise, &mut language);
@@ -64,15 +64,15 @@ fn the_document_says_what_is_planned_of_icu(server: Server) {
     if !subjects::has_icu(&database.session) {
         return server.skip("the server is built without ICU");
     }
-    let collations = subjects::of_icu(&mut database);
-    let proofs = Proofs::of_icu(server, &mut database);
+    let collations = subjects::for_icu(&mut database);
+    let proofs = Proofs::for_icu(server, &mut database);
     compare(&[("icu", table("type and collation", &lines(collations, &proofs), plain))]);
 }
 
 /// Returns each subject with its proof. A native subject must have one.
 fn lines(subjects: Vec<Subject>, proofs: &Proofs) -> Vec<Line> {
     let line = |Subject { name, keys }| {
-        let found = proofs.of(&keys);
+        let found = proofs.list(&keys);
         let native = lanes(&keys).contains(&Some(Lane::Native));
         assert!(!native || !found.is_empty(), "nothing proves that {name} is native");
         Line { names: vec![name], keys, proofs: found }

@@ -110,13 +110,13 @@ fn batches_are_loaded(case: &Case) {
         job.input.file_format = FileFormat::Arrow;
         job
     };
-    let table = Input::of_table("table", [Ok(batch([1, 2]))]);
+    let table = Input::from_table("table", [Ok(batch([1, 2]))]);
     let summary = case.run(job(table.expect("a table")), &Arc::default()).expect("a summary");
     assert_eq!((summary.rows_loaded, case.rows()), (2, 2));
-    let stream = Input::of_stream("stream", [Ok(batch([3, 4])), Ok(batch([5, 6]))].into_iter());
+    let stream = Input::from_stream("stream", [Ok(batch([3, 4])), Ok(batch([5, 6]))].into_iter());
     let summary = case.run(job(stream), &Arc::default()).expect("a summary");
     assert_eq!((summary.rows_loaded, case.rows()), (4, 6));
-    let bad = Input::of_stream("stream", [Ok(batch([7, 8])), Ok(batch([9, -1]))].into_iter());
+    let bad = Input::from_stream("stream", [Ok(batch([7, 8])), Ok(batch([9, -1]))].into_iter());
     let error = case.run(job(bad), &Arc::default()).expect_err("a bad row");
     assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 6), "{error}");
     let place = error.place().expect("a place");
@@ -128,7 +128,7 @@ fn a_writer_takes_rows(case: &Case) {
     let control = Arc::default();
     let mut writer = writer(case, &control);
     let rows = [[Some("1"), Some("a\tb\\c\nd")], [Some("2"), None], [Some("3"), Some("\\N")]];
-    let rows = InputOptions::of_rows(&["id", "name"], rows);
+    let rows = InputOptions::from_rows(&["id", "name"], rows);
     let receipt = writer.write(&rows, None, 0, &control).expect("a receipt");
     assert_eq!((receipt.counts.inserted, case.rows()), (3, 3));
     let found = case.scratch.session().rows("SELECT id, name FROM t ORDER BY id");
@@ -136,12 +136,12 @@ fn a_writer_takes_rows(case: &Case) {
     let expected = [(1, text("a\tb\\c\nd")), (2, None), (3, text("\\N"))];
     assert_eq!(found, expected.map(|(id, name)| vec![Some(id.to_string()), name]));
     for rows in [vec![Some("4"), Some("x"), Some("y")], vec![Some("x"), None], vec![Some("5")]] {
-        let rows = InputOptions::of_rows(&["id", "name"], [vec![Some("6"), None], rows]);
+        let rows = InputOptions::from_rows(&["id", "name"], [vec![Some("6"), None], rows]);
         let error = writer.write(&rows, None, 0, &control).expect_err("a bad row");
         assert_eq!((error.kind(), case.rows()), (Kind::Data, 3), "{error}");
         assert_eq!(error.place().expect("a place").to_string(), "rows:2", "{error}");
     }
-    let none = InputOptions::of_rows(&["id"], [] as [[Option<&str>; 1]; 0]);
+    let none = InputOptions::from_rows(&["id"], [] as [[Option<&str>; 1]; 0]);
     assert_eq!(writer.write(&none, None, 0, &control).expect("a receipt").counts.inserted, 0);
 }
 
@@ -153,10 +153,10 @@ fn a_writer_takes_batches(case: &Case) {
         let ids: ArrayRef = Arc::new(Int32Array::from(ids.to_vec()));
         RecordBatch::try_from_iter([("id", ids)]).expect("a batch")
     };
-    let batches = InputOptions::of_batches([batch([1, 2]), batch([3, 4])]).expect("an input");
+    let batches = InputOptions::from_batches([batch([1, 2]), batch([3, 4])]).expect("an input");
     let receipt = writer.write(&batches, None, 0, &control).expect("a receipt");
     assert_eq!((receipt.counts.inserted, case.rows()), (4, 4));
-    let bad = InputOptions::of_batches([batch([5, -1])]).expect("an input");
+    let bad = InputOptions::from_batches([batch([5, -1])]).expect("an input");
     let error = writer.write(&bad, None, 0, &control).expect_err("a bad row");
     assert_eq!((error.sqlstate(), case.rows()), (Some("23514"), 4), "{error}");
 }

@@ -13,7 +13,7 @@ on_each_server!([
     time_outs_of_a_role,
     a_killed_load_waits_for_nothing,
     both_sides_ask_whether_the_other_lives,
-    what_is_swallowed_is_sent_again,
+    swallowed_rows_are_sent_again,
     a_server_that_is_busy_is_waited_for,
 ]);
 
@@ -109,7 +109,7 @@ fn both_sides_ask_whether_the_other_lives(server: Server) {
     let client = "SELECT max(client_port) FROM pg_stat_activity
                   WHERE datname = current_database() AND application_name = 'pgsluice'";
     let client = bench.value(client).parse().unwrap();
-    let server = Address::of(&bench.url).port.parse().unwrap();
+    let server = Address::from_url(&bench.url).port.parse().unwrap();
     wait_until("questions of the client's side", || is_asked_after(client, server));
     wait_until("questions of the server's side", || is_asked_after(server, client));
     drop(load.child.stdin.take());
@@ -117,7 +117,7 @@ fn both_sides_ask_whether_the_other_lives(server: Server) {
 }
 
 /// The network accepts all data, and delivers nothing.
-fn what_is_swallowed_is_sent_again(server: Server) {
+fn swallowed_rows_are_sent_again(server: Server) {
     let bench = &Bench::with_table(server);
     bench.file("rows.csv", rows(60_000, 100));
     let proxy = Proxy::before(&bench.url);

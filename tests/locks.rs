@@ -12,7 +12,7 @@ on_each_server!(with super::table, [
     a_lock_timeout_names_the_holder,
     a_lock_timeout_of_the_swap,
     a_lock_timeout_of_new_partitions,
-    what_is_in_is_resumed,
+    the_rest_is_loaded_when_the_lock_is_free,
     a_slot_that_is_behind,
     a_user_who_does_not_see_replicas,
     fewer_connections_than_jobs,
@@ -103,7 +103,7 @@ fn a_lock_timeout_of_new_partitions(bench: &Bench) {
 }
 
 /// Rows of the other leaves are committed, and the rest follows when the lock is free.
-fn what_is_in_is_resumed(bench: &Bench) {
+fn the_rest_is_loaded_when_the_lock_is_free(bench: &Bench) {
     // The first transaction has no row of the locked leaf.
     let others = (0..100_000).flat_map(|row| format!("{},{:50}\n", row % 90, "first").into_bytes());
     bench.file("many.csv", others.chain(rows(100_000, 10)).collect::<Vec<_>>());

@@ -52,7 +52,7 @@ impl Desk {
                  FOR VALUES WITH (MODULUS 2, REMAINDER 1);
              CREATE TABLE \"Mixed\" (id int, day date, name text)",
         );
-        let address = Address::of(&bench.url);
+        let address = Address::from_url(&bench.url);
         Self { bench, address }
     }
 

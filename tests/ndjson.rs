@@ -11,7 +11,7 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!([
     values_go_to_every_kind_of_column,
-    what_is_missing_has_its_default,
+    missing_keys_have_their_defaults,
     keys_find_their_columns,
     an_update_leaves_columns_alone_that_no_object_has,
     an_update_refuses_keys_that_only_some_objects_have,
@@ -68,7 +68,7 @@ fn values_go_to_every_kind_of_column(server: Server) {
     assert_eq!(stored, populate(&bench, text));
 }
 
-fn what_is_missing_has_its_default(server: Server) {
+fn missing_keys_have_their_defaults(server: Server) {
     let bench = Bench::new(server);
     bench.session.run(
         "CREATE TABLE t (id serial, v text, d int DEFAULT 7, e int DEFAULT 8) PARTITION BY RANGE (d);

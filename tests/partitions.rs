@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::harness::{Outcome, Scratch, Server, Session, on_each_server, run};
 
 on_each_server!([
-    as_many_as_are_allowed,
+    the_number_of_new_partitions_is_limited,
     a_step_is_checked_whatever_is_missing,
     containers,
     lists,
@@ -287,7 +287,7 @@ fn standard_input_is_read_once(server: Server) {
     assert!(plan.stdout.contains("missing  public.t_2024_02: 1 row\n"), "{}", plan.stdout);
 }
 
-fn as_many_as_are_allowed(server: Server) {
+fn the_number_of_new_partitions_is_limited(server: Server) {
     let tree = "CREATE TABLE t (n int, v text) PARTITION BY LIST (v);
                 CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a')";
     let rows: String = (0..120).map(|n| format!("{n},it's #{n}\n")).collect();

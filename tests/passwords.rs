@@ -66,7 +66,7 @@ fn fails(conninfo: &str, environment: &[(&str, &str)], message: &str) {
 
 fn the_server_refuses_it(server: Server) {
     let bench = Bench::with_table(server);
-    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let Address { host, port, database, user, password } = Address::from_url(&bench.url);
     let wrong = "password authentication failed";
     fails(&bench.url.replace(&password, MARK), &[], wrong);
     let place = format!("host={host} port={port} dbname={database} user={user}");
@@ -104,7 +104,7 @@ fn there_is_no_server() {
 
 fn the_connection_is_not_encrypted(server: Server) {
     let bench = Bench::with_table(server);
-    let password = Address::of(&bench.url).password;
+    let password = Address::from_url(&bench.url).password;
     let url = bench.url.replace(&password, MARK);
     fails(&format!("{url}?sslmode=require"), &[], "SSL");
     fails(&format!("{url}?sslmode=verify-full&sslrootcert=/nowhere"), &[], "root certificate file");
@@ -164,7 +164,7 @@ fn the_command_line_is_wrong() {
 
 fn all_goes_well(server: Server) {
     let bench = Bench::with_table(server);
-    let password = Address::of(&bench.url).password;
+    let password = Address::from_url(&bench.url).password;
     for ended in everything(&bench.url, &[]) {
         assert!(
             !ended.stdout.contains(&password) && !ended.stderr.contains(&password),
@@ -175,7 +175,7 @@ fn all_goes_well(server: Server) {
 
 /// While the server is created, started and stopped, `ps` never shows its password, and its log does not contain it.
 fn the_embedded_server_is_started(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let mut start = place.command("start");
     let mut started = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut seen = BTreeSet::new();
@@ -186,7 +186,7 @@ fn the_embedded_server_is_started(server: Server) {
     let output = started.wait_with_output().unwrap();
     seen.extend(arguments());
     let url = String::from_utf8(output.stdout).unwrap();
-    let password = Address::of(url.trim()).password;
+    let password = Address::from_url(url.trim()).password;
     assert!(seen.iter().any(|line| line.contains("initdb")), "the making was seen: {seen:?}");
     assert!(seen.iter().all(|line| !line.contains(&password)), "{seen:?}");
     assert!(!String::from_utf8_lossy(&output.stderr).contains(&password));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use pgsluice::error::policy::{Policy, of_class};
+use pgsluice::error::policy::{Policy, for_class};
 
 use crate::harness::{Server, on_each_server};
 
@@ -13,9 +13,9 @@ on_each_server!([every_sqlstate_is_decided,]);
 fn every_sqlstate_is_decided(server: Server) {
     let codes = codes(server);
     assert!(codes.len() > 200, "{codes:?}");
-    let undecided: Vec<&String> = codes.iter().filter(|code| of_class(code).is_none()).collect();
+    let undecided: Vec<&String> = codes.iter().filter(|code| for_class(code).is_none()).collect();
     assert!(undecided.is_empty(), "{undecided:?}");
-    let with = |policy: Policy| codes.iter().filter(|code| of_class(code) == Some(policy)).count();
+    let with = |policy: Policy| codes.iter().filter(|code| for_class(code) == Some(policy)).count();
     // Only these few codes are retried.
     assert!((5..=7).contains(&with(Policy::Retry)), "{}", with(Policy::Retry));
     assert!((12..=15).contains(&with(Policy::Wait)), "{}", with(Policy::Wait));

@@ -16,7 +16,7 @@ on_each_server!([
     a_session_that_changes_hands_is_refused_at_its_next_transaction,
     a_pool_by_the_session_is_as_good_as_the_server,
     a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed,
-    what_a_load_waits_for_is_cancelled_through_a_pool,
+    a_waiting_statement_is_cancelled_through_a_pool,
 ]);
 
 const REFUSED: &str =
@@ -103,8 +103,8 @@ fn a_pool_by_the_transaction_is_refused_before_a_row_is_sent(server: Server) {
 /// Crashes the server when all rows are sent. The pool mode is `mode` until rows are committed, if that
 /// happens at all, and then transaction mode.
 fn crash_behind(server: Server, mode: &str, options: &[&str]) {
-    let place = Place::of(server);
-    let mut bench = Bench::of(&place.start());
+    let place = Place::new(server);
+    let mut bench = Bench::from_url(&place.start());
     // Nothing else makes the server write what no session waited for.
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
     bench.session.run("SELECT pg_reload_conf()");
@@ -223,7 +223,7 @@ fn a_load_through_a_pool_by_the_session_goes_on_where_it_was_killed(server: Serv
     }
 }
 
-fn what_a_load_waits_for_is_cancelled_through_a_pool(server: Server) {
+fn a_waiting_statement_is_cancelled_through_a_pool(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", rows(3000, 10));

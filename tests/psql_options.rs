@@ -41,7 +41,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 fn host_port_and_user_are_psqls(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", "1,a\n");
-    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let Address { host, port, database, user, password } = Address::from_url(&bench.url);
     let options = ["-h", &host, "-p", &port, "-U", &user, "-d", &database, "-t", "t"];
     let mut load = program();
     load.args(["load", "rows.csv"]).args(options).env("PGPASSWORD", &password);
@@ -59,7 +59,7 @@ fn host_port_and_user_are_psqls(server: Server) {
 fn a_password_is_asked_for_on_a_terminal(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", "1,a\n");
-    let Address { host, port, database, user, password } = Address::of(&bench.url);
+    let Address { host, port, database, user, password } = Address::from_url(&bench.url);
     let place = ["-h", &host, "-p", &port, "-U", &user, "-d", &database, "-t", "t"];
     let load = [&["load", "rows.csv"], &place[..]].concat();
     let ended = on_a_terminal(&bench, &password, &load);
@@ -82,7 +82,7 @@ fn a_password_is_asked_for_on_a_terminal(server: Server) {
 fn a_password_is_not_asked_for_elsewhere(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", "1,a\n");
-    let Address { host, port, database, user, .. } = Address::of(&bench.url);
+    let Address { host, port, database, user, .. } = Address::from_url(&bench.url);
     let mut load = program();
     load.args(["load", "rows.csv", "-h", &host, "-p", &port, "-U", &user, "-d", &database]);
     load.args(["-t", "t"]).stdin(Stdio::null());

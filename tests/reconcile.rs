@@ -11,7 +11,7 @@ on_each_server!([
     rows_that_are_misrouted_fail_the_load,
     keys_that_are_misrouted_are_not_looked_for_elsewhere,
     the_tables_are_named,
-    what_does_not_add_up_is_not_swapped_in,
+    shadows_with_wrong_counts_are_not_swapped_in,
     a_load_that_sends_nothing_adds_up_as_well,
     a_load_that_does_not_add_up_is_not_finished,
     receipts_that_claim_too_much_are_noticed,
@@ -147,7 +147,7 @@ fn the_tables_are_named(server: Server) {
     assert!(one.ends_with(" sent.") && one.contains(" rows routed, "), "{ended:?}");
 }
 
-fn what_does_not_add_up_is_not_swapped_in(server: Server) {
+fn shadows_with_wrong_counts_are_not_swapped_in(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     for flaw in ["split::lost", "payload::lost", "payload::short"] {

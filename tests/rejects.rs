@@ -19,7 +19,7 @@ on_each_server!([
     a_link_to_a_file_will_do,
     at_the_limit_the_load_ends,
     a_load_without_bad_rows_leaves_no_file,
-    what_cannot_be_is_refused_beforehand,
+    impossible_options_are_refused_beforehand,
     a_load_that_is_killed_goes_on_in_the_same_files,
 ]);
 
@@ -316,7 +316,7 @@ fn a_load_without_bad_rows_leaves_no_file(server: Server) {
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
 }
 
-fn what_cannot_be_is_refused_beforehand(server: Server) {
+fn impossible_options_are_refused_beforehand(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", crate::harness::rows(1000, 10));

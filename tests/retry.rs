@@ -8,7 +8,7 @@ use crate::harness::{Bench, Mode, Proxy, Server, on_each_server, rows, wait_unti
 on_each_server!([
     a_load_outlives_its_sessions,
     a_transaction_that_was_in_the_way_is_no_end,
-    what_cannot_be_taken_up_is_not_tried_again,
+    loads_that_cannot_be_resumed_are_not_tried_again,
     a_pause_ends_at_a_signal,
 ]);
 
@@ -66,7 +66,7 @@ fn a_transaction_that_was_in_the_way_is_no_end(server: Server) {
     is_whole(bench);
 }
 
-fn what_cannot_be_taken_up_is_not_tried_again(server: Server) {
+fn loads_that_cannot_be_resumed_are_not_tried_again(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", rows(ROWS, 100));

@@ -154,7 +154,7 @@ fn sql_is_in_its_own_modules() {
 }
 
 #[test]
-fn what_a_source_uses_is_found() {
+fn uses_of_a_source_are_found() {
     let code =
         "use crate::{\n Result,\n pg::{sql, connect::{self}},\n};\nfn f() { crate::plan::g(); }";
     assert_eq!(used_in(code), ["error", "pg", "plan"].map(str::to_owned).into());

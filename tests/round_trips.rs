@@ -16,7 +16,7 @@ fn answers(bench: &Bench, url: &str, status: i32, arguments: &[&str]) -> u64 {
 }
 
 /// Returns the number of waits until the load is logged in, or refused.
-fn of_login(bench: &Bench) -> u64 {
+fn count_login(bench: &Bench) -> u64 {
     let (server, _) = bench.url.rsplit_once('/').unwrap();
     answers(bench, &format!("{server}/no_such_database"), 1, &["new.csv"])
 }
@@ -26,7 +26,7 @@ fn a_small_load_waits_twice_more_than_psql(server: Server) {
     bench.file("first.csv", rows(5, 10));
     assert!(bench.load(["first.csv", "-t", "t", "-q"]).status.success());
     bench.file("new.csv", rows(50, 10));
-    let most = of_login(bench) + OF_COPY + 2;
+    let most = count_login(bench) + OF_COPY + 2;
     assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);
     // The query whether the table still has its rows costs no additional round trip.
     assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);

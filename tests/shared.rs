@@ -10,7 +10,7 @@ use crate::harness::{Scratch, Server, on_each_server};
 
 on_each_server!([
     positions_move_with_the_rows,
-    of_two_writers_of_a_participant_the_last_works,
+    only_the_last_of_two_writers_of_a_participant_works,
     one_overtaken_participant_keeps_all_rows_back,
     positions_that_do_not_fit_are_refused,
     a_shared_load_and_one_of_its_own_are_not_mixed,
@@ -89,7 +89,7 @@ impl Case {
 
 fn rows(ids: std::ops::Range<i32>) -> InputOptions {
     let texts: Vec<String> = ids.map(|id| id.to_string()).collect();
-    InputOptions::of_rows(&["id"], texts.iter().map(|id| [Some(id.as_str())]))
+    InputOptions::from_rows(&["id"], texts.iter().map(|id| [Some(id.as_str())]))
 }
 
 fn step<'s>(participant: &'s str, from: Option<&'s str>, to: &'s str) -> Step<'s> {
@@ -125,7 +125,7 @@ fn positions_move_with_the_rows(server: Server) {
     assert_eq!(case.value(rows), "2010 2010");
 }
 
-fn of_two_writers_of_a_participant_the_last_works(server: Server) {
+fn only_the_last_of_two_writers_of_a_participant_works(server: Server) {
     let case = Case::new(server);
     let mut stale = case.writer(&["a", "b"]);
     assert_eq!(case.write(&mut stale, 0..5, &[step("a", None, "5")]).expect("written"), 5);
@@ -254,8 +254,10 @@ fn keys_are_inserted_in_one_order(server: Server) {
                     if is_reversed {
                         texts.reverse();
                     }
-                    let rows =
-                        InputOptions::of_rows(&["id"], texts.iter().map(|id| [Some(id.as_str())]));
+                    let rows = InputOptions::from_rows(
+                        &["id"],
+                        texts.iter().map(|id| [Some(id.as_str())]),
+                    );
                     let to = round.to_string();
                     let steps = [step(name, from.as_deref(), &to)];
                     let along = Along { positions: Positions::Of(&steps), ..Along::default() };

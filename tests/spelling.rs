@@ -41,9 +41,9 @@ struct Family {
     types: Vec<(KeyType, i32)>,
 }
 
-on_each_server!([what_is_read_natively_is_what_the_server_reads,]);
+on_each_server!([native_values_equal_those_of_the_server,]);
 
-fn what_is_read_natively_is_what_the_server_reads(server: Server) {
+fn native_values_equal_those_of_the_server(server: Server) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(sweep(server));
 }

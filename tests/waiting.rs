@@ -11,7 +11,7 @@ on_each_server!([
     a_server_that_comes_later,
     a_server_that_hangs_up_at_first,
     connections_that_others_give_back,
-    what_waiting_does_not_help,
+    permanent_errors_end_the_wait,
     the_wait_has_an_end,
 ]);
 
@@ -24,7 +24,7 @@ const A_WHILE: Duration = Duration::from_millis(1_500);
 fn a_server_that_comes_later(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(1000, 10));
-    let (port, own) = (free_port(), Address::of(&bench.url).port);
+    let (port, own) = (free_port(), Address::from_url(&bench.url).port);
     let url = bench.url.replace(&format!(":{own}/"), &format!(":{port}/"));
     for options in [&["--few-rows=0"][..], &[], &["--exchange"], &["--create-partitions"]] {
         bench.session.run("TRUNCATE t");
@@ -71,10 +71,10 @@ fn connections_that_others_give_back(server: Server) {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-fn what_waiting_does_not_help(server: Server) {
+fn permanent_errors_end_the_wait(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", rows(10, 10));
-    let password = Address::of(&bench.url).password;
+    let password = Address::from_url(&bench.url).password;
     let (head, _) = bench.url.rsplit_once('/').unwrap();
     for (url, message) in [
         (bench.url.replace(&password, "wrong"), "(SQLSTATE 28P01)"),

@@ -21,7 +21,7 @@ class Whole(unittest.TestCase):
             self.assertFalse(self.is_whole(*each.split()), each)
         self.assertFalse(self.is_whole("--set", "fsync=off"))
 
-    def test_what_is_said_is_run(self):
+    def test_options_choose_the_cases(self):
         whole = load("hash800")
         args = ["--rows", "99", "--rounds", "2", "--without", "psql-plain"]
         chosen, scale = scaled(whole, arguments(whole, args))

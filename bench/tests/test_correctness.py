@@ -93,7 +93,7 @@ class Errors(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
-    def test_what_is_written_is_read(self):
+    def test_records_are_read_back(self):
         record = a_record(Result("empty", "psql", "right"))
         file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "correctness.json"
         file.write_text(json.dumps(asdict(record)))

@@ -21,7 +21,7 @@ class Experiments(unittest.TestCase):
         self.assertLessEqual(parts.keys(), set(CASES))
         self.assertEqual({*shown, *OTHERS}, {name.removesuffix("-pg15") for name in TABLES})
 
-    def test_what_they_name_is_there(self):
+    def test_names_in_cases_exist(self):
         for name in CASES:
             each = load(name)
             self.assertLessEqual(set(each.engines), ALL.keys(), name)
@@ -31,7 +31,7 @@ class Experiments(unittest.TestCase):
                 for script in filter(None, (case.schema, case.prepare, case.before)):
                     self.assertTrue((each.folder / script).is_file(), script)
 
-    def test_those_that_read_from_another_server_have_rows_for_it(self):
+    def test_cases_of_another_server_have_rows_for_it(self):
         for name in CASES:
             each = load(name)
             reads = any("{source}" in ALL[engine].command for engine in each.engines)

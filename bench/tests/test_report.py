@@ -101,7 +101,7 @@ class Committed(unittest.TestCase):
 
 
 class OfStages(unittest.TestCase):
-    def test_what_is_not_known_is_refused(self):
+    def test_unknown_keys_are_refused(self):
         record = json.loads(next(RECORDS.glob("stages-*.json")).read_text())
         file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "stages.json"
         for change, words in (

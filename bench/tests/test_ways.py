@@ -39,7 +39,7 @@ class Tables(InCache):
 
 
 class Metering(unittest.TestCase):
-    def test_what_is_held_before_is_not_counted_and_what_is_given_back_is(self):
+    def test_memory_is_counted_from_the_start_and_at_its_peak(self):
         table = b"x" * (256 * MIB)
         before = Meter()
         spent = before.stop()

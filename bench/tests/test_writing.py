@@ -25,7 +25,7 @@ def a_record() -> Writing:
 
 
 class Records(unittest.TestCase):
-    def test_what_is_written_is_read(self):
+    def test_records_are_read_back(self):
         file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "writing.json"
         file.write_text(json.dumps(asdict(a_record())))
         self.assertEqual(Writing.read(file), a_record())

@@ -22,8 +22,8 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 
 fuzz_target!(init: let_decoders_panic(), |bytes: &[u8]| {
     let open = match bytes.starts_with(b"ARROW1") {
-        true => Frames::of_file,
-        false => Frames::of_stream,
+        true => Frames::from_file,
+        false => Frames::from_stream,
     };
     if let Some(batches) = try_decode(|| open(Cursor::new(bytes))) {
         let _ = batches.schema();

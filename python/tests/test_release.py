@@ -72,7 +72,7 @@ class Workflows(unittest.TestCase):
         for file in WORKFLOWS:
             self.assertNotIn("secrets.", file.read_text())
 
-    def test_what_is_run_is_there(self):
+    def test_scripts_exist(self):
         for step in steps():
             for script in re.findall(r"(?:scripts|\.ci)/\w[\w.]*", step.get("run", "")):
                 self.assertTrue((ROOT / script).is_file(), script)

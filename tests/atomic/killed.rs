@@ -123,7 +123,7 @@ fn a_connection_that_is_cut(server: Server) {
 
 /// The load and the server both die during the load.
 fn with_the_server(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let start = || place.start_with("max_connections=20");
     let whole = Whole::new(server);
     let load = |url: &str, point: &str, environment: &[(&str, &str)]| {

@@ -16,7 +16,7 @@ on_each_server!([
     one_of_two_loads_of_the_same_keys_wins,
     an_interrupt_leaves_nothing,
     a_load_that_has_rows_in_is_not_made_whole,
-    what_passes_is_tried_again,
+    temporary_errors_are_tried_again,
     an_exchange_is_refused,
 ]);
 
@@ -149,7 +149,7 @@ fn a_load_that_has_rows_in_is_not_made_whole(server: Server) {
     whole.is_whole();
 }
 
-fn what_passes_is_tried_again(server: Server) {
+fn temporary_errors_are_tried_again(server: Server) {
     let whole = Whole::new(server);
     whole.bench.session.run(
         "CREATE SEQUENCE s;

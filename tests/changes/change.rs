@@ -45,7 +45,7 @@ pub(super) fn change(chance: &mut Chance, tree: &Tree, names: &Names<'_>) -> Cha
             format!("ALTER TABLE t_other RENAME TO {leaf}"),
         ),
         12 => detached(leaf),
-        13..=15 => of_key(chance),
+        13..=15 => change_key(chance),
         _ => divided(leaf),
     }
 }
@@ -102,7 +102,7 @@ fn setting(chance: &mut Chance, database: &str) -> Change {
 
 /// Returns a change of something that a key depends on. A row that a domain no longer accepts ends a load
 /// wherever it is.
-fn of_key(chance: &mut Chance) -> Change {
+fn change_key(chance: &mut Chance) -> Change {
     let (name, sql, undo) = chance.one_of(&[
         ("label added", "ALTER TYPE mood ADD VALUE 'glum' BEFORE 'happy'", ""),
         (

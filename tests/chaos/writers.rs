@@ -133,7 +133,7 @@ fn rows(before: usize, rows: usize) -> InputOptions {
     let lines = (before..before + rows).map(|id| format!("{id},{}\n", "x".repeat(id % 50)));
     let bytes = lines.collect::<String>().into_bytes();
     let mut input = Job::new("t").input;
-    input.files = Input::of_bytes("rows", Arc::from(bytes)).into();
+    input.files = Input::from_bytes("rows", Arc::from(bytes)).into();
     input.format = Format::csv();
     input
 }

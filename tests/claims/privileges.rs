@@ -9,7 +9,7 @@ on_each_server!([
     usage_is_granted_between_two_runs,
     a_right_is_revoked_between_two_runs,
     another_user_goes_on,
-    what_cannot_be_asked_is_said_before,
+    missing_privileges_are_listed_as_a_fallback,
     a_right_that_is_revoked_in_the_middle_ends_the_load,
     a_type_that_may_not_be_named_does_not_keep_rows_out,
 ]);
@@ -76,7 +76,7 @@ fn another_user_goes_on(server: Server) {
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }
 
-fn what_cannot_be_asked_is_said_before(server: Server) {
+fn missing_privileges_are_listed_as_a_fallback(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     let url = as_role(bench, &role_of(bench, "loader"));

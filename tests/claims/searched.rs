@@ -6,9 +6,9 @@ use super::{ROWS, die, load, rows, start};
 use crate::harness::{Bench, Server, on_each_server, wait_until};
 
 on_each_server!([
-    what_is_not_found_is_refused_before_a_row_is_sent,
+    receipts_that_do_not_match_are_refused_before_a_row_is_sent,
     a_search_can_be_stopped,
-    what_a_pipe_has_is_not_looked_for,
+    rows_of_a_pipe_are_not_searched,
 ]);
 
 fn make(bench: &Bench) {
@@ -22,7 +22,7 @@ fn make(bench: &Bench) {
 
 const SAID: &str = "the rows found in the input do not match the ledger (SQLSTATE 55000)";
 
-fn what_is_not_found_is_refused_before_a_row_is_sent(server: Server) {
+fn receipts_that_do_not_match_are_refused_before_a_row_is_sent(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     die(bench, &bench.url, &[]);
@@ -72,7 +72,7 @@ fn a_search_can_be_stopped(server: Server) {
     assert_eq!(bench.count("t"), before);
 }
 
-fn what_a_pipe_has_is_not_looked_for(server: Server) {
+fn rows_of_a_pipe_are_not_searched(server: Server) {
     let bench = &Bench::new(server);
     make(bench);
     let rows = rows(3 * ROWS, |id| id.to_string());

@@ -51,7 +51,7 @@ fn two_loads_update_and_somebody_writes(server: Server) {
         ));
         let done = Arc::new(AtomicBool::new(false));
         let (session, is_done) = (bench.other(), Arc::clone(&done));
-        let writing = thread::spawn(move || write(&session, Chance::of(round), &is_done));
+        let writing = thread::spawn(move || write(&session, Chance::from_seed(round), &is_done));
         let ended = start(&bench, "update").map(Running::ended);
         done.store(true, Relaxed);
         let written = writing.join().unwrap();

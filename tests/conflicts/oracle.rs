@@ -62,7 +62,7 @@ fn judge(server: Server, seeds: &[u64]) -> usize {
     bench.session.run(CASELESS);
     let has_icu = bench.value("SELECT to_regcollation('public.ci') IS NOT NULL") == "t";
     let judge = |seed: &u64| {
-        let mut chance = Chance::of(*seed);
+        let mut chance = Chance::from_seed(*seed);
         let case = Case::random(&mut chance, [server.major() >= 15, has_icu]);
         let trial = Trial { bench: &bench, case: &case, id: format!("case {seed}") };
         // If the test fails, the last printed case is the one that failed.

@@ -39,7 +39,7 @@ BEGIN
     {does}
 END $$",
         known = names(case.known()),
-        values = of_input(case.known()),
+        values = input_columns(case.known()),
     )
 }
 
@@ -53,7 +53,7 @@ fn by_any(case: &Case) -> String {
         UPDATE twin.input SET counts = what WHERE n = r.n;
     END LOOP;",
         known = names(case.known()),
-        values = of_input(case.known()),
+        values = input_columns(case.known()),
     )
 }
 
@@ -99,7 +99,7 @@ fn by_key(case: &Case) -> String {
         END IF;
         UPDATE twin.input SET counts = what WHERE n = r.n;
     END LOOP;",
-        values = of_input(case.known()),
+        values = input_columns(case.known()),
         same_counting = same(case),
         same_there = same(case),
         is_better = match case.rule {
@@ -172,7 +172,7 @@ fn update(case: &Case) -> String {
     }
 }
 
-fn of_input<'a>(columns: impl Iterator<Item = &'a Column>) -> String {
+fn input_columns<'a>(columns: impl Iterator<Item = &'a Column>) -> String {
     let columns = columns.map(|column| format!("r.{}", identifier(column.name)));
     columns.collect::<Vec<_>>().join(", ")
 }

@@ -64,7 +64,7 @@ fn make(bench: &Bench, schema: &str, body: &str, is_of_root: bool) {
 
 fn rows_get_their_keys_one_by_one(server: Server) {
     let bench = Bench::new(server);
-    let mut chance = Chance::of(34);
+    let mut chance = Chance::from_seed(34);
     let words = ["a", "A", "b", "B", "only one", "c", "C"];
     let row = |chance: &mut Chance| {
         let (word, number) = (chance.one_of(&words), chance.below(12));

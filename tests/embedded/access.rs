@@ -14,7 +14,7 @@ on_each_server!([
 ]);
 
 fn only_loopback_with_the_password_gets_in(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let started = place.run("start");
     let url = url_of(&started);
     let password = url.split([':', '@']).nth(2).unwrap();
@@ -53,7 +53,7 @@ fn port(url: &str) -> u16 {
 }
 
 fn nobody_else_reads_its_files_whatever_the_umask(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let mut open = Command::new("sh");
     open.args(["-c", "umask 0; exec \"$0\" \"$@\""]);
     let start = place.command("start");

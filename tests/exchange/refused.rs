@@ -5,7 +5,7 @@ use super::Case;
 use super::carried::roles;
 use crate::harness::on_each_server;
 
-on_each_server!(with super::Case::new, [obstacles, obstacles_of_many_leaves, what_nobody_foresaw, plain_tables, tables_without_a_way_to_leaves, leaves_that_are_not_empty, leaves_beside_a_default_with_rows, more_leaves_than_locks, users_without_privileges,]);
+on_each_server!(with super::Case::new, [obstacles, obstacles_of_many_leaves, unforeseen_additions_are_refused, plain_tables, tables_without_a_way_to_leaves, leaves_that_are_not_empty, leaves_beside_a_default_with_rows, more_leaves_than_locks, users_without_privileges,]);
 
 const TABLE: &str = "
 CREATE TABLE t (k int NOT NULL, a int, v text) PARTITION BY LIST (k);
@@ -120,7 +120,7 @@ fn obstacles_of_many_leaves(case: &Case) {
 }
 
 /// An addition to the new table that the program did not make is noticed before the commit.
-fn what_nobody_foresaw(case: &Case) {
+fn unforeseen_additions_are_refused(case: &Case) {
     case.run(TABLE);
     case.run(
         "CREATE FUNCTION mark() RETURNS event_trigger LANGUAGE plpgsql AS $$

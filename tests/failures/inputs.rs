@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program};
 
 on_each_server!([
-    what_cannot_be_found_is_named,
-    what_may_not_be_read_is_named,
+    missing_inputs_are_named,
+    unreadable_inputs_are_named,
     inputs_without_rows_load_nothing,
     a_pipe_with_a_name_is_opened_once,
     entries_that_cannot_be_read_end_the_load,
@@ -36,7 +36,7 @@ fn run<I: AsRef<OsStr>>(
     Running::start(line.stdin(Stdio::null())).ended()
 }
 
-fn what_cannot_be_found_is_named(server: Server) {
+fn missing_inputs_are_named(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("good.csv", "1,a\n");
     fs::create_dir(bench.path("empty")).unwrap();
@@ -56,7 +56,7 @@ fn what_cannot_be_found_is_named(server: Server) {
     assert_eq!(bench.count("t"), 0);
 }
 
-fn what_may_not_be_read_is_named(server: Server) {
+fn unreadable_inputs_are_named(server: Server) {
     const NOBODY: u32 = 65534;
     let bench = Bench::with_table(server);
     let folder = Permissions::from_mode(0o755);

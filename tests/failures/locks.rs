@@ -12,7 +12,7 @@ on_each_server!([
 
 /// Starts a server with a small lock table.
 fn with_few_locks(place: &Place) -> Bench {
-    let mut bench = Bench::of(&place.start());
+    let mut bench = Bench::from_url(&place.start());
     bench.session.run("ALTER SYSTEM SET max_locks_per_transaction = 10");
     bench.session.run("ALTER SYSTEM SET max_connections = 25");
     place.stop_immediately();
@@ -32,7 +32,7 @@ fn fill(bench: &Bench) {
 }
 
 fn a_server_out_of_locks_loses_nothing(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let bench = with_few_locks(&place);
     bench.make_table();
     let input = rows(240_000, 100);
@@ -75,7 +75,7 @@ fn a_server_out_of_locks_loses_nothing(server: Server) {
 }
 
 fn more_leaves_than_locks_are_asked_whether_they_have_rows(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let bench = with_few_locks(&place);
     bench.session.run("CREATE TABLE t (id int, v int) PARTITION BY LIST (id)");
     let leaf = |id: usize| format!("CREATE TABLE t{id} PARTITION OF t FOR VALUES IN ({id});");

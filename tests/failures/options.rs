@@ -7,7 +7,7 @@ use crate::harness::{Bench, Running, Server, on_each_server, program};
 on_each_server!([columns_that_cannot_be_loaded_are_named,]);
 
 #[test]
-fn what_makes_no_sense_is_a_usage_error() {
+fn contradictory_options_are_usage_errors() {
     let cases: [(&[&str], &str); 26] = [
         (&["--memory", "1kB"], "memory must be at least 1MiB"),
         (
@@ -50,7 +50,7 @@ fn what_makes_no_sense_is_a_usage_error() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_arguments_are_named() {
     for arguments in [&["load", "x.csv"][..], &["load", "-t", "t"], &["load"]] {
         let ended = Running::start(program().args(arguments).stdin(Stdio::null())).ended();
         ended.fails(2, &["required arguments were not provided", "Usage: pgsluice load"]);

@@ -11,8 +11,8 @@ on_each_server!([
     an_open_quote_in_a_long_file_is_named_where_it_begins,
     a_row_that_cannot_end_is_refused_in_little_memory,
     a_refusal_without_a_line_names_the_rows_that_were_sent,
-    what_was_committed_before_is_counted,
-    of_two_bad_rows_the_first_is_named,
+    rows_committed_before_are_counted,
+    the_first_of_two_bad_rows_is_named,
     a_file_of_bad_keys_fails_at_its_first_row,
 ]);
 
@@ -150,7 +150,7 @@ fn a_refusal_without_a_line_names_the_rows_that_were_sent(server: Server) {
     }
 }
 
-fn what_was_committed_before_is_counted(server: Server) {
+fn rows_committed_before_are_counted(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     // Each leaf is sent before the end is read. With one connection, the refusal comes last.
@@ -169,7 +169,7 @@ fn what_was_committed_before_is_counted(server: Server) {
 /// Refused rows, found by the client, the server, or both.
 const BAD: [&str; 7] = ["5", "5,a,1,2", "five,a,1", "5,a,one", "5,,1", "777,a,1", "5,a\u{1},x"];
 
-fn of_two_bad_rows_the_first_is_named(server: Server) {
+fn the_first_of_two_bad_rows_is_named(server: Server) {
     let bench = Bench::new(server);
     bench.session.run(
         "CREATE TABLE t (id int, v text NOT NULL, n int) PARTITION BY RANGE (id);

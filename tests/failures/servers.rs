@@ -92,7 +92,7 @@ const ROWS: usize = 200_000;
 fn lose_server(server: Server, leaves: &str, end: impl Fn(&Place, &Session)) -> (Ended, u64) {
     let bench = Bench::new(server);
     bench.file("rows.csv", rows(ROWS, 10));
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start();
     let session = Session::open(&url);
     session.run("CREATE TABLE t (id int, v text) PARTITION BY HASH (id)");

@@ -3,7 +3,7 @@
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
-    what_is_no_table_is_refused,
+    relations_that_are_no_tables_are_refused,
     names_are_read_as_sql_reads_them,
     every_kind_of_table_takes_rows,
     privileges_are_the_servers_to_judge,
@@ -26,7 +26,7 @@ fn drop_role(bench: &Bench, role: &str) {
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
-fn what_is_no_table_is_refused(server: Server) {
+fn relations_that_are_no_tables_are_refused(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.session.run(

@@ -10,8 +10,8 @@ use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, row
 on_each_server!([
     a_terminal_has_a_bar,
     a_narrow_terminal_has_a_line,
-    what_the_input_writes_is_shown_and_not_obeyed,
-    what_the_server_names_is_shown_and_not_obeyed,
+    control_characters_of_the_input_are_escaped,
+    control_characters_of_the_server_are_escaped,
     a_pipe_has_a_line_every_ten_seconds,
     quiet_is_silent,
 ]);
@@ -77,7 +77,7 @@ fn a_narrow_terminal_has_a_line(server: Server) {
     assert!(!line.contains("\u{1b}[1A"), "it takes more than a line of 40 columns: {line:?}");
 }
 
-fn what_the_input_writes_is_shown_and_not_obeyed(server: Server) {
+fn control_characters_of_the_input_are_escaped(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("rows.csv", "1,a\n\u{1b}[2J\u{7},b\n");
     let ended = on_terminal(&bench, 80);
@@ -86,7 +86,7 @@ fn what_the_input_writes_is_shown_and_not_obeyed(server: Server) {
     assert!(!ended.stdout.contains('\u{7}') && !ended.stdout.contains("\u{1b}[2J"), "{ended:?}");
 }
 
-fn what_the_server_names_is_shown_and_not_obeyed(server: Server) {
+fn control_characters_of_the_server_are_escaped(server: Server) {
     let bench = Bench::new(server);
     bench.session.run("CREATE TABLE t (id int) PARTITION BY LIST (id)");
     bench.session.run("CREATE TABLE \"\u{1b}[2J\u{7}\" PARTITION OF t DEFAULT");

@@ -15,7 +15,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn of(url: &str) -> Self {
+    pub(crate) fn from_url(url: &str) -> Self {
         let config: Config = url.parse().expect("a URL");
         let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
         let host = match config.get_hosts().first() {

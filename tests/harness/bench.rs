@@ -26,7 +26,7 @@ impl Bench {
     }
 
     /// Opens a database of a private server, which is removed with the server.
-    pub(crate) fn of(url: &str) -> Self {
+    pub(crate) fn from_url(url: &str) -> Self {
         let (session, folder) = (Session::open(url), tempfile::tempdir().unwrap());
         Self { url: url.to_owned(), session, folder, _scratch: None }
     }

@@ -18,10 +18,10 @@ impl Chance {
             |seed| seed.parse().expect("PGSLUICE_SEED is a number"),
         );
         eprintln!("the moments are those of PGSLUICE_SEED={seed}");
-        Self::of(seed)
+        Self::from_seed(seed)
     }
 
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         Self { state: seed }
     }
 

@@ -20,7 +20,7 @@ impl Clean {
             _ => plain(number),
         };
         let ddl = format!("{MONTHS}; ALTER TABLE t ADD PRIMARY KEY (id, day)");
-        Self::of(Twins::new(bench, &ddl, &inputs(rows, 3, row)), rows)
+        Self::from_twins(Twins::new(bench, &ddl, &inputs(rows, 3, row)), rows)
     }
 
     /// Returns the rows that are in only one of the twins, or in one of them twice.
@@ -39,7 +39,7 @@ impl Clean {
         format!("{:#?}", self.twins.bench.session.rows(&sql))
     }
 
-    pub(crate) fn of(twins: Twins, rows: usize) -> Self {
+    pub(crate) fn from_twins(twins: Twins, rows: usize) -> Self {
         let wanted = twins.leaves("twin");
         Self { twins, rows: rows as u64, wanted }
     }

@@ -72,14 +72,18 @@ impl Load<'_> {
         } else {
             command.stdin(Stdio::null());
         }
-        Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+        Outcome::from_output(
+            command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")),
+        )
     }
 
     /// Runs the load without options for the format, which the file names imply.
     pub(crate) fn run_guessed(&self) -> Outcome {
         let mut command = self.command();
         command.stdin(Stdio::null());
-        Outcome::of(command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+        Outcome::from_output(
+            command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")),
+        )
     }
 
     /// Begins a load from standard input, which is fed in pieces.
@@ -117,12 +121,12 @@ impl Running {
 
     /// Ends the input, and waits until the load ends.
     pub(crate) fn end(self) -> Outcome {
-        Outcome::of(self.0.wait_with_output().expect("the load ends"))
+        Outcome::from_output(self.0.wait_with_output().expect("the load ends"))
     }
 }
 
 impl Outcome {
-    fn of(output: Output) -> Self {
+    fn from_output(output: Output) -> Self {
         Self {
             status: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -21,7 +21,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// Creates a place for a server of this version.
-    pub(crate) fn of(server: Server) -> Self {
+    pub(crate) fn new(server: Server) -> Self {
         let directory = tempfile::Builder::new().prefix("pgsluice-test").tempdir().unwrap();
         // As root, the server runs as another user, who needs access to the directory.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();

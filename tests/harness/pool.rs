@@ -28,7 +28,7 @@ impl Pool {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let port = free_port();
         let settings = folder.path().join("pgbouncer.ini");
-        let server = Address::of(url);
+        let server = Address::from_url(url);
         write(&settings, &server, port, mode, size);
         let mut command = Command::new(program);
         // pgbouncer refuses to run as root.

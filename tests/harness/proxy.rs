@@ -69,7 +69,7 @@ impl Proxy {
 
     /// Starts to listen on this port.
     pub(crate) fn before_at(url: &str, own_port: u16) -> Self {
-        let Address { host, port, .. } = Address::of(url);
+        let Address { host, port, .. } = Address::from_url(url);
         let server = format!("{host}:{port}");
         let listener = TcpListener::bind(("127.0.0.1", own_port)).unwrap();
         let at = listener.local_addr().unwrap();

@@ -17,7 +17,7 @@ impl<'b> Role<'b> {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("role_{}_{count}", std::process::id());
         bench.session.run(&format!("CREATE ROLE {name} LOGIN PASSWORD 'secret'"));
-        let Address { host, port, database, .. } = Address::of(&bench.url);
+        let Address { host, port, database, .. } = Address::from_url(&bench.url);
         let url = format!("postgresql://{name}:secret@{host}:{port}/{database}");
         Self { bench, name, url }
     }

@@ -170,7 +170,7 @@ impl Case {
     /// Returns the schema of a side, for the database at `url`.
     pub(crate) fn schema(&self, side: &str, url: &str) -> String {
         let sql = fs::read_to_string(self.folder.join("schema.sql")).expect("a schema.sql");
-        let place = Address::of(url);
+        let place = Address::from_url(url);
         [
             ("@side@", side),
             ("@host@", &place.host),

@@ -172,7 +172,7 @@ fn planned(catalogue: &Catalogue, names: &Names) -> Vec<Planned> {
             table: node.relation.name.clone(),
             strategy: key.strategy,
             lane: lane(column),
-            of: of(column, names.get(&(facts.oid, place))),
+            of: describe(column, names.get(&(facts.oid, place))),
         })
     });
     columns.collect()
@@ -186,7 +186,7 @@ fn lane(column: &KeyColumn) -> Lane {
     }
 }
 
-fn of(column: &KeyColumn, names: Option<&(String, String, Option<String>)>) -> Of {
+fn describe(column: &KeyColumn, names: Option<&(String, String, Option<String>)>) -> Of {
     match names.cloned() {
         Some((ty, name, collation)) => {
             Of::Column(Column { ty, name, collation, key_type: column.ty().cloned() })

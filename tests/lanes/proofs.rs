@@ -41,14 +41,14 @@ impl Proofs {
     }
 
     /// Returns the trees that need a server with ICU.
-    pub(super) fn of_icu(server: Server, database: &mut Database) -> Self {
+    pub(super) fn for_icu(server: Server, database: &mut Database) -> Self {
         let cases = cases().filter(|(_, case)| case.needs_icu());
         let trees = cases.filter_map(|(name, case)| Tree::plant(name, &case, server, database));
         Self { trees: trees.collect(), random: Vec::new() }
     }
 
     /// Returns the names of the proofs of these keys' lanes.
-    pub(super) fn of(&self, keys: &Keys) -> Vec<String> {
+    pub(super) fn list(&self, keys: &Keys) -> Vec<String> {
         let mut proofs: Vec<String> = keys.iter().flatten().find_map(vectors).into_iter().collect();
         if keys.iter().flatten().any(is_spelled) {
             proofs.push("spellings".to_owned());

@@ -131,13 +131,13 @@ pub(super) fn collations(database: &mut Database) -> Vec<Subject> {
 }
 
 /// Returns the types that depend on the collation of the database.
-pub(super) fn of_the_database(database: &mut Database) -> Vec<Subject> {
+pub(super) fn for_database(database: &mut Database) -> Vec<Subject> {
     let types = OF_THE_DATABASE.map(String::from);
     named(columns(database, "collated", &types, &[]), collated)
 }
 
 /// Returns text in collations that only some servers have.
-pub(super) fn of_icu(database: &mut Database) -> Vec<Subject> {
+pub(super) fn for_icu(database: &mut Database) -> Vec<Subject> {
     database.session.run(BLIND);
     let types = OF_ICU.map(String::from);
     named(columns(database, "collations", &types, &[]), collated)

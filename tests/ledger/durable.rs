@@ -5,9 +5,9 @@ use std::process::Stdio;
 use super::ledger;
 use crate::harness::{Bench, Place, Running, Server, on_each_server, program, rows};
 
-fn whatever_the_role_has_set(server: Server) {
-    let place = Place::of(server);
-    let mut bench = Bench::of(&place.start());
+fn commits_are_durable_whatever_the_role_has_set(server: Server) {
+    let place = Place::new(server);
+    let mut bench = Bench::from_url(&place.start());
     bench.make_table();
     let database = bench.value("SELECT quote_ident(current_database())");
     bench.session.run(&format!("ALTER DATABASE {database} SET synchronous_commit = off"));
@@ -68,4 +68,4 @@ fn whatever_the_role_has_set(server: Server) {
     assert!(!listed.contains("\nl "), "{listed}");
 }
 
-on_each_server!([whatever_the_role_has_set,]);
+on_each_server!([commits_are_durable_whatever_the_role_has_set,]);

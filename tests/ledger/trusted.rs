@@ -114,7 +114,7 @@ fn all_refuse(bench: &Bench, said: &str) {
     nothing_ran(bench);
 }
 
-fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
+fn additions_of_the_owner_are_refused(name: &str, server: Server) {
     let bench = table(server);
     // This role owns the tables now, but another role created them with the defect.
     bench.load(["many.csv", "-t", "t"]);
@@ -131,7 +131,7 @@ fn what_its_owner_puts_on_it_is_refused(name: &str, server: Server) {
 }
 
 on_each_server!(
-    each super::what_its_owner_puts_on_it_is_refused,
+    each super::additions_of_the_owner_are_refused,
     [
         triggers,
         row_triggers_on_receipts,

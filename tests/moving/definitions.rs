@@ -4,14 +4,14 @@ use super::drained::{BY_MONTH, is_drained, partitions, with_key, with_orders};
 use crate::harness::{Server, on_each_server, wait_until};
 
 on_each_server!([
-    what_is_refused,
+    unsuitable_tables_are_refused,
     new_partitions_are_like_the_old_one,
     a_partition_that_is_attached_meanwhile,
     definitions_that_change_meanwhile,
     a_writer_of_both_tables_is_not_ended,
 ]);
 
-fn what_is_refused(server: Server) {
+fn unsuitable_tables_are_refused(server: Server) {
     let case = with_orders(server, 500);
     with_key(&case);
     let offline = [&BY_MONTH[..], &["--offline"]].concat();

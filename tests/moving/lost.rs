@@ -5,7 +5,7 @@ use crate::harness::{Mode, Proxy, Server, on_each_server, wait_until};
 
 on_each_server!([
     a_kill_at_each_point,
-    what_is_left_is_aborted,
+    leftovers_are_aborted,
     the_session_with_the_lock_is_terminated,
     an_interrupt,
     a_connection_that_is_cut,
@@ -53,7 +53,7 @@ fn a_kill_at_each_point(server: Server) {
     }
 }
 
-fn what_is_left_is_aborted(server: Server) {
+fn leftovers_are_aborted(server: Server) {
     let case = Case::with_events(server, ROWS);
     let killed = case.start(&arguments(), &[("PGSLUICE_FAILPOINT", "moving::built")]).ended();
     assert_eq!(killed.status.code(), None, "{killed:?}");

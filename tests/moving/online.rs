@@ -69,7 +69,7 @@ const WIDTHS: &[usize] = &[1, 24];
 
 fn random_writers(server: Server) {
     let (cases, seed) = cases(CASES, server);
-    let mut chance = Chance::of(seed);
+    let mut chance = Chance::from_seed(seed);
     let case = Case::new(server);
     for count in 0..cases {
         judge((&case, server), &mut chance, &format!("case {count} of PGSLUICE_SEED={seed}"));
@@ -117,7 +117,7 @@ fn judge((case, server): (&Case, Server), chance: &mut Chance, which: &str) {
         count: AtomicU64::new(0),
     };
     let is_over = AtomicBool::new(false);
-    let mut chances: Vec<Chance> = (0..3).map(|_| Chance::of(chance.next())).collect();
+    let mut chances: Vec<Chance> = (0..3).map(|_| Chance::from_seed(chance.next())).collect();
     let ended = thread::scope(|scope| {
         for chance in &mut chances {
             scope.spawn(|| writers.write(chance, || is_over.load(SeqCst)));

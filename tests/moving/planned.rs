@@ -22,12 +22,12 @@ fn a_plan_changes_nothing(server: Server) {
 }
 
 fn free_disk_is_known_by_a_socket(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start();
-    let case = Case { bench: Bench::of(&url) };
+    let case = Case { bench: Bench::from_url(&url) };
     case.bench.session.run("CREATE TABLE events AS SELECT 1 AS id, date '2026-01-01' AS placed");
     let folder = case.bench.value("SHOW unix_socket_directories");
-    let Address { port, password, .. } = Address::of(&url);
+    let Address { port, password, .. } = Address::from_url(&url);
     let socket = format!(
         "host='{}' port={port} user=postgres password={password} dbname=postgres",
         folder.replace('"', "")

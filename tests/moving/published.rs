@@ -6,7 +6,11 @@ use std::thread;
 use super::case::Case;
 use crate::harness::{Bench, Place, Server, Session, on_each_server, wait_until, with_database};
 
-on_each_server!([a_subscriber_gets_each_change_once, filters_and_columns, those_that_are_refused,]);
+on_each_server!([
+    a_subscriber_gets_each_change_once,
+    filters_and_columns,
+    unsuitable_publications_are_refused,
+]);
 
 const BY_HASH: [&str; 4] = ["events", "--by=HASH (id)", "--leaves=3", "-q"];
 
@@ -16,9 +20,9 @@ const EVENTS: &str = "CREATE TABLE events (gone int, id bigint PRIMARY KEY, v te
 const ROWS: &str = "SELECT concat(count(*), ' ', sum(hashtext(e::text))) FROM events AS e";
 
 fn a_subscriber_gets_each_change_once(server: Server) {
-    let place = Place::of(server);
+    let place = Place::new(server);
     let url = place.start_with("wal_level=logical");
-    let case = Case { bench: Bench::of(&url) };
+    let case = Case { bench: Bench::from_url(&url) };
     case.bench.session.run(&format!(
         "{EVENTS}; INSERT INTO events SELECT i, md5(i::text) FROM generate_series(1, 5000) AS i;
          CREATE PUBLICATION p FOR TABLE events WITH (publish_via_partition_root = true)"
@@ -98,7 +102,7 @@ fn filters_and_columns(server: Server) {
     case.bench.session.run("UPDATE events SET v = 'later'");
 }
 
-fn those_that_are_refused(server: Server) {
+fn unsuitable_publications_are_refused(server: Server) {
     let case = Case::with_events(server, 50);
     for (publication, why, next) in [
         (

@@ -91,7 +91,7 @@ CREATE TABLE ten AS SELECT generate_series(0, 9) AS mod; ALTER TABLE ten ADD PRI
 
 fn random_tables(server: Server) {
     let (cases, seed) = cases(CASES, server);
-    let mut chance = Chance::of(seed);
+    let mut chance = Chance::from_seed(seed);
     let case = Case::new(server);
     case.bench.session.run(SETUP);
     for count in 0..cases {

@@ -10,7 +10,7 @@ on_each_server!([
     many_leaves,
     rows_that_violate_them,
     a_kill_before_they_are_complete,
-    those_that_are_refused,
+    unsuitable_foreign_keys_are_refused,
     a_writer_to_both_tables,
     they_act_in_their_order,
     a_table_that_refers_to_a_partitioned_one,
@@ -172,7 +172,7 @@ fn a_kill_before_they_are_complete(server: Server) {
     assert_eq!(case.bench.session.rows(REFERRING), before);
 }
 
-fn those_that_are_refused(server: Server) {
+fn unsuitable_foreign_keys_are_refused(server: Server) {
     let case = with_id(server);
     let arguments = [&["events"], &BY_HASH[..]].concat();
     let mut refused = vec![(

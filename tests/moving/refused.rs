@@ -4,7 +4,7 @@ use super::case::{Case, MONTHS};
 use crate::harness::{Role, Server, on_each_server};
 
 on_each_server!([
-    what_would_be_lost,
+    properties_that_would_be_lost_are_refused,
     next_steps_work,
     generated_columns_that_would_change,
     tables_that_cannot_be_moved,
@@ -89,7 +89,7 @@ fn refuses(case: &Case, part: &str) {
     assert!(plan.stdout.contains("\nrefused  "), "{plan:?}");
 }
 
-fn what_would_be_lost(server: Server) {
+fn properties_that_would_be_lost_are_refused(server: Server) {
     for (ddl, part) in OTHERS {
         let case = Case::with_events(server, 50);
         case.bench.session.run(ddl);

@@ -6,7 +6,7 @@ use crate::harness::{Ended, Server, on_each_server, wait_until};
 on_each_server!([
     changes_that_are_not_logged,
     changes_that_are_carried_over,
-    what_the_tree_cannot_take,
+    changes_that_the_tree_cannot_take_end_the_move,
     tables_without_a_key,
     a_kill_at_each_point,
     an_interrupt_keeps_the_copy,
@@ -106,7 +106,7 @@ fn changes_that_are_carried_over(server: Server) {
 }
 
 /// A change that the new table cannot have ends the move, and the table does not change.
-fn what_the_tree_cannot_take(server: Server) {
+fn changes_that_the_tree_cannot_take_end_the_move(server: Server) {
     for (change, part) in [
         ("CREATE INDEX later ON events (v)", "its index later would differ"),
         ("ALTER TABLE events ADD CHECK (id > 0)", "its constraint events_id_check would differ"),

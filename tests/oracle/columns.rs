@@ -23,7 +23,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Returns the columns that COPY fills.
-    pub(super) fn of(session: &Session, trial: &Trial<'_>) -> Self {
+    pub(super) fn read(session: &Session, trial: &Trial<'_>) -> Self {
         let table = trial.root_table();
         let rows = session.rows(&format!(
             "SELECT attname, pg_catalog.format_type(atttypid, NULL) FROM pg_catalog.pg_attribute \

@@ -36,7 +36,7 @@ enum Format {
 /// Loads the rows in the case's table from files of each format, and compares.
 pub(super) fn must_agree(trial: &Trial<'_>, name: &str) {
     let session = trial.judge();
-    let columns = Columns::of(session, trial);
+    let columns = Columns::read(session, trial);
     if columns.is_empty() || !can_be_copied(trial, session, &columns) {
         return;
     }

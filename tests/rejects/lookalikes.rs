@@ -7,7 +7,7 @@ use std::fs;
 use crate::harness::{Bench, Server, on_each_server};
 
 on_each_server!([
-    what_is_refused_alone_is_rejected_and_nothing_else,
+    only_rows_that_are_refused_alone_are_rejected,
     letters_that_mention_a_copy_are_good_rows,
     no_other_row_is_named,
 ]);
@@ -93,7 +93,7 @@ fn rows(is_csv: bool) -> Vec<String> {
     (0..ROWS).map(|id| row(id, is_bad(id), is_csv)).collect()
 }
 
-fn what_is_refused_alone_is_rejected_and_nothing_else(server: Server) {
+fn only_rows_that_are_refused_alone_are_rejected(server: Server) {
     let bench = &Bench::new(server);
     bench.session.run(TABLES);
     make_tree(bench, "t", "t");

@@ -26,12 +26,12 @@ pub(super) struct Case {
 impl Case {
     /// Opens one database for the source and the tables.
     pub(super) fn here(server: Server) -> Self {
-        Self::of(server, None)
+        Self::with_source(server, None)
     }
 
     /// Opens another database for the source, on another server if several are under test.
     pub(super) fn elsewhere(server: Server) -> Self {
-        Self::of(server, Some(Bench::new(server.another())))
+        Self::with_source(server, Some(Bench::new(server.another())))
     }
 
     pub(super) fn both(server: Server) -> [Self; 2] {
@@ -39,7 +39,7 @@ impl Case {
     }
 
     /// Opens a database for the tables, and takes `other` for the source.
-    pub(super) fn of(server: Server, other: Option<Bench>) -> Self {
+    pub(super) fn with_source(server: Server, other: Option<Bench>) -> Self {
         let bench = Bench::new(server);
         bench.session.run("SET client_min_messages = warning; CREATE SCHEMA twin");
         Self { bench, other }

@@ -89,7 +89,7 @@ fn foreign_tables(server: Server) {
     let case = Case::here(server);
     case.make(TREE);
     case.make_old(COUNTS[1]);
-    let Address { host, port, database, user, password } = Address::of(&case.bench.url);
+    let Address { host, port, database, user, password } = Address::from_url(&case.bench.url);
     case.bench.session.run(&format!(
         "CREATE EXTENSION postgres_fdw;
          CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw

@@ -17,7 +17,7 @@ fn fails_from(case: &Case, url: &str, status: i32, parts: &[&str]) {
     let ended = case.load("public.old", &["--from", url]);
     ended.fails(status, parts);
     assert_eq!(case.bench.count("t"), 0, "{ended:?}");
-    let password = Address::of(&case.bench.url).password;
+    let password = Address::from_url(&case.bench.url).password;
     for password in [&*password, "secret"].into_iter().filter(|password| !password.is_empty()) {
         let words = ended.stderr.split(|c: char| !c.is_alphanumeric());
         assert!(words.clone().all(|word| word != password), "a password is printed: {ended:?}");

@@ -55,7 +55,7 @@ fn spellings(server: Server) {
 
 fn encodings(server: Server) {
     let scratch = server.scratch_in("LATIN1");
-    let case = Case::of(server, Some(Bench::of(scratch.url())));
+    let case = Case::with_source(server, Some(Bench::from_url(scratch.url())));
     case.make(
         "CREATE TABLE t (v text, n bigint) PARTITION BY HASH (v);
          CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
@@ -76,7 +76,7 @@ fn encodings(server: Server) {
 
 fn bytes_that_are_no_characters(server: Server) {
     let scratch = server.scratch_in("SQL_ASCII");
-    let case = Case::of(server, Some(Bench::of(scratch.url())));
+    let case = Case::with_source(server, Some(Bench::from_url(scratch.url())));
     case.make("CREATE TABLE t (id int, v text)");
     case.source().session.run(
         "CREATE TABLE old AS SELECT id, CASE id WHEN 7 THEN E'a\\xff' ELSE 'b' END AS v

@@ -11,7 +11,7 @@ on_each_server!([
     a_finished_load_is_not_loaded_again,
     a_load_that_is_not_the_same_is_refused,
     an_error_names_the_command_that_resumes,
-    of_two_runs_the_later_one_is_refused,
+    the_later_of_two_runs_is_refused,
     two_runs_that_begin_at_once_are_one,
     another_run_is_ended_as_asked,
     a_load_that_runs_is_not_forgotten,
@@ -132,7 +132,7 @@ fn an_error_names_the_command_that_resumes(server: Server) {
     assert_eq!(distinct, "1");
 }
 
-fn of_two_runs_the_later_one_is_refused(server: Server) {
+fn the_later_of_two_runs_is_refused(server: Server) {
     let twins = twins(server);
     let Twins { bench, .. } = &twins;
     bench.session.run("BEGIN; LOCK TABLE t_3_1 IN SHARE MODE");

@@ -23,7 +23,7 @@ const KILLS: usize = 8;
 /// Runs the ordeal. Returns the number of loads that were killed in the middle.
 fn check(twins: Twins, fixed: &[&str]) -> usize {
     let url = twins.bench.url.clone();
-    let mut ordeal = Ordeal::new(Clean::of(twins, ROWS), Chance::new(), &url, fixed);
+    let mut ordeal = Ordeal::new(Clean::from_twins(twins, ROWS), Chance::new(), &url, fixed);
     ordeal.endure(KILLS, kill).resumed
 }
 

@@ -10,7 +10,7 @@ on_each_server!([
     leaves_are_renamed_and_moved,
     layouts_change_twice,
     rows_that_are_left_to_the_server_have_no_leaf,
-    what_cannot_be_known_is_refused,
+    unprovable_resumes_are_refused,
 ]);
 
 const ROWS: usize = 40_000;
@@ -119,7 +119,7 @@ fn rows_that_are_left_to_the_server_have_no_leaf(server: Server) {
     );
 }
 
-fn what_cannot_be_known_is_refused(server: Server) {
+fn unprovable_resumes_are_refused(server: Server) {
     let ddl = hashed("(id # 0)", 4);
     let twins = Twins::new(Bench::new(server), &ddl, &inputs(ROWS, 2, plain));
     die(&twins, "l", "t_2", &[]);

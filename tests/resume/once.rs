@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::harness::{Bench, Ended, Running, Server, on_each_server, program, rows};
 
 on_each_server!([
-    of_loads_that_begin_at_the_same_moment_one_loads,
+    only_one_of_two_simultaneous_loads_runs,
     an_input_that_is_being_loaded_is_refused,
     an_input_of_a_load_that_was_killed_is_refused,
 ]);
@@ -23,7 +23,7 @@ fn once(bench: &Bench, files: &[&str]) -> Running {
     bench.start([files, &["-t", "t", "--once"]].concat(), Stdio::null())
 }
 
-fn of_loads_that_begin_at_the_same_moment_one_loads(server: Server) {
+fn only_one_of_two_simultaneous_loads_runs(server: Server) {
     let bench = bench(server);
     let inputs: [(&[&str], &[&str], u64); 3] = [
         (&["few.csv"], &["few too.csv"], 20),

@@ -18,8 +18,8 @@ fn killed_while_it_updates(server: Server) {
 }
 
 fn stopped_while_it_updates(server: Server) {
-    let place = Place::of(server);
-    let subject = Changed::new(Bench::of(&place.start()), size().rows);
+    let place = Place::new(server);
+    let subject = Changed::new(Bench::from_url(&place.start()), size().rows);
     stopped::endure(&place, subject, Chance::new(), &["--on-conflict=update"]);
 }
 

@@ -27,30 +27,32 @@ const X: usize = 6;
 
 const KINDS: [Kind; 13] = [
     // Values that no codec accepts, so the server reports the error.
-    of("22P02", "invalid input syntax for type integer: \"x\"", Some("k"), |row| set(row, K, "x")),
-    of("22003", "is out of range for type integer", Some("k"), |row| set(row, K, "3000000000")),
-    of("22008", "date/time field value out of range", Some("d"), |row| set(row, D, "2024-02-30")),
+    kind("22P02", "invalid input syntax for type integer: \"x\"", Some("k"), |row| {
+        set(row, K, "x")
+    }),
+    kind("22003", "is out of range for type integer", Some("k"), |row| set(row, K, "3000000000")),
+    kind("22008", "date/time field value out of range", Some("d"), |row| set(row, D, "2024-02-30")),
     // Too many columns, and too few.
-    of("22P04", "extra data after last expected column", None, |row| row.push("1".to_owned())),
-    of("22P04", "missing data for column \"x\"", None, |row| row.truncate(X)),
+    kind("22P04", "extra data after last expected column", None, |row| row.push("1".to_owned())),
+    kind("22P04", "missing data for column \"x\"", None, |row| row.truncate(X)),
     // Constraints; that of q is deferred.
-    of("23502", "null value in column \"k\"", Some("k"), |row| set(row, K, "")),
-    of("23514", "check constraint \"t_v_check\"", None, |row| set(row, V, "bad")),
-    of("23505", "unique constraint", None, |row| {
+    kind("23502", "null value in column \"k\"", Some("k"), |row| set(row, K, "")),
+    kind("23514", "check constraint \"t_v_check\"", None, |row| set(row, V, "bad")),
+    kind("23505", "unique constraint", None, |row| {
         let id: usize = row[ID].parse().unwrap();
         row[ID] = (id / 2 % EARLIER * 2 + 1).to_string();
     }),
-    of("23P01", "exclusion constraint", None, |row| set(row, X, "\"[-9,-8)\"")),
-    of("23503", "foreign key constraint \"t_r_fkey\"", None, |row| row[R].insert(0, '5')),
-    of("23503", "foreign key constraint \"t_q_fkey\"", None, |row| row[Q].insert(0, '6')),
-    of("23514", "no partition of relation \"t\" found for row", None, |row| {
+    kind("23P01", "exclusion constraint", None, |row| set(row, X, "\"[-9,-8)\"")),
+    kind("23503", "foreign key constraint \"t_r_fkey\"", None, |row| row[R].insert(0, '5')),
+    kind("23503", "foreign key constraint \"t_q_fkey\"", None, |row| row[Q].insert(0, '6')),
+    kind("23514", "no partition of relation \"t\" found for row", None, |row| {
         let id: usize = row[ID].parse().unwrap();
         row[ID] = (id + 900_000_000).to_string();
     }),
-    of("P0001", "k is 13", None, |row| set(row, K, "13")),
+    kind("P0001", "k is 13", None, |row| set(row, K, "13")),
 ];
 
-const fn of(
+const fn kind(
     sqlstate: &'static str,
     message: &'static str,
     column: Option<&'static str>,

@@ -11,7 +11,7 @@ on_each_server!([a_disk_that_is_full, a_disk_that_is_said_to_be_full,]);
 
 fn a_disk_that_is_full(server: Server) {
     let bench = Bench::new(server);
-    match Room::of(&bench) {
+    match Room::mount(&bench) {
         Some(room) => is_full(&room, bench),
         None => server.skip("this user may not mount a file system"),
     }

@@ -17,7 +17,7 @@ pub(super) struct Room {
 
 impl Room {
     /// Mounts a disk for `bench`, which must be dropped first. Returns `None` if it cannot be mounted.
-    pub(super) fn of(bench: &Bench) -> Option<Self> {
+    pub(super) fn mount(bench: &Bench) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=1g", "tmpfs"]).arg(folder.path());

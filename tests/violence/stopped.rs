@@ -14,14 +14,14 @@ on_each_server!([stopped, stopped_while_it_rejects, stopped_when_all_is_sent,]);
 // The server runs without fsync: data that a process has written survives the process, except for half-written pages.
 
 fn stopped(server: Server) {
-    let place = Place::of(server);
-    let bench = Bench::of(&place.start());
+    let place = Place::new(server);
+    let bench = Bench::from_url(&place.start());
     endure(&place, Clean::new(bench, size().rows), Chance::new(), &[]);
 }
 
 fn stopped_while_it_rejects(server: Server) {
-    let (place, mut chance) = (Place::of(server), Chance::new());
-    let bench = Bench::of(&place.start());
+    let (place, mut chance) = (Place::new(server), Chance::new());
+    let bench = Bench::from_url(&place.start());
     let dirt = Dirt::new(bench, size().rows_with_dirt, &mut chance);
     endure(&place, dirt, chance, &REJECTING);
 }
@@ -35,8 +35,8 @@ pub(super) fn endure<S: Subject>(place: &Place, mut subject: S, chance: Chance, 
 
 /// Stops the server when it has confirmed every COMMIT and written none of them.
 fn stopped_when_all_is_sent(server: Server) {
-    let place = Place::of(server);
-    let mut bench = Bench::of(&place.start());
+    let place = Place::new(server);
+    let mut bench = Bench::from_url(&place.start());
     bench.session.run("ALTER SYSTEM SET wal_writer_delay = '10s'");
     bench.session.run("SELECT pg_reload_conf()");
     bench.make_table();

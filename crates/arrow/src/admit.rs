@@ -31,7 +31,7 @@ pub(crate) fn writer(
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             Ok(ColumnWriter::Spelled(spelled_type(base)))
         }
-        ty if is_binary(ty) && is_json && Extension::of(field) != Extension::Uuid => {
+        ty if is_binary(ty) && is_json && Extension::from_field(field) != Extension::Uuid => {
             Ok(ColumnWriter::Utf8(spelled_type(base)))
         }
         _ if is_json => {
@@ -167,7 +167,7 @@ fn as_json(field: &Field) -> Result<(), String> {
             }
             _ => Err("the keys of a JSON object must be strings".to_owned()),
         },
-        ty if is_binary(ty) && Extension::of(field) != Extension::Uuid => {
+        ty if is_binary(ty) && Extension::from_field(field) != Extension::Uuid => {
             Err("JSON cannot represent bytes".to_owned())
         }
         ty => values(ty).map_or(Ok(()), |field| as_json(field)),
@@ -193,7 +193,7 @@ fn scalar(
     use DataType as D;
     let modifier = base.modifier;
     let is_text = matches!(base.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR);
-    let is_uuid = Extension::of(field) == Extension::Uuid;
+    let is_uuid = Extension::from_field(field) == Extension::Uuid;
     if is_binary(source) {
         return match base.oid {
             oid::BYTEA => Ok(ColumnWriter::Bytea),
@@ -206,7 +206,7 @@ fn scalar(
     if is_text {
         return Ok(ColumnWriter::Text);
     }
-    let is_bool = *source == D::Boolean || Extension::of(field) == Extension::Bool8;
+    let is_bool = *source == D::Boolean || Extension::from_field(field) == Extension::Bool8;
     let is_number = source.is_numeric() && !is_bool;
     // Few decimals are exactly floating-point numbers, so most have to be rounded.
     let is_float = source.is_integer() || source.is_floating() || is_number && inexact.rounds();

@@ -33,25 +33,25 @@ impl Decimal {
 
     /// Returns the shortest number that is read as `value` again, as the server writes it; `None` if `value` is
     /// not finite.
-    pub(crate) fn of_float8(value: f64) -> Option<Self> {
+    pub(crate) fn from_float8(value: f64) -> Option<Self> {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
     /// Returns the shortest number that is read as the same `real`, which needs fewer digits.
-    pub(crate) fn of_float4(value: f32) -> Option<Self> {
+    pub(crate) fn from_float4(value: f32) -> Option<Self> {
         value.is_finite().then(|| Self::scientific(format_args!("{value:e}")))?
     }
 
     /// Returns the shortest number that is read as `value` again. If two are equally near, returns the one whose
     /// last digit is even, as in the server's output and in Python's `repr`. Rust prefers the larger.
     pub(crate) fn even_of_float8(value: f64) -> Option<Self> {
-        let shortest = Self::of_float8(value)?;
+        let shortest = Self::from_float8(value)?;
         shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
     }
 
     /// Returns the shortest number for a `real`, like [`Self::even_of_float8`].
     pub(crate) fn even_of_float4(value: f32) -> Option<Self> {
-        let shortest = Self::of_float4(value)?;
+        let shortest = Self::from_float4(value)?;
         shortest.even(|places| format!("{value:.places$e}"), |text| text.parse() == Ok(value))
     }
 
@@ -202,14 +202,14 @@ mod tests {
             (1200.0, 12, -2),
         ] {
             let expected = Decimal { digits: Digits::Short(digits), scale };
-            assert_eq!(Decimal::of_float8(value), Some(expected), "{value}");
+            assert_eq!(Decimal::from_float8(value), Some(expected), "{value}");
         }
-        assert_eq!(Decimal::of_float4(0.1), Some(Decimal::new(1, 1)));
-        assert_eq!(Decimal::of_float8(f64::NAN), None);
+        assert_eq!(Decimal::from_float4(0.1), Some(Decimal::new(1, 1)));
+        assert_eq!(Decimal::from_float8(f64::NAN), None);
     }
 
     #[test]
-    fn of_two_shortest_spellings_the_even_one_is_taken() {
+    fn the_even_one_of_two_shortest_spellings_is_chosen() {
         let single = |digits, scale| Some(Decimal::new(digits, scale));
         // The value is 506017.125.
         assert_eq!(Decimal::even_of_float4(-4_048_137.0 / 8.0), single(-50_601_712, 2));
@@ -218,7 +218,7 @@ mod tests {
             Decimal::even_of_float8(1_125_899_906_842_624.2),
             single(11_258_999_068_426_242_i128, 1)
         );
-        assert_eq!(Decimal::even_of_float8(5e-324), Decimal::of_float8(5e-324));
+        assert_eq!(Decimal::even_of_float8(5e-324), Decimal::from_float8(5e-324));
         assert_eq!(Decimal::even_of_float8(f64::INFINITY), None);
     }
 

@@ -16,7 +16,7 @@ pub(crate) enum Extension {
 }
 
 impl Extension {
-    pub(crate) fn of(field: &Field) -> Self {
+    pub(crate) fn from_field(field: &Field) -> Self {
         match field.extension_type_name() {
             Some("arrow.json") => Self::Json,
             Some("arrow.uuid") => Self::Uuid,

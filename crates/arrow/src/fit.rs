@@ -206,12 +206,12 @@ fn nearest(value: f64) -> Option<f32> {
 
 fn float4_digits(value: f32, scale: DeclaredScale) -> Option<Decimal> {
     let rounds = scale.inexact.rounds();
-    if rounds { Decimal::even_of_float4(value) } else { Decimal::of_float4(value) }
+    if rounds { Decimal::even_of_float4(value) } else { Decimal::from_float4(value) }
 }
 
 fn float8_digits(value: f64, scale: DeclaredScale) -> Option<Decimal> {
     let rounds = scale.inexact.rounds();
-    if rounds { Decimal::even_of_float8(value) } else { Decimal::of_float8(value) }
+    if rounds { Decimal::even_of_float8(value) } else { Decimal::from_float8(value) }
 }
 
 #[inline]

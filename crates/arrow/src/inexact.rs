@@ -13,7 +13,7 @@ pub enum Inexact {
 impl Inexact {
     /// Returns [`Self::Round`] if `rounds`, else [`Self::Refuse`].
     #[must_use]
-    pub fn of(rounds: bool) -> Self {
+    pub fn from_rounds(rounds: bool) -> Self {
         if rounds { Self::Round } else { Self::Refuse }
     }
 

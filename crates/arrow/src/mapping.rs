@@ -76,12 +76,12 @@ impl Mapping {
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
     ) -> Result<Self, FieldMismatch> {
-        Self::of(schema, fields, Inexact::Refuse)
+        Self::with_inexact(schema, fields, Inexact::Refuse)
     }
 
     /// Maps columns like [`Self::new`]. `inexact` says how to treat values that their columns cannot hold
     /// exactly.
-    pub fn of(
+    pub fn with_inexact(
         schema: &Schema,
         fields: &[(impl Into<Option<usize>> + Copy, Column)],
         inexact: Inexact,

@@ -49,7 +49,7 @@ fn expand(start: usize, out: &mut Vec<u8>, escaped: impl Fn(u8) -> Option<u8>) {
 mod tests {
     use super::*;
 
-    fn of(change: fn(usize, &mut Vec<u8>), text: &str) -> String {
+    fn apply(change: fn(usize, &mut Vec<u8>), text: &str) -> String {
         let mut out = b"\"\t".to_vec();
         out.extend(text.bytes());
         change(2, &mut out);
@@ -58,16 +58,16 @@ mod tests {
 
     #[test]
     fn signs_are_escaped_in_place() {
-        assert_eq!(of(escape, "a\tb\\N\n\r"), r"a\tb\\N\n\r");
-        assert_eq!(of(escape, "plain"), "plain");
-        assert_eq!(of(escape, "\\"), r"\\");
+        assert_eq!(apply(escape, "a\tb\\N\n\r"), r"a\tb\\N\n\r");
+        assert_eq!(apply(escape, "plain"), "plain");
+        assert_eq!(apply(escape, "\\"), r"\\");
     }
 
     #[test]
     fn values_are_quoted_if_they_need_to_be() {
-        assert_eq!(of(quote, "1.5"), "1.5");
-        assert_eq!(of(quote, "NuLL"), "\"NuLL\"");
-        assert_eq!(of(quote, ""), "\"\"");
-        assert_eq!(of(quote, r#"a "b" \"#), r#""a \"b\" \\""#);
+        assert_eq!(apply(quote, "1.5"), "1.5");
+        assert_eq!(apply(quote, "NuLL"), "\"NuLL\"");
+        assert_eq!(apply(quote, ""), "\"\"");
+        assert_eq!(apply(quote, r#"a "b" \"#), r#""a \"b\" \\""#);
     }
 }

@@ -108,7 +108,7 @@ impl ValueSink for TextSink<'_> {
     }
 
     fn time(&mut self, micros: i64) {
-        let (seconds, nanos) = of_micros(micros);
+        let (seconds, nanos) = seconds(micros);
         spell::time(seconds, nanos, self.0);
     }
 
@@ -187,12 +187,12 @@ impl TextSink<'_> {
     }
 }
 
-fn of_micros(micros: i64) -> (i64, u32) {
+fn seconds(micros: i64) -> (i64, u32) {
     time::seconds(micros, arrow_schema::TimeUnit::Microsecond)
 }
 
 /// Converts microseconds from 2000-01-01 to seconds from 1970-01-01, and nanoseconds.
 fn from_2000(micros: i64) -> (i64, u32) {
-    let (seconds, nanos) = of_micros(micros);
+    let (seconds, nanos) = seconds(micros);
     (seconds + time::EPOCH_DAYS * 86_400, nanos)
 }

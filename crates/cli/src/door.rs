@@ -151,7 +151,7 @@ pub struct Described {
 impl Described {
     /// Describes the error with the spelling of [`Error::spell`].
     #[must_use]
-    pub fn of(
+    pub fn new(
         error: &Error,
         spell: impl Fn(&Named) -> String,
         way: impl Fn(&Remedy) -> Option<String>,

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use pgsluice::job::ExchangeMode;
 use serde::Deserializer;
 
-use crate::spec::{of_list, parsed};
+use crate::spec::{find_value, parsed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExchangeName {
@@ -29,6 +29,6 @@ pub(crate) fn exchange<'de, D: Deserializer<'de>>(
 ) -> Result<Option<ExchangeName>, D::Error> {
     parsed(from, |text| match text {
         "true" => Ok(ExchangeName::Try),
-        name => of_list(name),
+        name => find_value(name),
     })
 }

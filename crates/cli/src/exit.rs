@@ -14,7 +14,7 @@ pub(crate) const REJECTED: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Returns the status for an error.
-pub(crate) fn of(error: &Error) -> u8 {
+pub(crate) fn from_error(error: &Error) -> u8 {
     match error.kind() {
         Kind::Usage => USAGE,
         Kind::Interrupted => INTERRUPTED,
@@ -23,6 +23,6 @@ pub(crate) fn of(error: &Error) -> u8 {
 }
 
 /// Returns the status for an error of clap. `--help` and `--version` are not failures.
-pub(crate) fn of_usage(error: &clap::Error) -> u8 {
+pub(crate) fn from_clap(error: &clap::Error) -> u8 {
     if error.use_stderr() { USAGE } else { DONE }
 }

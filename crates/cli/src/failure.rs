@@ -90,7 +90,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
     let left = error.left();
     FailureObject {
         error: report,
-        exit_status: exit::of(error),
+        exit_status: exit::from_error(error),
         load_id: left.and_then(|left| left.load_id.clone()),
         committed: left.map(|left| left.committed),
         in_doubt: left.map(|left| left.in_doubt),
@@ -98,7 +98,7 @@ pub(crate) fn object(error: &Error) -> impl Serialize {
 }
 
 /// Converts an error of clap.
-pub(crate) fn of_usage(error: &clap::Error) -> Error {
+pub(crate) fn from_clap(error: &clap::Error) -> Error {
     let text = conceal(&error.render().to_string());
     let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let message = lines.collect::<Vec<_>>().join(" ");

@@ -18,7 +18,7 @@ impl InputArgs {
             let message = "files and a table cannot be read together";
             return Err(Error::new(Kind::Usage, message));
         }
-        reading.of_files().iter().try_for_each(|option| table.excludes(option))
+        reading.list_file_options().iter().try_for_each(|option| table.excludes(option))
     }
 
     /// Returns the table to read, if one was given.

@@ -81,7 +81,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(true) => return exit::DONE,
         Err(error) => {
             output::print_usage(&error);
-            return exit::of_usage(&error);
+            return exit::from_clap(&error);
         }
     }
     let line = match args.iter().any(|arg| arg == "-?") {
@@ -94,9 +94,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             output::print_usage(&error);
             if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
-                failure::print(&failure::of_usage(&error));
+                failure::print(&failure::from_clap(&error));
             }
-            return exit::of_usage(&error);
+            return exit::from_clap(&error);
         }
     };
     let done = |()| exit::DONE;
@@ -120,7 +120,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             if json {
                 failure::print(&error);
             }
-            exit::of(&error)
+            exit::from_error(&error)
         }
     }
 }

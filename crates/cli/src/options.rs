@@ -107,7 +107,7 @@ enum FormatName {
 }
 
 impl FormatName {
-    fn of_files(self) -> FileFormat {
+    fn file_format(self) -> FileFormat {
         match self {
             Self::Csv | Self::Text => FileFormat::Delimited,
             Self::Ndjson => FileFormat::Ndjson,
@@ -119,7 +119,7 @@ impl FormatName {
 
 impl ReadingArgs {
     /// Returns the options that describe the format of files, and whether each is given.
-    pub(crate) fn of_files(&self) -> [Given; 12] {
+    pub(crate) fn list_file_options(&self) -> [Given; 12] {
         [
             Given("format", self.format.is_some()),
             Given("header", self.header.is_some()),
@@ -143,12 +143,12 @@ impl InputArgs {
         let mut job = Job::new(&self.table);
         self.check_table(reading)?;
         let files = match (self.relation()?, &self.given) {
-            (Some(relation), _) => Ok(Input::of_relation(relation).into()),
+            (Some(relation), _) => Ok(Input::from_relation(relation).into()),
             (None, Some(given)) => Ok(given.clone()),
             (None, None) => Inputs::resolve(&self.files),
         };
         let file_format = match (reading.format, &files) {
-            (Some(name), _) => Ok(name.of_files()),
+            (Some(name), _) => Ok(name.file_format()),
             (None, Ok(files)) => files.file_format(),
             (None, Err(_)) => Ok(FileFormat::Delimited),
         };
@@ -185,7 +185,7 @@ impl InputArgs {
                 "Write the value of "
                     + option("header")
                     + " after an equals sign: "
-                    + option("header").of(value),
+                    + option("header").with(value),
             ),
             _ => error,
         }
@@ -227,7 +227,7 @@ impl InputArgs {
                     if given.is_some() {
                         let message = format!("COPY {name} requires CSV mode");
                         return Err(Error::new(Kind::Usage, message)
-                            .with_hint("Add " + option("format").of("csv") + "."));
+                            .with_hint("Add " + option("format").with("csv") + "."));
                     }
                 }
             }
@@ -250,10 +250,10 @@ fn one_byte(name: &'static str, given: &str) -> Result<u8> {
             let option = option(name);
             Err(match given.trim() {
                 "tab" | "TAB" | "\\\\t" | "^I" | "\\x09" => {
-                    error.with_remedy(Remedy::options("For a tab", [option.of("\\t")]))
+                    error.with_remedy(Remedy::options("For a tab", [option.with("\\t")]))
                 }
                 byte if byte.len() == 1 => {
-                    error.with_remedy(Remedy::options("Without the blanks", [option.of(byte)]))
+                    error.with_remedy(Remedy::options("Without the blanks", [option.with(byte)]))
                 }
                 several if name == "delimiter" && is_punctuation(several) => {
                     let pattern: String = several.chars().map(|c| format!("[{c}]")).collect();

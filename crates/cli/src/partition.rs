@@ -196,7 +196,7 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<u8> {
             args.moving.check()?;
             args.reports.check(&[])?;
             let plan = Given("plan", args.moving.plan);
-            args.reports.of_runs().iter().try_for_each(|option| option.excludes(&plan))?;
+            args.reports.list_run_options().iter().try_for_each(|option| option.excludes(&plan))?;
             args.target.with(args.output.quiet || args.reports.is_on_stderr(), |target| {
                 args.carry_out(shape.clone(), target)
             })

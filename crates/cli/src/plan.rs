@@ -115,7 +115,7 @@ impl PlanArgs {
         let missing = if self.full {
             partitions::find(&job, &plan, target, control)?
         } else {
-            let preview = Preview::of(&job, &plan, target, control)?;
+            let preview = Preview::sample(&job, &plan, target, control)?;
             Missing { preview, ..Missing::default() }
         };
         let preview = &missing.preview;

@@ -60,7 +60,7 @@ impl Notices<'_> {
 fn bar(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Notices<'_>) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     while !done.load(Relaxed) {
-        let state = BarState::of(control, began);
+        let state = BarState::new(control, began);
         let is_wide = Term::stderr().size().1 >= WIDE;
         let template = match (state.total, is_wide) {
             (0, _) => SPINNER,
@@ -89,7 +89,7 @@ fn lines(control: &Control, done: &AtomicBool, began: Instant, notices: &mut Not
         thread::park_timeout(next.saturating_sub(began.elapsed()).min(REDRAW));
         notices.take(done.load(Relaxed)).iter().for_each(|notice| say(notice));
         if began.elapsed() >= next && !done.load(Relaxed) {
-            let state = BarState::of(control, began);
+            let state = BarState::new(control, began);
             let percent = match state.total {
                 0 => String::new(),
                 total => format!("{:.0} %, ", 100.0 * state.bytes as f64 / total as f64),
@@ -113,7 +113,7 @@ struct BarState {
 }
 
 impl BarState {
-    fn of(control: &Control, began: Instant) -> Self {
+    fn new(control: &Control, began: Instant) -> Self {
         let get = |number: &AtomicU64| number.load(Relaxed);
         let read = get(&control.progress.rows_read);
         let rows = [

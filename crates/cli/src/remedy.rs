@@ -98,7 +98,7 @@ fn takes_all(words: &[String], options: &[Setting]) -> bool {
 fn add(words: &mut Vec<String>, options: &[Setting]) {
     options.iter().for_each(|option| remove(words, &format!("--{}", option.name)));
     // The header names the columns, so a list of them would be wrong.
-    if options.contains(&option("header").of("map")) {
+    if options.contains(&option("header").with("map")) {
         remove(words, "--columns");
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -118,7 +118,7 @@ fn replace_input(words: &mut [String], source: &str) -> Option<()> {
 fn add_format(words: &mut Vec<String>, source: &str) {
     let has_format = words.iter().any(|word| word.split('=').next() == Some("--format"));
     if let Some(format) = format_named(source).filter(|_| !has_format) {
-        add(words, &[option("format").of(format)]);
+        add(words, &[option("format").with(format)]);
     }
 }
 
@@ -186,7 +186,7 @@ fn format_named(name: &str) -> Option<&'static str> {
     let name = if name.contains("://") { name.split(['?', '#']).next()? } else { name };
     match strip_compression(name).to_ascii_lowercase() {
         csv if csv.contains(".csv") => Some("csv"),
-        _ => FileFormat::of_name(name).map(FileFormat::name),
+        _ => FileFormat::from_name(name).map(FileFormat::name),
     }
 }
 
@@ -241,21 +241,25 @@ mod tests {
 
     #[test]
     fn options_take_the_place_of_others() {
-        let header = |value: &str| option("header").of(value);
+        let header = |value: &str| option("header").with(value);
         for (line, add, expected) in [
             ("p load x -t t", vec![option("header")], "pgsluice load x -t t --header"),
-            ("p load x -t T", vec![option("table").of("\"T\"")], "pgsluice load x --table '\"T\"'"),
+            (
+                "p load x -t T",
+                vec![option("table").with("\"T\"")],
+                "pgsluice load x --table '\"T\"'",
+            ),
             (
                 "p load x --delimiter=, -j2",
-                vec![option("delimiter").of(";")],
+                vec![option("delimiter").with(";")],
                 "pgsluice load x -j2 --delimiter ';'",
             ),
             (
                 "p load x --load-id a -q",
-                vec![option("load-id").of("b")],
+                vec![option("load-id").with("b")],
                 "pgsluice load x -q --load-id b",
             ),
-            ("p load x -tT", vec![option("table").of("U")], "pgsluice load x --table U"),
+            ("p load x -tT", vec![option("table").with("U")], "pgsluice load x --table U"),
             (
                 "p load --header=2 -t t -- -x.csv",
                 vec![header("map")],
@@ -263,7 +267,7 @@ mod tests {
             ),
             (
                 "p load x --map a=b",
-                vec![option("map").of("c=d")],
+                vec![option("map").with("c=d")],
                 "pgsluice load x --map a=b --map c=d",
             ),
             (
@@ -279,7 +283,7 @@ mod tests {
             ("p load x --header=map", vec![header("1")], "pgsluice load x --header=1"),
             (
                 "p load x --ignore-extra --map a=b",
-                vec![option("map").of("c=c"), option("ignore-extra")],
+                vec![option("map").with("c=c"), option("ignore-extra")],
                 "pgsluice load x --map a=b --map c=c --ignore-extra",
             ),
             (
@@ -326,7 +330,7 @@ mod tests {
         for (line, how, expected) in [
             (
                 "p load a.avro --header=map -t s.t --delimiter ; --format=csv",
-                filtered("a.avro", "convert < a.avro", vec![option("format").of("arrow")]),
+                filtered("a.avro", "convert < a.avro", vec![option("format").with("arrow")]),
                 "convert < a.avro | pgsluice load - -t s.t --format arrow",
             ),
             (
@@ -334,7 +338,7 @@ mod tests {
                 filtered(
                     "a.db",
                     "q 'FROM {table}'",
-                    vec![option("format").of("csv"), option("header").of("map")],
+                    vec![option("format").with("csv"), option("header").with("map")],
                 ),
                 "q 'FROM t' | pgsluice load - -ts.t --format csv --header=map",
             ),

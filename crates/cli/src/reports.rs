@@ -59,14 +59,14 @@ impl ReportArgs {
             if let Some(input) = inputs.iter().find(is_it) {
                 let message = format!("\"{}\" is an input of the load", input.name);
                 return Err(Error::new(Kind::Usage, message)
-                    .with_hint("Name another file: " + option(name).of("FILE")));
+                    .with_hint("Name another file: " + option(name).with("FILE")));
             }
         }
         Ok(())
     }
 
     /// Returns the options that make no sense for a command that only plans.
-    pub(crate) fn of_runs(&self) -> [Given; 2] {
+    pub(crate) fn list_run_options(&self) -> [Given; 2] {
         [Given("metrics", self.metrics.is_some()), Given("log", self.log.is_some())]
     }
 

@@ -54,11 +54,11 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>,
 pub(crate) fn listed<'de, D: Deserializer<'de>, T: ValueEnum>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
-    parsed(from, of_list)
+    parsed(from, find_value)
 }
 
 /// Returns the value with this name.
-pub(crate) fn of_list<T: ValueEnum>(name: &str) -> Result<T, String> {
+pub(crate) fn find_value<T: ValueEnum>(name: &str) -> Result<T, String> {
     T::from_str(name, false).map_err(|_| {
         let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();

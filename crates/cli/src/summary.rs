@@ -10,7 +10,7 @@ use crate::output::{bytes, count, group_digits};
 /// Formats the summary in a few lines.
 pub(crate) fn text(summary: &Summary, rejects: Option<&Rejects>) -> String {
     if summary.already_finished {
-        return of_finished(summary);
+        return describe_finished(summary);
     }
     let Summary { seconds, .. } = summary;
     let may_conflict = summary.on_conflict != OnConflict::Error.name();
@@ -113,7 +113,7 @@ fn ways(summary: &Summary) -> String {
 }
 
 /// Describes a load that was finished earlier, from the ledger.
-fn of_finished(summary: &Summary) -> String {
+fn describe_finished(summary: &Summary) -> String {
     let rows = count(summary.rows_already_loaded, "row", "rows");
     let mut text = format!(
         "load {} has already finished: {rows} loaded into {}; nothing was done",

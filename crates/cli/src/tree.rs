@@ -35,7 +35,7 @@ impl TreeArgs {
     /// Returns the tree as the object of `--json`.
     pub(crate) fn drawn(&self, control: &Control) -> Result<Drawn> {
         let sizes = self.target.with(true, |target| self.sizes(&target, control))?;
-        Ok(Drawn::of(&sizes, self.levels()))
+        Ok(Drawn::new(&sizes, self.levels()))
     }
 
     fn sizes(&self, target: &Target, control: &Control) -> Result<Sizes> {
@@ -57,7 +57,7 @@ fn tree(args: &TreeArgs, target: &Target) -> Result<()> {
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
     let sizes = args.sizes(target, &control)?;
     if args.json {
-        return print_json(&Drawn::of(&sizes, args.levels()));
+        return print_json(&Drawn::new(&sizes, args.levels()));
     }
     let mut lines = Vec::new();
     draw(&sizes, ROOT, "", "", args.levels(), &mut lines);
@@ -85,7 +85,7 @@ struct TreeTable {
 }
 
 impl Drawn {
-    fn of(sizes: &Sizes, depth: usize) -> Self {
+    fn new(sizes: &Sizes, depth: usize) -> Self {
         let nodes = &sizes.tree.nodes;
         let name = |node: NodeId| nodes[node].relation.label();
         let parents =

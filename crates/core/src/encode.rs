@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certain_is_left_to_the_server() {
+    fn uncertain_values_are_left_to_the_server() {
         for row in [&b"7"[..], b"7,a,b", b"7,a,"] {
             assert_eq!(encoded(row), Err(NotEncodable::Fields), "{row:?}");
         }

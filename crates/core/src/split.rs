@@ -29,7 +29,7 @@ pub struct Row {
 
 impl Row {
     /// Returns the row's bytes within the buffer that was scanned.
-    pub fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+    pub fn slice<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.start as usize..self.end as usize]
     }
 }

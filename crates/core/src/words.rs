@@ -28,7 +28,7 @@ pub fn option(name: impl Into<Cow<'static, str>>) -> Setting {
 impl Setting {
     /// Sets the value.
     #[must_use]
-    pub fn of(self, value: impl Into<String>) -> Self {
+    pub fn with(self, value: impl Into<String>) -> Self {
         Self { value: Some(value.into()), ..self }
     }
 
@@ -138,7 +138,7 @@ impl Words {
         for (place, part) in line.split(MARK).enumerate() {
             words = match part.split_once('=') {
                 _ if place % 2 == 0 => words + part,
-                Some((name, value)) => words + option(name.to_owned()).of(value),
+                Some((name, value)) => words + option(name.to_owned()).with(value),
                 None => words + option(part.to_owned()),
             };
         }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_line_is_read_back() {
         let words = "Use "
-            + option("map").of("{key}=a")
+            + option("map").with("{key}=a")
             + ", or "
             + option("round")
             + "."

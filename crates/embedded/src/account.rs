@@ -25,7 +25,7 @@ struct Ids {
 
 impl Account {
     /// Returns `postgres` or else `nobody` for root, and the current user otherwise.
-    pub(super) fn of_server() -> Result<Self> {
+    pub(super) fn for_server() -> Result<Self> {
         if !is_root() {
             return Ok(Self(None));
         }

@@ -102,7 +102,7 @@ impl Embedded {
     }
 
     fn launch(&self) -> Result<Postmaster> {
-        let account = Account::of_server()?;
+        let account = Account::for_server()?;
         let found = Binaries::find(self.bin.as_deref(), self.directory.major()?)?;
         let binaries = accessible::make_accessible(found, &account)?;
         cluster::create(&self.directory, &binaries, &account, &self.settings)?;

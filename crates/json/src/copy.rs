@@ -49,7 +49,7 @@ mod tests {
     use super::put_field;
 
     #[test]
-    fn what_copy_would_misread_is_escaped() {
+    fn characters_that_copy_would_misread_are_escaped() {
         for (value, field) in [
             ("", ""),
             ("plain \u{8}\u{b} é", "plain \u{8}\u{b} é"),

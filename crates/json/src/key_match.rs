@@ -43,7 +43,7 @@ impl KeyMatcher {
     }
 
     /// Assigns each key to the column of its target.
-    pub(crate) fn of_keys(targets: &[KeyTarget]) -> Self {
+    pub(crate) fn from_targets(targets: &[KeyTarget]) -> Self {
         let keys: Vec<String> = targets.iter().map(|target| target.key.clone()).collect();
         let lookup = Arc::new(ColumnLookup::new(&keys, HashMap::new()));
         Self::new(lookup, keys.iter().map(String::as_str))

@@ -68,7 +68,7 @@ impl Objects {
     /// Reads lines of tagged values from a program: objects, or arrays if they `are_rows`. See the module
     /// `values`.
     #[must_use]
-    pub fn of_program(self, targets: &[KeyTarget], are_rows: bool) -> Self {
+    pub fn with_tags(self, targets: &[KeyTarget], are_rows: bool) -> Self {
         let values = Values::new(targets, are_rows, self.matcher.clone());
         Self { program: Some(Program { values, line: Vec::new() }), ..self }
     }
@@ -99,7 +99,7 @@ impl Objects {
     /// Creates rows with these columns. The targets name the key of each.
     #[must_use]
     pub fn new(targets: Vec<KeyTarget>, unknown: UnknownKeys) -> Self {
-        let matcher = KeyMatcher::of_keys(&targets);
+        let matcher = KeyMatcher::from_targets(&targets);
         Self::with_matcher(targets, unknown, matcher)
     }
 
@@ -130,7 +130,7 @@ impl Objects {
         let defaults = Format { null: DEFAULT.to_vec(), ..Format::text() };
         let columns = targets.into_iter().map(|target| ObjectColumn {
             key: target.key,
-            shape: ValueShape::of(&target.column.ty),
+            shape: ValueShape::from_type(&target.column.ty),
             missing: target.missing,
             field: None,
             key_of_row: (0, false),
@@ -195,7 +195,7 @@ impl Objects {
             put_tab(place, out);
             let from = out.len();
             put_value(line, &columns[place].shape, value, literals, out)
-                .map_err(|refused| of_column(refused, place, &key))?;
+                .map_err(|refused| with_column(refused, place, &key))?;
             columns[place].field = Some((from, out.len()));
             Ok(())
         })?;
@@ -263,7 +263,7 @@ fn put_value(
 }
 
 #[cold]
-fn of_column(refused: RefusedLine, place: usize, key: &str) -> RefusedLine {
+fn with_column(refused: RefusedLine, place: usize, key: &str) -> RefusedLine {
     let hint = refused.hint.or_else(|| Some(format!("See the value of key \"{key}\".").into()));
     RefusedLine { column: Some(place), hint, ..refused }
 }

@@ -47,7 +47,7 @@ impl RefusedLine {
             "To ignore such keys, use "
                 + option("ignore-extra")
                 + "; to load a key into a column, use "
-                + option("map").of("KEY=COLUMN")
+                + option("map").with("KEY=COLUMN")
                 + ".",
         )
     }

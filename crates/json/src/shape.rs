@@ -25,14 +25,17 @@ pub(crate) enum ValueShape {
 const JSON: [u32; 2] = [114, 3802];
 
 impl ValueShape {
-    pub(crate) fn of(ty: &ColumnType) -> Self {
+    pub(crate) fn from_type(ty: &ColumnType) -> Self {
         let base = ty.base();
         match &base.structure {
             TypeStructure::Array { delimiter, element } => {
-                Self::Array { delimiter: *delimiter, element: Box::new(Self::of(element)) }
+                Self::Array { delimiter: *delimiter, element: Box::new(Self::from_type(element)) }
             }
             TypeStructure::Composite(columns) => Self::Composite(
-                columns.iter().map(|column| (column.name.clone(), Self::of(&column.ty))).collect(),
+                columns
+                    .iter()
+                    .map(|column| (column.name.clone(), Self::from_type(&column.ty)))
+                    .collect(),
             ),
             _ if JSON.contains(&base.oid) => Self::Json,
             _ => Self::Scalar,

@@ -131,7 +131,7 @@ fn strings_that_are_no_text_are_refused() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_where_it_is_not() {
+fn invalid_json_is_refused_at_its_first_bad_byte() {
     for (line, said) in [
         (r#"{"a":1,}"#, "column 8: trailing comma"),
         (r#"{"a":"é" "b"}"#, "column 10: expected `,` or `}`"),

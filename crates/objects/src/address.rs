@@ -81,7 +81,7 @@ impl Address {
 
     /// Returns the address of the bucket itself, which is the same for all its objects.
     #[must_use]
-    pub fn of_bucket(&self) -> Self {
+    pub fn to_bucket(&self) -> Self {
         Self { key: String::new(), ..self.clone() }
     }
 

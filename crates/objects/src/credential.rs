@@ -38,11 +38,11 @@ impl Credential {
 
 /// A credential that a service understands.
 pub(crate) trait OfService: Sized + Send + Sync + 'static {
-    fn of(credential: &Credential) -> Result<Self, String>;
+    fn from_credential(credential: &Credential) -> Result<Self, String>;
 }
 
 impl OfService for AwsCredential {
-    fn of(credential: &Credential) -> Result<Self, String> {
+    fn from_credential(credential: &Credential) -> Result<Self, String> {
         Ok(Self {
             key_id: credential.part("access_key_id")?,
             secret_key: credential.part("secret_access_key")?,
@@ -52,13 +52,13 @@ impl OfService for AwsCredential {
 }
 
 impl OfService for GcpCredential {
-    fn of(credential: &Credential) -> Result<Self, String> {
+    fn from_credential(credential: &Credential) -> Result<Self, String> {
         Ok(Self { bearer: credential.part("token")? })
     }
 }
 
 impl OfService for AzureCredential {
-    fn of(credential: &Credential) -> Result<Self, String> {
+    fn from_credential(credential: &Credential) -> Result<Self, String> {
         if let Ok(key) = credential.part("account_key") {
             let invalid = |_| "the account_key is not valid".to_owned();
             return AzureAccessKey::try_new(&key).map(Self::AccessKey).map_err(invalid);
@@ -112,7 +112,7 @@ impl<C: OfService> CredentialProvider for Provider<C> {
             source: Box::new(Failure::new(Cause::Provider, reason)),
         };
         let given = given.map_err(failed)?;
-        let credential = Arc::new(C::of(&given).map_err(failed)?);
+        let credential = Arc::new(C::from_credential(&given).map_err(failed)?);
         let end = given.expires_at.and_then(|seconds| DateTime::from_timestamp(seconds, 0));
         *last = Some((Arc::clone(&credential), end));
         Ok(credential)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_keys_are_named() {
         let provider = Provider::<AwsCredential>::new(Arc::new(|| Ok(Credential::default())));
         let failure =
             wait(async move { Ok(provider.get_credential().await?) }).expect_err("no key");

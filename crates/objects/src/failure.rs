@@ -81,7 +81,7 @@ impl From<object_store::Error> for Failure {
             return failure.clone();
         }
         let text = error.to_string();
-        let answer = Answer::of(&text);
+        let answer = Answer::parse(&text);
         match &error {
             E::NotFound { .. } => answer.not_found(),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => answer.refused(),
@@ -130,7 +130,7 @@ struct Answer<'t> {
 }
 
 impl<'t> Answer<'t> {
-    fn of(text: &'t str) -> Self {
+    fn parse(text: &'t str) -> Self {
         let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
         let status = after("status code: ").and_then(|rest| rest.get(..3)?.parse().ok());
         let code = after("<Code>").and_then(|rest| rest.split_once("</Code>"));
@@ -183,7 +183,7 @@ impl<'t> Answer<'t> {
 
     fn other(&self, error: &object_store::Error) -> Failure {
         if self.is_of_credentials() {
-            return self.of_credentials();
+            return self.explain_credentials();
         }
         let has = |part: &str| self.text.contains(part);
         if has("non-partial response") || has("Range request not supported") {
@@ -250,7 +250,7 @@ impl<'t> Answer<'t> {
         CREDENTIALS.iter().any(|part| self.text.contains(part))
     }
 
-    fn of_credentials(&self) -> Failure {
+    fn explain_credentials(&self) -> Failure {
         let reason = if self.text.contains("service account file") {
             "the file of the service account cannot be read"
         } else {

@@ -44,7 +44,7 @@ struct Version {
 }
 
 impl Version {
-    fn of(meta: &ObjectMeta) -> Self {
+    fn from_meta(meta: &ObjectMeta) -> Self {
         let modified = meta.last_modified;
         let modified = (modified.timestamp(), modified.timestamp_subsec_nanos());
         Self { e_tag: meta.e_tag.clone(), modified }
@@ -70,7 +70,7 @@ impl Object {
     /// Creates an object from the answer to a request; `start` is its beginning.
     pub(crate) fn new(store: Store, path: Path, meta: &ObjectMeta, start: Bytes) -> Self {
         let name = store.display(path.as_ref());
-        let version = Version::of(meta);
+        let version = Version::from_meta(meta);
         Self(Arc::new(Inner { store, path, name, size: meta.size, version, start }))
     }
 
@@ -192,7 +192,7 @@ impl Object {
         let read = async {
             let answer = store.reader().get_opts(path, options).await?;
             // Some servers ignore the condition.
-            if answer.meta.size != *size || !version.is(&Version::of(&answer.meta)) {
+            if answer.meta.size != *size || !version.is(&Version::from_meta(&answer.meta)) {
                 return Err(Failure::changed());
             }
             let length = (range.end - range.start) as usize;

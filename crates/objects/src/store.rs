@@ -56,7 +56,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails if the settings in the environment are invalid, or there are no credentials.
-    pub fn of(address: &Address, provide: Option<&Arc<Provide>>) -> Result<Self> {
+    pub fn from_address(address: &Address, provide: Option<&Arc<Provide>>) -> Result<Self> {
         choose_cryptography();
         let settings = match address.service {
             Service::S3 => Some(aws::Settings::find(&address.bucket, provide)?),

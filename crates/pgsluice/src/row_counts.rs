@@ -32,7 +32,7 @@ pub struct RowCounts {
 
 impl RowCounts {
     /// Returns the counts for a COPY of `read` rows that stored `inserted` of them and refused none.
-    pub(crate) fn of_copy(read: u64, inserted: u64) -> Self {
+    pub(crate) fn from_copy(read: u64, inserted: u64) -> Self {
         let dropped = read.saturating_sub(inserted);
         Self { read, inserted, dropped, ..Self::default() }
     }
@@ -64,7 +64,7 @@ impl RowCounts {
     }
 
     /// Returns the counts with the numbers of [`Self::by_name`] in their order.
-    pub(crate) fn of(read: u64, numbers: [u64; 10]) -> Self {
+    pub(crate) fn from_numbers(read: u64, numbers: [u64; 10]) -> Self {
         let [
             inserted,
             updated,
@@ -96,7 +96,7 @@ impl RowCounts {
     pub(crate) fn add(&mut self, other: Self) {
         let (own, others) = (self.by_name(), other.by_name());
         let sums = std::array::from_fn(|place| own[place].1 + others[place].1);
-        *self = Self::of(self.read + other.read, sums);
+        *self = Self::from_numbers(self.read + other.read, sums);
     }
 
     /// Returns the counts of the rows that were added since `before`.
@@ -113,7 +113,7 @@ impl RowCounts {
             Some(rows) => Err(rows),
             None => {
                 let rest = std::array::from_fn(|place| own[place].1 - others[place].1);
-                Ok(Self::of(self.read - before.read, rest))
+                Ok(Self::from_numbers(self.read - before.read, rest))
             }
         }
     }

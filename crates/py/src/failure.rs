@@ -17,7 +17,7 @@ pub(crate) fn parts(
     raised: &Raised,
 ) -> (String, String, Option<PyErr>) {
     let way = |remedy: &_| keywords(call, remedy);
-    let door::Described { json, text } = door::Described::of(error, spell, way);
+    let door::Described { json, text } = door::Described::new(error, spell, way);
     (json, text, raised.take())
 }
 

@@ -67,7 +67,7 @@ impl PyInput {
     #[staticmethod]
     #[pyo3(signature = (name, pieces, lines=None))]
     fn reader(name: String, pieces: Bound<'_, PyIterator>, lines: Option<&str>) -> PyResult<Self> {
-        let kind = GivenKind::Reader(pieces.unbind(), of_lines(lines)?);
+        let kind = GivenKind::Reader(pieces.unbind(), parse_lines(lines)?);
         Ok(Self(GivenInput::new(name, kind)))
     }
 
@@ -81,11 +81,11 @@ impl PyInput {
     #[staticmethod]
     #[pyo3(signature = (name, text, lines=None))]
     fn text(name: String, text: PyBackedBytes, lines: Option<&str>) -> PyResult<Self> {
-        Ok(Self(GivenInput::new(name, GivenKind::Text(text[..].into(), of_lines(lines)?))))
+        Ok(Self(GivenInput::new(name, GivenKind::Text(text[..].into(), parse_lines(lines)?))))
     }
 }
 
-fn of_lines(name: Option<&str>) -> PyResult<Lines> {
+fn parse_lines(name: Option<&str>) -> PyResult<Lines> {
     match name {
         None => Ok(None),
         Some("dicts") => Ok(Some(FileFormat::Dicts)),
@@ -156,22 +156,22 @@ impl GivenInput {
         let Self { name, kind, raised } = self;
         let input = match kind {
             GivenKind::Table(items) => {
-                Source::of_table(&name, BatchStream::new(&name, items, raised))?
+                Source::from_table(&name, BatchStream::new(&name, items, raised))?
             }
             GivenKind::Tables(items, without) => {
                 let mut rest = InputRest::new(&without);
                 let batches =
-                    BatchStream::new(&name, items, raised).flat_map(|batch| rest.of(batch));
-                let inputs = Source::of_tables(&name, batches)?;
+                    BatchStream::new(&name, items, raised).flat_map(|batch| rest.slice_rest(batch));
+                let inputs = Source::from_tables(&name, batches)?;
                 return Ok((inputs, rest.starts));
             }
             GivenKind::Stream(items) => {
-                Source::of_stream(&name, BatchStream::new(&name, items, raised))
+                Source::from_stream(&name, BatchStream::new(&name, items, raised))
             }
             GivenKind::Reader(pieces, lines) => {
-                holding(Source::of_reader(&name, Bytes::new(pieces, raised)), lines)
+                holding(Source::from_reader(&name, Bytes::new(pieces, raised)), lines)
             }
-            GivenKind::Text(text, lines) => holding(Source::of_bytes(&name, text), lines),
+            GivenKind::Text(text, lines) => holding(Source::from_bytes(&name, text), lines),
             GivenKind::Objects(names, provider) => {
                 let provide = Arc::new(move || raised.attach(|py| credential(provider.bind(py))));
                 return Ok((Inputs::resolve_with(names, provide)?, Vec::new()));
@@ -198,7 +198,7 @@ impl<'w> InputRest<'w> {
     }
 
     /// Returns the kept rows of the next batch, in slices.
-    fn of(&mut self, batch: Result<RecordBatch>) -> Vec<Result<RecordBatch>> {
+    fn slice_rest(&mut self, batch: Result<RecordBatch>) -> Vec<Result<RecordBatch>> {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => return vec![Err(error)],

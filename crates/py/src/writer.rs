@@ -286,7 +286,7 @@ impl Worker {
         let Self { control, rows, read, .. } = self;
         match what {
             What::Open(options, durability, is_shared) => {
-                let nothing = Source::of_bytes("<data>", Arc::default());
+                let nothing = Source::from_bytes("<data>", Arc::default());
                 let load = door::RowOptions::new(&options, Some(nothing.into()))?;
                 self.metrics = load.metrics(control)?;
                 match load.writer(durability, is_shared, control) {

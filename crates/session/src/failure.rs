@@ -79,7 +79,9 @@ impl FailedAttempt {
 
     /// Whether the failure may pass after a while.
     pub(crate) fn may_pass(&self) -> bool {
-        self.sqlstate.as_deref().map_or(self.passes, |code| policy::of(code) == Policy::Wait)
+        self.sqlstate
+            .as_deref()
+            .map_or(self.passes, |code| policy::for_sqlstate(code) == Policy::Wait)
     }
 
     pub(crate) fn has_hint(&self) -> bool {
@@ -129,7 +131,7 @@ impl FailedAttempt {
     }
 
     /// Creates the failure of a session that ended, or was refused, before it was used.
-    pub(crate) fn of_session(error: &tokio_postgres::Error) -> Self {
+    pub(crate) fn from_session(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(refusal) => Self::from_server(refusal),
             None if error.is_closed() => {

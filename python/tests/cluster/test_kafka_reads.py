@@ -27,7 +27,7 @@ class Reads(OnKafka):
         (load,) = pgsluice.ledger(server())
         self.assertEqual((load.id, load.rows), (f"kafka-{self.topic}", 700))
 
-    def test_what_a_message_has_beside_its_value(self):
+    def test_metadata_of_messages(self):
         self.connection.execute(
             "ALTER TABLE events ADD k text, ADD h jsonb, ADD at timestamptz, ADD t text,"
             ' ADD p int, ADD "offset" bigint'

@@ -48,7 +48,7 @@ class ByLeaf(OnCluster):
         with self.assertRaisesRegex(PySparkException, "no partition of relation"):
             writer.option("conninfo", server()).mode("append").save()
 
-    def test_what_makes_no_sense(self):
+    def test_invalid_arguments(self):
         other = frame(9, 2).withColumnRenamed("id", "other")
         with self.assertRaisesRegex(pgsluice.UsageError, "no column of the partition key"):
             repartition_by_leaf(other, "events", server())

@@ -91,7 +91,7 @@ class Damage(OnServer):
                     wrong.append((compression, place))
         self.assertEqual(wrong, [], f"{len(wrong)} of {2 * FLIPS}")
 
-    def test_whatever_byte_is_another_there_is_an_end(self):
+    def test_reading_ends_whichever_byte_is_changed(self):
         """These cannot all be detected, but none may cause a hang, panic or abort."""
         rows = self.parquet(compression="snappy")
         footer = len(rows) - 8 - parquet.read_metadata(self.folder / "whole").serialized_size

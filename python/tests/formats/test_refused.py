@@ -174,7 +174,7 @@ class Others(OnServer):
         for name in ("rows.arrow", "rows.parquet"):
             self.assert_loaded([(1, 2)], name)
 
-    def test_what_is_something_else_is_refused(self):
+    def test_other_formats_are_refused(self):
         with duckdb.connect() as connection:
             # DuckDB does not know this ending, and writes CSV.
             connection.execute(f"COPY (SELECT 1 AS id, 2 AS a) TO '{self.folder}/csv.arrow'")
@@ -190,7 +190,7 @@ class Others(OnServer):
                 kind = "parquet" if ".parquet" in file.name else "arrow"
                 self.refuse(file.name, said=[f"could not read {file.name} as {kind}: "])
 
-    def test_what_is_compressed_as_a_whole_is_refused_as_such(self):
+    def test_files_compressed_as_a_whole_are_refused(self):
         parquet.write_table(self.table, self.folder / "rows.parquet")
         packed = gzip.compress((self.folder / "rows.parquet").read_bytes())
         (self.folder / "packed.parquet.gz").write_bytes(packed)

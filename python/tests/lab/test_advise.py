@@ -161,7 +161,7 @@ class Advice(unittest.TestCase):
         with self.assertRaises(LabError):
             advise.advise(self.site, Wish(ORDERS), no, self.fail)
 
-    def test_what_no_advice_is_given_on(self):
+    def test_tables_without_advice(self):
         self.assertEqual(self.refused("seen").message, "seen is a view")
         self.assertEqual(self.refused("none").message, "there is no table none in this database")
         self.assertIn("is not the name of a table", self.refused("a.b.c.d").message)

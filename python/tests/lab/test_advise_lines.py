@@ -82,7 +82,7 @@ class Lines(unittest.TestCase):
             " (0 to 2 a leaf); 1 of 2 leaves empty.",
         )
 
-    def test_what_was_measured_and_what_not(self):
+    def test_measured_and_unmeasured_lines(self):
         facts = replace(EVENTS, triggers=1, foreign_keys=2)
         self.assertEqual(
             self.line(1, facts),
@@ -103,7 +103,7 @@ class Lines(unittest.TestCase):
             "Rounds differed by a factor of 2.0: measure again in quiet.$",
         )
 
-    def test_what_partitioning_costs(self):
+    def test_costs_of_partitioning(self):
         self.assertEqual(
             self.line(2),
             "A COPY into a plain table with the same indexes is 2.0 times as fast as through the"
@@ -200,7 +200,7 @@ class Lines(unittest.TestCase):
             "This holds from 20,000 rows to 200,000, which were measured.",
         )
 
-    def test_what_indexes_cost(self):
+    def test_costs_of_indexes(self):
         self.assertEqual(
             self.line(5),
             "Without the 2 indexes of each leaf a COPY is 1.33 times as fast: 2.00 s with,"

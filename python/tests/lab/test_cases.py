@@ -118,7 +118,7 @@ class Cases(OnServer):
         # Only the staging skips existing rows.
         self.assertEqual(found, {"staged": {"done"}, "text": {"failed"}, "twice": {"failed"}})
 
-    def test_what_a_load_says_of_itself_is_checked(self):
+    def test_summaries_of_loads_are_checked(self):
         for check, status in (
             # This few rows are sent in psql's way.
             ("rows_read == rows and wire == 'text'", "done"),

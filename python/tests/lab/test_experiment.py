@@ -56,7 +56,7 @@ class Shipped(unittest.TestCase):
             if case.input:
                 self.assertTrue(callable(getattr(inputs, case.input)))
 
-    def test_what_commands_name_is_given(self):
+    def test_fields_of_commands_are_defined(self):
         known = engine.engines()
         said = re.findall(r"^#.*", engine.FILE.read_text(), re.M)
         always = re.findall(r"{([a-z_.]+)}", "".join(said))

@@ -90,12 +90,12 @@ class Records(unittest.TestCase):
         file.write_text("".join(f"{line}\n" for line in lines))
         return Run.read(file)
 
-    def test_what_is_written_is_read(self):
+    def test_records_are_read_back(self):
         run, _ = begin(self.folder, HEAD)
         run.add(LOAD)
         self.assertEqual(Run.read(run.file), run)
 
-    def test_what_is_not_known_is_refused_and_named(self):
+    def test_unknown_keys_are_refused_by_name(self):
         head, load = line("run", HEAD).strip(), line("load", LOAD).strip()
         newer = f'"version": {record.VERSION + 1}'
         for lines, words in (
@@ -144,14 +144,14 @@ class Rows(unittest.TestCase):
             self.ran(name, "2026-11-22T10:00:00")
         self.assertEqual(self.left(), "abc")
 
-    def test_those_just_before_the_one_that_was_cut_short_are_done(self):
+    def test_recent_runs_before_an_interrupted_one_are_kept(self):
         self.ran("c", "2026-11-20T10:00:00")
         self.ran("a", "2026-11-22T10:00:00")
         self.ran("b", "2026-11-22T11:00:00", ended=False)
         self.assertEqual(self.left(), "bc")
         self.assertEqual(self.left(rounds=9), "abc")
 
-    def test_what_was_measured_long_before_is_measured_again(self):
+    def test_old_runs_are_repeated(self):
         self.ran("a", "2026-11-19T10:00:00")
         self.ran("b", "2026-11-22T11:00:00", ended=False)
         self.assertEqual(self.left(), "abc")

@@ -164,7 +164,7 @@ class Charts(Reported):
         [bars] = drawing(chart, self.bulkload, self.runs["bulkload"]).series
         self.assertEqual([x for x, _ in bars.points], ["one plain table", "hash partitions"])
 
-    def test_what_was_not_measured_has_no_chart(self):
+    def test_unmeasured_experiments_have_no_chart(self):
         chart = replace(self.bulkload.charts[0], figure="tps")
         self.assertIsNone(drawing(chart, self.bulkload, self.runs["bulkload"]))
 
@@ -249,7 +249,7 @@ class Page(Reported):
         self.assertIn("5.0 times as fast as psql&#39;s <code>\\copy</code>", opening)
         self.assertIn("Measured at the scale <code>small</code>", self.words)
 
-    def test_what_explains_several_verdicts_is_said_once(self):
+    def test_shared_explanations_appear_once(self):
         [claim, *_] = self.bulkload.claims
         twice = replace(self.bulkload, claims=[claim, claim])
         words = page.html([twice], self.runs)
@@ -272,13 +272,13 @@ class Page(Reported):
         part = page.part(bars, self.runs["bulkload"])
         self.assertEqual(len(part.headlines), 2)
 
-    def test_what_belongs_together_stays_on_a_line(self):
+    def test_numbers_stay_on_a_line_with_their_units(self):
         marked = str(page.mark_up("12 % of `full` by --wire text <1 s>"))
         option = '<span class="option">--wire</span>'
         expected = f"12&nbsp;% of <code>full</code> by {option} text &lt;1&nbsp;s&gt;"
         self.assertEqual(marked, expected)
 
-    def test_what_records_say_is_text_not_markup(self):
+    def test_markup_in_records_is_escaped(self):
         self.assertIn("A published article &lt;about&gt; bulk loads", self.words)
         self.assertNotIn("<about>", self.page)
 

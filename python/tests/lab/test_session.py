@@ -92,7 +92,7 @@ class Running(OnServer):
             run = self.run_tiny(toml)
         return [load for load in run.loads if load.engine == "psql"]
 
-    def test_what_a_program_says_of_itself_stands_for_what_was_measured(self):
+    def test_a_program_may_report_its_own_figures(self):
         of_itself = {"seconds": 1000, "client_cpu_seconds": 2000, "client_peak_mib": 3000}
         numbers = "1000 as seconds, 2000 as client_cpu_seconds, 3000 as client_peak_mib, 4 as more"
         figures = {name: f"({value})" for name, value in {**of_itself, "more": 4}.items()}
@@ -119,7 +119,7 @@ class Running(OnServer):
             self.assertEqual(load.status, "failed")
             self.assertIn("division by zero", load.reason)
 
-    def test_what_hangs_is_stopped_and_ended_on_the_server(self):
+    def test_hanging_programs_and_their_sessions_are_ended(self):
         for load in self.with_engine("select pg_sleep(600)", limit="1"):
             self.assertEqual((load.status, load.reason), ("stopped", "stopped after 1 seconds"))
         running = "SELECT 1 FROM pg_stat_activity WHERE query LIKE %s AND state = 'active'"
@@ -162,7 +162,7 @@ class Sites(OnServer):
             other.create()
         self.assertEqual(self.site.query("SELECT count(*) FROM pgsluice_lab_1.kept"), [["0"]])
 
-    def test_what_a_lab_that_was_killed_has_left_is_dropped(self):
+    def test_leftovers_of_a_killed_lab_are_dropped(self):
         left = site.Site(self.target, dict(os.environ), embedded=True)
         left.create()
         left.connection.close()

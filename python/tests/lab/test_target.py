@@ -37,7 +37,7 @@ class Find(unittest.TestCase):
         self.assertEqual(self.found(None, PGSERVICE="s"), "")
         self.assertEqual(self.found(None, DATABASE_URL="postgres://d/d"), "postgres://d/d")
 
-    def test_what_cannot_be_read_is_a_usage_error(self):
+    def test_invalid_connection_strings_are_usage_errors(self):
         for text in ("host=h dbnam=shop", "postgresql://[h/shop", "host='h"):
             with self.assertRaises(LabError) as raised:
                 self.found(text)

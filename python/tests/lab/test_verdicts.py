@@ -70,11 +70,11 @@ class Shown(unittest.TestCase):
         self.assertEqual((found.shown, found.spread), ("1.50 times as fast", "1.40 to 5.0"))
         self.assertEqual(verdicts.verdict(FASTER, Measured((2.0, 2.0))).spread, "")
 
-    def test_what_was_not_measured_is_not_judged(self):
+    def test_unmeasured_claims_are_not_judged(self):
         found = verdicts.verdict(FASTER, None)
         self.assertEqual((found.word, found.shown, found.spread, found.why), (ABSENT, "", "", ""))
 
-    def test_what_holds_needs_no_explanation(self):
+    def test_confirmed_claims_need_no_explanation(self):
         self.assertEqual(verdicts.verdict(FASTER, Measured((1.4, 1.5))).why, "")
         self.assertEqual(verdicts.verdict(FASTER, Measured((2.4, 2.5))).why, "So it is.")
 

@@ -140,7 +140,7 @@ class Copied(Loads):
         self.own.commit()
         self.connection.execute("DROP SCHEMA other CASCADE")
 
-    def test_what_others_do_not_see_is_refused(self):
+    def test_uncommitted_ddl_is_refused(self):
         self.own.execute("CREATE TABLE fresh (id int)")
         with self.assertRaisesRegex(pgsluice.ServerError, "does not exist for other sessions"):
             pgsluice.copy(self.own, table(1), "fresh")
@@ -163,13 +163,13 @@ class Copied(Loads):
         with self.assertRaisesRegex(pgsluice.UsageError, "refer to different databases"):
             pgsluice.copy(self.own, pa.table({"id": [1]}), "loaded", other)
 
-    def test_what_the_server_refuses_is_psycopgs(self):
+    def test_errors_of_the_server_are_those_of_psycopg(self):
         rows = pa.table({"id": [1, None]})
         with self.assertRaises(psycopg.errors.NotNullViolation):
             pgsluice.copy(self.own, rows, "loaded")
         self.assertEqual(self.own.info.transaction_status, TransactionStatus.INERROR)
 
-    def test_what_does_not_fit_is_refused(self):
+    def test_data_that_does_not_fit_is_refused(self):
         rows = pa.table({"id": [1], "n": pa.array([2**63], pa.uint64()), "u": ["no uuid"]})
         with self.assertRaises((pgsluice.DataError, psycopg.errors.DataError)):
             pgsluice.copy(self.own, rows, "loaded")

@@ -46,7 +46,7 @@ class Inspecting(Loads):
 
 
 class Plan(Inspecting):
-    def test_what_is_printed(self):
+    def test_printed_form(self):
         file = self.parquet()
         planned = pgsluice.plan(file, "loaded", server(), jobs=1, full=True)
         args = ("plan", file, "-t", "loaded", "-j1", "--full")
@@ -94,7 +94,7 @@ class Plan(Inspecting):
         self.assertIn("CREATE TABLE", planned.missing[0].ddl[0])
         self.assertIn("; missing public.loaded_", repr(planned))
 
-    def test_what_is_used_up_is_refused(self):
+    def test_exhausted_data_is_refused(self):
         for data in (iter([TABLE]), TABLE.to_reader(), [TABLE.to_reader()], io.BytesIO(b"1\n")):
             with self.assertRaisesRegex(TypeError, "plan cannot take an iterator"):
                 pgsluice.plan(data, "loaded", server())
@@ -110,7 +110,7 @@ class Plan(Inspecting):
 
 
 class Verify(Inspecting):
-    def test_what_is_printed(self):
+    def test_printed_form(self):
         file = self.parquet()
         self.put(TABLE)
         found = pgsluice.verify(file, "loaded", server())
@@ -136,7 +136,7 @@ class Verify(Inspecting):
         self.assertFalse(pgsluice.verify(TABLE, "loaded", server(), subset=True))
         self.assertTrue(pgsluice.verify(TABLE.slice(8), "loaded", server(), subset=True))
 
-    def test_what_cannot_be_compared_is_an_error(self):
+    def test_incomparable_data_is_an_error(self):
         with self.assertRaises(pgsluice.DataError) as caught:
             pgsluice.verify([*ROWS, ("x", "a")], "loaded", server())
         self.assertEqual(caught.exception.line, None)
@@ -154,7 +154,7 @@ class Verify(Inspecting):
 
 
 class Tree(Inspecting):
-    def test_what_is_printed(self):
+    def test_printed_form(self):
         self.put(TABLE)
         self.connection.execute("ANALYZE loaded")
         tree = pgsluice.tree("loaded", server())
@@ -172,7 +172,7 @@ class Tree(Inspecting):
 
 
 class Ledger(Inspecting):
-    def test_what_is_printed(self):
+    def test_printed_form(self):
         self.put(TABLE, load_id="inspected")
         loads = pgsluice.ledger(server(), table="loaded")
         self.assertEqual([load.id for load in loads][:1], ["inspected"])
@@ -222,7 +222,7 @@ class Ledger(Inspecting):
             time.sleep(0.05)
         return details
 
-    def test_what_is_not_there(self):
+    def test_unknown_loads(self):
         self.assertEqual(pgsluice.ledger(server(), ledger="elsewhere"), ())
         with self.assertRaises(pgsluice.ServerError) as caught:
             pgsluice.ledger_show("nothing", server())

@@ -98,7 +98,7 @@ class Leaf(Loads):
         self.assertEqual(self.leaf(table).to_pylist(), self.stored())
         self.assertEqual(len(set(self.stored())), 2)
 
-    def test_what_only_the_server_can_tell_is_an_error(self):
+    def test_rows_that_only_the_server_can_route_are_errors(self):
         self.remake("id bigint, day date", "LIST (day)", "DEFAULT")
         table = pa.table({"id": [1, 2, 3], "day": ["2026-01-01", "today", "yesterday"]})
         error = self.refuse(table)

@@ -43,7 +43,7 @@ class Replaced(Loads):
         self.assertEqual((done.exchanged, done.replaced), (1, 0))
         self.assertEqual(self.content(), [("new", 10), ("old", 10)])
 
-    def test_what_cannot_be_replaced_is_an_error(self):
+    def test_leaves_that_cannot_be_replaced_are_errors(self):
         self.connection.execute("CREATE VIEW first AS SELECT * FROM months_1")
         self.addCleanup(self.connection.execute, "DROP VIEW IF EXISTS first")
         with self.assertRaises(pgsluice.ServerError) as caught:

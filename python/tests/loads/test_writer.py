@@ -283,7 +283,7 @@ class Written(Loads):
         with self.assertRaisesRegex(pgsluice.ServerError, "and is opened again with DateStyle"):
             pgsluice.Writer("loaded", styled, load_id="style")
 
-    def test_what_makes_no_sense(self):
+    def test_invalid_arguments(self):
         with self.assertRaisesRegex(pgsluice.Error, '"nowhere" does not exist'):
             pgsluice.Writer("nowhere", server(), load_id="x")
         with self.assertRaises(pgsluice.ConnectError):

@@ -264,7 +264,7 @@ class Changed(Loads):
         values = self.connection.execute("SELECT v FROM loaded ORDER BY day").fetchall()
         self.assertEqual(values, [(2,), (3,)])
 
-    def test_what_is_refused_leaves_nothing_and_stays(self):
+    def test_refused_rows_stay_in_the_writer(self):
         self.make_tree("hash")
         self.connection.execute("ALTER TABLE loaded ADD CHECK (n < 10)")
         with pgsluice.Writer(

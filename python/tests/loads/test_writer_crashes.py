@@ -183,7 +183,7 @@ class Kept(OwnServer):
         self.assertEqual(caught.exception.rows_in_doubt, producer.at - producer.durable)
         self.assertIn("load_id", caught.exception.hint)
 
-    def test_what_was_flushed_is_on_disk(self):
+    def test_flushed_rows_are_on_disk(self):
         flushed = "SELECT pg_current_wal_flush_lsn() >= %s::pg_lsn"
         for of_writer in (PLAIN, NAMED):
             for call in ("flush", "close"):

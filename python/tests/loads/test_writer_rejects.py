@@ -117,7 +117,7 @@ class Rejects(Loads):
                         self.assertEqual(writer.flush().rows, 10)
                     self.assertEqual(self.found(), GOOD)
 
-    def test_what_is_no_value_of_the_column(self):
+    def test_values_that_do_not_fit(self):
         rows = [*GOOD[:4], ("x", "text"), *GOOD[4:]]
         for form in (as_tuples, as_dicts):
             for options in WAYS:
@@ -138,7 +138,7 @@ class Rejects(Loads):
             self.assertEqual([key for key, _ in self.found()], [1, 2])
             self.assertEqual({row[0] for row, _ in self.rejected}, {3, 4})
 
-    def test_what_is_found_at_the_end(self):
+    def test_errors_found_at_the_end(self):
         self.connection.execute("""
             CREATE OR REPLACE FUNCTION check_late() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
@@ -153,7 +153,7 @@ class Rejects(Loads):
             self.assertEqual(writer.flush().counts.rejected, 2)
         self.assertEqual(self.found(), GOOD)
 
-    def test_what_no_row_is_to_blame_for(self):
+    def test_errors_without_a_bad_row(self):
         self.connection.execute("""
             CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN RAISE EXCEPTION 'closed'; END $$;

@@ -62,7 +62,7 @@ class Credentials(OnStores):
         self.assertIn("no vault", str(caught.exception))
         self.assertEqual(self.ids(), [])
 
-    def test_what_is_no_credential(self):
+    def test_invalid_credentials(self):
         for given, said in (
             ({"access_key_id": KEY}, "the credential has no secret_access_key"),
             (None, "must return a mapping"),

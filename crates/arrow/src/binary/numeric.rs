@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn floats_are_what_their_shortest_text_is() {
         for value in [0.0, -0.0, 1.0, 0.1, -1.5e-300, 1e300, f64::MAX, f64::from_bits(1), 1e22] {
-            assert_like_its_text(&Decimal::of_float8(value).unwrap());
+            assert_like_its_text(&Decimal::from_float8(value).unwrap());
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::extension::Extension;
 impl<'b> Source<'b> {
     /// Binds an array; returns `None` for unsupported types.
     pub(crate) fn bind(array: &'b dyn Array, field: &Field) -> Option<Self> {
-        Self::of(array, Extension::of(field))
+        Self::bind_array(array, Extension::from_field(field))
     }
 
     /// Returns a source of `length` NULLs.
@@ -20,7 +20,7 @@ impl<'b> Source<'b> {
         Self { nulls: None, data: Data::Null, length, extension: Extension::None }
     }
 
-    fn of(array: &'b dyn Array, extension: Extension) -> Option<Self> {
+    fn bind_array(array: &'b dyn Array, extension: Extension) -> Option<Self> {
         let data = match array.data_type() {
             DataType::Dictionary(key, _) => dictionary(array, key, extension)?,
             DataType::RunEndEncoded(ends, _) => runs(array, ends.data_type(), extension)?,
@@ -173,22 +173,22 @@ fn dictionary<'b>(array: &'b dyn Array, key: &DataType, extension: Extension) ->
         _ => return None,
     };
     let values = array.as_any_dictionary_opt()?.values();
-    Some(Data::Dictionary(keys, Source::of(values, extension)?.into()))
+    Some(Data::Dictionary(keys, Source::bind_array(values, extension)?.into()))
 }
 
 fn runs<'b>(array: &'b dyn Array, ends: &DataType, extension: Extension) -> Option<Data<'b>> {
     Some(match ends {
         DataType::Int16 => {
             let runs = array.as_run_opt::<Int16Type>()?;
-            Data::Runs16(runs.run_ends(), Source::of(runs.values(), extension)?.into())
+            Data::Runs16(runs.run_ends(), Source::bind_array(runs.values(), extension)?.into())
         }
         DataType::Int32 => {
             let runs = array.as_run_opt::<Int32Type>()?;
-            Data::Runs32(runs.run_ends(), Source::of(runs.values(), extension)?.into())
+            Data::Runs32(runs.run_ends(), Source::bind_array(runs.values(), extension)?.into())
         }
         DataType::Int64 => {
             let runs = array.as_run_opt::<Int64Type>()?;
-            Data::Runs64(runs.run_ends(), Source::of(runs.values(), extension)?.into())
+            Data::Runs64(runs.run_ends(), Source::bind_array(runs.values(), extension)?.into())
         }
         _ => return None,
     })

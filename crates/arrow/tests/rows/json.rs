@@ -45,7 +45,7 @@ fn a_string_is_json_at_the_top_and_a_string_within() {
     assert!(unfit(&lists.finish(), &jsonb()).contains("zero byte"));
 }
 
-fn of_documents(text: &str) -> StructArray {
+fn read_documents(text: &str) -> StructArray {
     let strings: ArrayRef = Arc::new(StringArray::from(vec![text]));
     let field = extended(&strings, "arrow.json").with_name("d");
     StructArray::new(Fields::from(vec![field]), vec![strings], None)
@@ -53,8 +53,8 @@ fn of_documents(text: &str) -> StructArray {
 
 #[test]
 fn documents_within_stay_documents() {
-    assert_eq!(json(&of_documents("[1, 2]")), r#"{"d":[1, 2]}"#);
-    assert!(unfit(&of_documents("[1"), &jsonb()).contains("not valid JSON"));
+    assert_eq!(json(&read_documents("[1, 2]")), r#"{"d":[1, 2]}"#);
+    assert!(unfit(&read_documents("[1"), &jsonb()).contains("not valid JSON"));
 }
 
 fn map(pairs: &[(&str, i32)]) -> MapArray {

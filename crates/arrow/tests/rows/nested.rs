@@ -13,7 +13,7 @@ fn int_array() -> pgsluice_core::types::ColumnType {
     array_of(1007, ty(23))
 }
 
-fn of_words(words: &[i32]) -> Vec<u8> {
+fn join_words(words: &[i32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
@@ -26,7 +26,7 @@ fn a_list_is_an_array() {
     let large_views = LargeListViewArray::from_iter_primitive::<Int32Type, _, _>(rows());
     let all: [&dyn Array; 4] = [&lists, &large, &views, &large_views];
     for array in all {
-        let expected = [of_words(&[1, 1, 23, 2, 1, 4, 7, -1]), of_words(&[0, 0, 23])];
+        let expected = [join_words(&[1, 1, 23, 2, 1, 4, 7, -1]), join_words(&[0, 0, 23])];
         assert_eq!(bytes(array, &int_array()), expected);
         assert_eq!(texts(array, &int_array()), ["{7,NULL}", "{}"]);
     }
@@ -38,7 +38,7 @@ fn a_list_is_an_array() {
 fn elements_are_chosen_by_the_target() {
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(7)])]);
     let value = bytes(&lists, &array_of(1016, ty(20)));
-    assert_eq!(value, [of_words(&[1, 0, 20, 1, 1, 8, 0, 7])]);
+    assert_eq!(value, [join_words(&[1, 0, 20, 1, 1, 8, 0, 7])]);
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(70_000)])]);
     assert_eq!(unfit(&lists, &array_of(1005, ty(21))), "70000 is out of range for smallint");
 }
@@ -58,7 +58,7 @@ fn matrix(rows: &[Option<&[i32]>]) -> ListArray {
 #[test]
 fn lists_of_lists_are_dimensions() {
     let square = matrix(&[Some(&[1, 2]), Some(&[3, 4])]);
-    let expected = of_words(&[2, 0, 23, 2, 1, 2, 1, 4, 1, 4, 2, 4, 3, 4, 4]);
+    let expected = join_words(&[2, 0, 23, 2, 1, 2, 1, 4, 1, 4, 2, 4, 3, 4, 4]);
     assert_eq!(bytes(&square, &int_array()), [expected]);
     assert_eq!(texts(&square, &int_array()), ["{{1,2},{3,4}}"]);
     let ragged = matrix(&[Some(&[1]), Some(&[2, 3])]);
@@ -97,8 +97,8 @@ fn pair() -> StructArray {
 fn a_struct_is_a_composite_by_the_names() {
     let composite = composite_of(50_000, vec![("s", ty(25)), ("n", ty(23))]);
     let values = given(&pair(), &composite).binary();
-    let first = [of_words(&[2, 25, 3]), b"a,b".to_vec(), of_words(&[23, 4, 7])].concat();
-    let second = of_words(&[2, 25, -1, 23, -1]);
+    let first = [join_words(&[2, 25, 3]), b"a,b".to_vec(), join_words(&[23, 4, 7])].concat();
+    let second = join_words(&[2, 25, -1, 23, -1]);
     assert_eq!(values, [Ok(Some(first)), Ok(Some(second)), Ok(None)]);
     assert_eq!(texts(&pair(), &composite), [r#"("a,b",7)"#, "(,)", "\\N"]);
     assert_eq!(texts(&pair().slice(1, 2), &composite), ["(,)", "\\N"]);

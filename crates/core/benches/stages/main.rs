@@ -65,7 +65,7 @@ fn parse(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input, wanted: Vec<us
     group.bench_function(input.name, |bencher| {
         bencher.iter(|| {
             for row in &rows {
-                parser.parse(row.of(&input.bytes), &mut keys);
+                parser.parse(row.slice(&input.bytes), &mut keys);
                 black_box(&keys);
             }
         });
@@ -113,7 +113,7 @@ fn encode(group: &mut BenchmarkGroup<'_, WallTime>, input: &Input) {
 
 /// Each row with the fields that `parser` finds in it.
 fn parsed<'a>(input: &'a Input, parser: &Parser) -> Vec<(&'a [u8], Fields)> {
-    let rows = input.rows().into_iter().map(|row| row.of(&input.bytes));
+    let rows = input.rows().into_iter().map(|row| row.slice(&input.bytes));
     let parse = |row| {
         let mut keys = Fields::default();
         parser.parse(row, &mut keys);

@@ -90,7 +90,7 @@ impl Block {
 
     /// Returns the bytes from `start` to `end`.
     #[inline]
-    pub(super) fn of(&self, start: u32, end: u32) -> &[u8] {
+    pub(super) fn slice(&self, start: u32, end: u32) -> &[u8] {
         &self.data[start as usize..end as usize]
     }
 

@@ -24,7 +24,7 @@ pub struct Span {
 }
 
 impl Span {
-    fn of(row: &BlockRow) -> Self {
+    fn from_row(row: &BlockRow) -> Self {
         Self { first: row.start, last: row.start }
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn left_behind<'p>(
         for ClaimRun { span, rows } in runs(block) {
             match few.checked_sub(rows.len()) {
                 Some(left) => {
-                    spans.extend(rows.iter().map(Span::of));
+                    spans.extend(rows.iter().map(Span::from_row));
                     few = left;
                 }
                 None => spans.push(span),
@@ -176,7 +176,7 @@ fn ranges(runs: &[ClaimRun<'_>], others: &[Span], upto: SplitOffset) -> Vec<Span
     let mut spans: Vec<Span> = Vec::new();
     for ClaimRun { span, rows } in runs.iter().filter(|run| run.span.last >= upto) {
         if is_mixed(*span, others) {
-            spans.extend(rows.iter().map(Span::of));
+            spans.extend(rows.iter().map(Span::from_row));
         } else {
             spans.push(*span);
         }

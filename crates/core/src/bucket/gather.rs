@@ -21,7 +21,7 @@ pub fn gather_each(
     wire: Wire,
 ) -> impl Iterator<Item = Payload> + '_ {
     (0..nodes).filter_map(move |node| {
-        let index = Scheduler::of(nodes, node, wire);
+        let index = Scheduler::choose_bucket(nodes, node, wire);
         let blocks: Vec<Block> = std::iter::from_fn(|| shard.take(index)).collect();
         (!blocks.is_empty()).then(|| Payload::new(node, wire, blocks))
     })
@@ -37,7 +37,7 @@ mod tests {
         let mut shard = Shard::new(Scheduler::count(3));
         for (node, wire) in [(2, Wire::Binary), (0, Wire::Binary), (1, Wire::Text)] {
             for row in 0..5 {
-                let room = shard.add_block(Scheduler::of(3, node, wire), Block::new(10));
+                let room = shard.add_block(Scheduler::choose_bucket(3, node, wire), Block::new(10));
                 let pushed = room.push(BlockRow::new(0, row, 0), |block| {
                     block.push(node as u8);
                     Ok::<(), ()>(())

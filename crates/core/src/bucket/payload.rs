@@ -202,7 +202,7 @@ impl Payload {
     #[inline]
     pub fn slice(&self, index: usize) -> &[u8] {
         let Slice { block, start, end } = self.slices[index];
-        self.blocks[block as usize].of(start, end)
+        self.blocks[block as usize].slice(start, end)
     }
 
     /// Returns the rows of each node in the order in which they are sent to it, each row with its position in
@@ -220,7 +220,7 @@ impl Payload {
     fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = (BlockRow, &[u8])> {
         let block = &self.blocks[slice.block as usize];
         let rows = block.rows_in(slice.start, slice.end);
-        rows.map(|(at, start, end)| (at, block.of(start, end)))
+        rows.map(|(at, start, end)| (at, block.slice(start, end)))
     }
 
     /// Returns the rows in the order in which they are sent, each with its position in the input and its bytes.

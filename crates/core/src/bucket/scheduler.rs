@@ -83,7 +83,7 @@ impl Scheduler {
 
     /// Returns the bucket for the rows of one of `nodes` nodes in one format.
     #[inline]
-    pub fn of(nodes: usize, node: NodeId, wire: Wire) -> usize {
+    pub fn choose_bucket(nodes: usize, node: NodeId, wire: Wire) -> usize {
         match wire {
             Wire::Text => node,
             Wire::Binary => nodes + node,
@@ -257,7 +257,7 @@ impl Scheduler {
         let mut bytes = first.bytes();
         let mut others = Vec::new();
         for node in 0..self.nodes {
-            let other = Self::of(self.nodes, node, wire);
+            let other = Self::choose_bucket(self.nodes, node, wire);
             let weight = weight(other, shards);
             let is_one = weight.rows > 0
                 && self.is_leaf[node] == is_leaf

@@ -131,7 +131,7 @@ struct RowPlace {
 const LONG: u16 = u16::MAX;
 
 impl RowPlace {
-    fn of(block: usize, start: u32, end: u32) -> Self {
+    fn new(block: usize, start: u32, end: u32) -> Self {
         let length = u16::try_from(end - start).unwrap_or(LONG);
         Self { block: block as u16, start, length }
     }
@@ -188,7 +188,9 @@ fn rows_with_places(
     let numbered = blocks.iter().enumerate().take(within.end).skip(within.start);
     numbered.flat_map(|(number, block)| {
         let rows = block.rows_in(0, u32::MAX);
-        rows.map(move |(_, start, end)| (RowPlace::of(number, start, end), block.of(start, end)))
+        rows.map(move |(_, start, end)| {
+            (RowPlace::new(number, start, end), block.slice(start, end))
+        })
     })
 }
 

@@ -42,19 +42,19 @@ pub struct TooLong;
 
 impl RankedValue {
     /// Converts a datum. Only values of the same type are comparable.
-    pub fn of(datum: Datum<'_>) -> Result<Self, TooLong> {
+    pub fn from_datum(datum: Datum<'_>) -> Result<Self, TooLong> {
         match datum {
-            Datum::Int(value) => Self::of_bytes(&(value ^ i64::MIN).to_be_bytes()),
-            Datum::Wide(value) => Self::of_bytes(&(value ^ i128::MIN).to_be_bytes()),
-            Datum::Uuid(value) => Self::of_bytes(&value.to_be_bytes()),
+            Datum::Int(value) => Self::from_bytes(&(value ^ i64::MIN).to_be_bytes()),
+            Datum::Wide(value) => Self::from_bytes(&(value ^ i128::MIN).to_be_bytes()),
+            Datum::Uuid(value) => Self::from_bytes(&value.to_be_bytes()),
             Datum::Network(_) => Err(TooLong),
-            Datum::Bytes(bytes) => Self::of_bytes(bytes),
+            Datum::Bytes(bytes) => Self::from_bytes(bytes),
         }
     }
 
     /// Encodes a value with a first byte that says that it is not NULL, and a last byte that is its length. Of
     /// two values that are otherwise equal, the longer one is greater.
-    fn of_bytes(value: &[u8]) -> Result<Self, TooLong> {
+    fn from_bytes(value: &[u8]) -> Result<Self, TooLong> {
         let mut bytes = [0; LONGEST + 2];
         bytes[0] = 1;
         bytes[1..=LONGEST].get_mut(..value.len()).ok_or(TooLong)?.copy_from_slice(value);
@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn values_sort_as_datums_do() {
         let is_ascending = |datums: &[Datum<'_>]| {
-            let values = datums.iter().map(|datum| RankedValue::of(*datum).expect("a short one"));
+            let values =
+                datums.iter().map(|datum| RankedValue::from_datum(*datum).expect("a short one"));
             let values: Vec<RankedValue> =
                 std::iter::once(RankedValue::default()).chain(values).collect();
             values.is_sorted_by(|one, next| one < next)
@@ -94,6 +95,6 @@ mod tests {
         assert!(is_ascending(&[0, 1, u128::MAX].map(Datum::Uuid)));
         let bytes: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"\0a", b"a", &[0xFF; LONGEST]];
         assert!(is_ascending(&bytes.map(Datum::Bytes)));
-        assert_eq!(RankedValue::of(Datum::Bytes(&[0; LONGEST + 1])), Err(TooLong));
+        assert_eq!(RankedValue::from_datum(Datum::Bytes(&[0; LONGEST + 1])), Err(TooLong));
     }
 }

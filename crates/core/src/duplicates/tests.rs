@@ -67,7 +67,7 @@ proptest! {
         let mut counting: Vec<usize> = (0..rows.len()).collect();
         let found = |row: u64, by: u64| counting[row as usize] = by as usize;
         if rule == Rule::Greatest {
-            let value = |value| RankedValue::of(Datum::Int(value)).expect("a short one");
+            let value = |value| RankedValue::from_datum(Datum::Int(value)).expect("a short one");
             let values = rows.iter().map(|(_, of)| of.map(value).unwrap_or_default());
             find_duplicates(&mut write_and_read(prints.zip(values), rule), rule, found);
         } else {

@@ -18,7 +18,7 @@ impl Date {
     /// PostgreSQL 13 to 18); `None` before the year 1 and after the year 9999.
     ///
     /// A year begins in March here, so that a leap day ends it; 400 years have 146,097 days.
-    pub(super) fn of(days: i64) -> Option<Self> {
+    pub(super) fn from_days(days: i64) -> Option<Self> {
         let days = u32::try_from(days.checked_add(FROM_MARCH)?).ok()?;
         let (era, day) = (days / 146_097, days % 146_097);
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -46,7 +46,7 @@ pub(super) fn weekday(days: i64) -> i64 {
 /// Thursday.
 pub(super) fn iso_week(days: i64) -> Option<(u32, i64)> {
     let thursday = days - weekday(days) + 3;
-    let year = Date::of(thursday)?.year;
+    let year = Date::from_days(thursday)?.year;
     Some((year, (thursday - days_of(year, 1, 1)) / 7 + 1))
 }
 
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn dates_are_the_inverse_of_their_days() {
         let (first, last) = (days_of(1, 1, 1), days_of(9999, 12, 31));
-        assert_eq!([Date::of(first - 1), Date::of(last + 1)], [None, None]);
-        assert_eq!([Date::of(i64::MIN), Date::of(i64::MAX)], [None, None]);
+        assert_eq!([Date::from_days(first - 1), Date::from_days(last + 1)], [None, None]);
+        assert_eq!([Date::from_days(i64::MIN), Date::from_days(i64::MAX)], [None, None]);
         for days in first..=last {
-            assert_eq!(Date::of(days).map(Date::days), Some(days));
+            assert_eq!(Date::from_days(days).map(Date::days), Some(days));
         }
     }
 

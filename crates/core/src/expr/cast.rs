@@ -110,12 +110,12 @@ impl Cast {
                 let whole = numeric::to_integer(value.bytes(scratch)?)?;
                 within(to, whole).map(ExprValue::Int)
             }
-            _ => self.of_int(value.int()?, to).map(ExprValue::Int),
+            _ => self.convert_int(value.int()?, to).map(ExprValue::Int),
         }
     }
 
     /// Converts one integer datum to another.
-    fn of_int(self, value: i64, to: &KeyType) -> Option<i64> {
+    fn convert_int(self, value: i64, to: &KeyType) -> Option<i64> {
         match self {
             Self::Integer => within(to, value),
             Self::IntegerToBool => Some((value != 0).into()),

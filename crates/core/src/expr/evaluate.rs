@@ -44,7 +44,9 @@ impl Expr {
         let (value, of) = match &self.node {
             ExprNode::Column { place, ty } => return column(*place, ty, input, scratch),
             ExprNode::Constant(value) => {
-                return Ok(value.as_ref().and_then(|value| ExprValue::of(value.as_datum())));
+                return Ok(value
+                    .as_ref()
+                    .and_then(|value| ExprValue::from_datum(value.as_datum())));
             }
             ExprNode::Coalesce(items) => return coalesce(items, input, scratch),
             ExprNode::Arithmetic(operator, sides) => {
@@ -67,13 +69,15 @@ impl Expr {
             ExprNode::Case(case, _) => string::change(*case, value, scratch),
             ExprNode::Cast(cast, _) => cast.apply(value, &self.ty, scratch),
             ExprNode::Part(field, _) => time::part(*field, value, &of.ty, &self.ty, scratch),
-            node => value.int().and_then(|value| self.of_int(node, value)).map(ExprValue::Int),
+            node => {
+                value.int().and_then(|value| self.evaluate_int(node, value)).map(ExprValue::Int)
+            }
         };
         value.map(Some).ok_or(Unknown::Value)
     }
 
     /// Evaluates the functions from one integer to another.
-    fn of_int(&self, node: &ExprNode, value: i64) -> Option<i64> {
+    fn evaluate_int(&self, node: &ExprNode, value: i64) -> Option<i64> {
         match node {
             ExprNode::Negate(_) => arithmetic::within(&self.ty, value.checked_neg()?),
             ExprNode::Abs(_) => arithmetic::within(&self.ty, value.checked_abs()?),

@@ -140,7 +140,7 @@ pub(super) fn is_finite(usecs: i64) -> bool {
 /// Truncates like `timestamp_trunc`.
 pub(super) fn truncate(unit: TruncUnit, usecs: i64) -> Option<i64> {
     let days = usecs.div_euclid(USECS_PER_DAY);
-    let date = Date::of(days)?;
+    let date = Date::from_days(days)?;
     let down_to = |step: i64| Some(usecs - usecs.rem_euclid(step));
     let month = |month: u32| Some(Date { month, day: 1, ..date }.days() * USECS_PER_DAY);
     // The year 0 would be 1 BC.
@@ -174,8 +174,8 @@ pub(super) fn part<'a>(
 ) -> Option<ExprValue<'a>> {
     let usecs = value.int()?;
     let number = match of {
-        KeyType::Time { .. } => of_clock(field, usecs)?,
-        _ => of_timestamp(field, usecs)?,
+        KeyType::Time { .. } => extract_clock(field, usecs)?,
+        _ => extract_timestamp(field, usecs)?,
     };
     match to {
         KeyType::Float8 => Some(ExprValue::Int(float::sortable(number.to_float()))),
@@ -212,7 +212,7 @@ impl Number {
 }
 
 /// Extracts a field of the clock from the microseconds since midnight, up to a whole day.
-fn of_clock(field: ExtractField, usecs: i64) -> Option<Number> {
+fn extract_clock(field: ExtractField, usecs: i64) -> Option<Number> {
     let seconds = |scale| Number { digits: usecs % USECS_PER_MINUTE, scale, seconds: true };
     Some(match field {
         ExtractField::Microseconds => seconds(0),
@@ -225,9 +225,9 @@ fn of_clock(field: ExtractField, usecs: i64) -> Option<Number> {
     })
 }
 
-fn of_timestamp(field: ExtractField, usecs: i64) -> Option<Number> {
+fn extract_timestamp(field: ExtractField, usecs: i64) -> Option<Number> {
     let days = usecs.div_euclid(USECS_PER_DAY);
-    let date = Date::of(days)?;
+    let date = Date::from_days(days)?;
     let year = i64::from(date.year);
     Some(Number::whole(match field {
         ExtractField::Epoch => {
@@ -245,7 +245,7 @@ fn of_timestamp(field: ExtractField, usecs: i64) -> Option<Number> {
         ExtractField::DayOfWeek => (weekday(days) + 1) % 7,
         ExtractField::IsoDayOfWeek => weekday(days) + 1,
         ExtractField::DayOfYear => days - Date { month: 1, day: 1, ..date }.days() + 1,
-        clock => return of_clock(clock, usecs.rem_euclid(USECS_PER_DAY)),
+        clock => return extract_clock(clock, usecs.rem_euclid(USECS_PER_DAY)),
     }))
 }
 
@@ -261,7 +261,8 @@ pub(super) fn bin(stride: i64, usecs: i64, origin: i64) -> Option<i64> {
 /// Shifts a timestamp like `timestamp_zone` and `timestamptz_zone`.
 pub(super) fn shift(usecs: i64, by: i64) -> Option<i64> {
     let moved = usecs.checked_add(by)?;
-    Date::of(usecs.div_euclid(USECS_PER_DAY)).and(Date::of(moved.div_euclid(USECS_PER_DAY)))?;
+    Date::from_days(usecs.div_euclid(USECS_PER_DAY))
+        .and(Date::from_days(moved.div_euclid(USECS_PER_DAY)))?;
     Some(moved)
 }
 
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_of_four_digit_years_is_left_to_the_server() {
+    fn years_without_four_digits_are_left_to_the_server() {
         let (first, last) = (timestamp("0001-01-01"), timestamp("9999-12-31 23:59:59.999999"));
         assert_eq!(truncate(TruncUnit::Decade, timestamp("0009-12-31")), None);
         assert_eq!(

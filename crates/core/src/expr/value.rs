@@ -65,7 +65,7 @@ impl<'a> ExprValue<'a> {
     }
 
     /// Converts a datum; returns `None` if expressions do not support its type.
-    pub(super) fn of(datum: Datum<'a>) -> Option<Self> {
+    pub(super) fn from_datum(datum: Datum<'a>) -> Option<Self> {
         match datum {
             Datum::Int(value) => Some(Self::Int(value)),
             Datum::Uuid(value) => Some(Self::Uuid(value)),

@@ -30,7 +30,7 @@ struct Int {
 impl Ints {
     /// Returns an index of `ranges`, which must be sorted and must not overlap; `None` if an end is not an
     /// integer.
-    pub(super) fn of(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
+    pub(super) fn from_ranges(ranges: &[(Vec<Edge>, Vec<Edge>, NodeId)]) -> Option<Self> {
         let ranges = ranges.iter().map(|(lower, upper, child)| {
             let lower = match lower[..] {
                 [Edge::Datum(OwnedDatum::Int(value))] => value,
@@ -87,7 +87,7 @@ mod tests {
                 (edge(*lower, Edge::MinValue), edge(*upper, Edge::MaxValue), child)
             })
             .collect();
-        Ints::of(&ranges).expect("integers")
+        Ints::from_ranges(&ranges).expect("integers")
     }
 
     /// Checks the values around each end against every range.

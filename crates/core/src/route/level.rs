@@ -185,7 +185,7 @@ impl RangeLevel {
             })
             .collect();
         ranges.sort_by(|(a, ..), (b, ..)| compare_bounds(a, b));
-        let ints = if parts.len() == 1 { Ints::of(&ranges) } else { None };
+        let ints = if parts.len() == 1 { Ints::from_ranges(&ranges) } else { None };
         Self { parts, ranges, ints, default }
     }
 

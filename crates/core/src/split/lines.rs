@@ -33,11 +33,11 @@ mod tests {
         let text = b"{\"a\": 1}\r\n\n \t\r\n{\"b\"\n\\.\nlast";
         let mut rows = Vec::new();
         let scan = Splitter::by_line().scan(text, false, &mut rows).expect("lines");
-        let found: Vec<_> = rows.iter().map(|row| (row.of(text), row.line)).collect();
+        let found: Vec<_> = rows.iter().map(|row| (row.slice(text), row.line)).collect();
         assert_eq!(found, [(&b"{\"a\": 1}"[..], 0), (b"{\"b\"", 3), (b"\\.", 4)]);
         assert_eq!(&text[scan.consumed..], b"last");
         let scan = Splitter::by_line().scan(text, true, &mut rows).expect("lines");
         assert_eq!((scan.consumed, scan.lines, rows.len()), (text.len(), 6, 7));
-        assert_eq!(rows[6].of(text), b"last");
+        assert_eq!(rows[6].slice(text), b"last");
     }
 }

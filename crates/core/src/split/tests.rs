@@ -5,7 +5,7 @@ use super::*;
 fn split(format: &Format, bytes: &[u8]) -> Result<Vec<(String, u32)>, Malformed> {
     let mut rows = Vec::new();
     Splitter::new(format).scan(bytes, true, &mut rows)?;
-    let text = |row: &Row| String::from_utf8_lossy(row.of(bytes)).into_owned();
+    let text = |row: &Row| String::from_utf8_lossy(row.slice(bytes)).into_owned();
     Ok(rows.iter().map(|row| (text(row), row.line)).collect())
 }
 

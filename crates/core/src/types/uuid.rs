@@ -102,7 +102,7 @@ mod tests {
 
     /// Compares the fast reader with the slow one for each byte at each place.
     #[test]
-    fn as_written_is_read_as_any_other() {
+    fn the_canonical_spelling_is_read_like_any_other() {
         let text = *b"a0eebc99-9C0B-4ef8-bb6d-6bb9bd380a11";
         for place in 0..text.len() {
             for byte in 0..=255 {

@@ -113,7 +113,7 @@ impl Model {
         at: BlockRow,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), ()>,
     ) -> Result<(), ()> {
-        let bucket = Scheduler::of(self.nodes, node, wire);
+        let bucket = Scheduler::choose_bucket(self.nodes, node, wire);
         let block = match self.shards[thread].room(bucket, bytes) {
             Ok(_) => None,
             Err(room) => Some(self.pool.take(room).unwrap_or_else(|| {
@@ -176,7 +176,7 @@ impl Model {
         let node = choices.below(self.nodes);
         let wire = choices.pick(&[Wire::Text, Wire::Binary]);
         let [one, other] = &mut self.shards;
-        let bucket = Scheduler::of(self.nodes, node, wire);
+        let bucket = Scheduler::choose_bucket(self.nodes, node, wire);
         let Some(payload) = self.scheduler.take_bucket(bucket, &mut [one, other]) else { return };
         assert_eq!((payload.node(), payload.wire()), (node, wire));
         assert!(!self.is_written(node));

@@ -136,7 +136,7 @@ impl Model {
     }
 
     fn push(&mut self, thread: usize, row: SplitOffset, wire: Wire, choices: &mut Choices<'_>) {
-        let bucket = Scheduler::of(self.nodes, self.rows[&row], wire);
+        let bucket = Scheduler::choose_bucket(self.nodes, self.rows[&row], wire);
         let at = BlockRow::new(row.split, row.offset, 0);
         if let Err(bytes) = self.shards[thread].room(bucket, 8) {
             let pending = self.shards[thread].add_pending(at);
@@ -168,7 +168,7 @@ impl Model {
     fn take_bucket(&mut self, choices: &mut Choices<'_>) {
         let node = choices.below(self.nodes);
         let wire = choices.pick(&[Wire::Text, Wire::Binary]);
-        let bucket = Scheduler::of(self.nodes, node, wire);
+        let bucket = Scheduler::choose_bucket(self.nodes, node, wire);
         let [one, two, three] = &mut self.shards;
         self.in_flight.extend(self.scheduler.take_bucket(bucket, &mut [one, two, three]));
     }

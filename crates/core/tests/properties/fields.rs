@@ -33,13 +33,13 @@ fn check(mut choices: Choices<'_>, format: &Format) {
     // Rows before an error are valid.
     let _ = Splitter::new(format).scan(&input, true, &mut rows);
     for row in rows {
-        check_wanted(&parser, row.of(&input), mask, &mut keys);
-        check_projected(format, row.of(&input), mask);
-        let mut line = row.of(&input);
+        check_wanted(&parser, row.slice(&input), mask, &mut keys);
+        check_projected(format, row.slice(&input), mask);
+        let mut line = row.slice(&input);
         if format.syntax == Syntax::Text && &input[row.end as usize..] == b"\\" {
             line = &input[row.start as usize..];
         }
-        assert_eq!(parser.all(row.of(&input)), twin(format, line), "{format:?} {line:?}");
+        assert_eq!(parser.all(row.slice(&input)), twin(format, line), "{format:?} {line:?}");
     }
 }
 

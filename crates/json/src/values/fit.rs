@@ -36,7 +36,7 @@ impl ValueMisfit {
         Self { value: value.into(), why, hint, can_round: false }
     }
 
-    fn of_type(value: impl Into<String>) -> Self {
+    fn wrong_type(value: impl Into<String>) -> Self {
         Self::new(value, None, CONVERT)
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn put(
     match value.tag {
         Tag::Bytes if is_json => match value.bytes() {
             Some(bytes) => put_document(&bytes, out),
-            None => Err(ValueMisfit::of_type("bytes")),
+            None => Err(ValueMisfit::wrong_type("bytes")),
         },
         _ if is_json => put_in_json(value, out),
         Tag::Decimal | Tag::Infinite | Tag::Single => put_number(value, kind, out),
@@ -98,7 +98,7 @@ fn put_string(text: &str, out: &mut Vec<u8>) {
 
 fn put_if(fits: bool, value: Tagged<'_>, out: &mut Vec<u8>) -> Result<(), ValueMisfit> {
     if !fits {
-        return Err(ValueMisfit::of_type(value.name()));
+        return Err(ValueMisfit::wrong_type(value.name()));
     }
     put_string(value.text, out);
     Ok(())
@@ -163,7 +163,7 @@ fn put_number(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<
         ValueKind::Double if value.tag == Tag::Single => {
             // Every number of single precision is also one of double precision.
             let wide = value.text.parse::<f32>().map(f64::from);
-            let wide = wide.map_err(|_| ValueMisfit::of_type(value.name()))?;
+            let wide = wide.map_err(|_| ValueMisfit::wrong_type(value.name()))?;
             put_string(&format!("{wide:e}"), out);
         }
         ValueKind::Int if value.is_finite() => put_integer(value.text, out)?,
@@ -173,7 +173,7 @@ fn put_number(value: Tagged<'_>, kind: &ValueKind, out: &mut Vec<u8>) -> Result<
         ValueKind::Text | ValueKind::Double | ValueKind::Number | ValueKind::Other => {
             put_string(value.text, out)
         }
-        _ => return Err(ValueMisfit::of_type(value.name())),
+        _ => return Err(ValueMisfit::wrong_type(value.name())),
     }
     Ok(())
 }

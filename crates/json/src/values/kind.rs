@@ -37,22 +37,25 @@ pub(crate) enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind of a type; `json` is the kind to use for json and jsonb.
-    pub(crate) fn of(ty: &ColumnType, json: &Self) -> Self {
+    pub(crate) fn from_type(ty: &ColumnType, json: &Self) -> Self {
         let base = ty.base();
         match &base.structure {
-            TypeStructure::Array { element, .. } => Self::Array(Box::new(Self::of(element, json))),
+            TypeStructure::Array { element, .. } => {
+                Self::Array(Box::new(Self::from_type(element, json)))
+            }
             TypeStructure::Composite(columns) => {
-                let kind = |column: &Column| (column.name.clone(), Self::of(&column.ty, json));
+                let kind =
+                    |column: &Column| (column.name.clone(), Self::from_type(&column.ty, json));
                 Self::Composite(columns.iter().map(kind).collect())
             }
             TypeStructure::Plain if matches!(base.oid, 114 | 3802) => json.clone(),
-            TypeStructure::Plain => Self::of_scalar(base.oid),
+            TypeStructure::Plain => Self::from_oid(base.oid),
             TypeStructure::Enum | TypeStructure::Domain(_) => Self::Other,
         }
     }
 
     /// Returns the kind of a built-in type: `src/include/catalog/pg_type.dat`, PostgreSQL 13 to 18.
-    fn of_scalar(oid: u32) -> Self {
+    fn from_oid(oid: u32) -> Self {
         match oid {
             18 | 19 | 25 | 1042 | 1043 => Self::Text,
             16 => Self::Bool,
@@ -109,20 +112,23 @@ mod tests {
     fn a_domain_is_of_the_kind_below_it() {
         let date = ty(1082, TypeStructure::Plain);
         assert_eq!(
-            ValueKind::of(&ty(9, TypeStructure::Domain(date.clone().into())), &ValueKind::Json),
+            ValueKind::from_type(
+                &ty(9, TypeStructure::Domain(date.clone().into())),
+                &ValueKind::Json
+            ),
             ValueKind::Date
         );
         let array = ty(1182, TypeStructure::Array { delimiter: b',', element: date.into() });
         assert_eq!(
-            ValueKind::of(&array, &ValueKind::Json),
+            ValueKind::from_type(&array, &ValueKind::Json),
             ValueKind::Array(ValueKind::Date.into())
         );
         assert_eq!(
-            ValueKind::of(&ty(99_999, TypeStructure::Plain), &ValueKind::Json),
+            ValueKind::from_type(&ty(99_999, TypeStructure::Plain), &ValueKind::Json),
             ValueKind::Other
         );
         assert_eq!(
-            ValueKind::of(&ty(1560, TypeStructure::Enum), &ValueKind::Json),
+            ValueKind::from_type(&ty(1560, TypeStructure::Enum), &ValueKind::Json),
             ValueKind::Other
         );
     }

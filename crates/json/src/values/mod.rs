@@ -45,7 +45,7 @@ impl Values {
             key: key.clone(),
             name: column.name.clone(),
             ty: column.ty.name.clone(),
-            kind: ValueKind::of(&column.ty, &json),
+            kind: ValueKind::from_type(&column.ty, &json),
         });
         Self { columns: columns.collect(), matcher, are_rows, rounds: false }
     }

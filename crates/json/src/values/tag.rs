@@ -42,7 +42,7 @@ impl<'l> Tagged<'l> {
     /// Reads a tagged string with its quotes; returns `None` for any other value.
     pub(crate) fn read(raw: &'l str) -> Option<Self> {
         let mut rest = raw.strip_prefix(MARK)?.strip_suffix('"')?.chars();
-        let tag = Tag::of(rest.next()?)?;
+        let tag = Tag::from_letter(rest.next()?)?;
         let text = rest.as_str();
         let is_plain = |byte: &u8| (b' '..0x7f).contains(byte) && !b"\"\\".contains(byte);
         text.as_bytes().iter().all(is_plain).then_some(Self { tag, text })
@@ -98,7 +98,7 @@ impl<'l> Tagged<'l> {
 }
 
 impl Tag {
-    fn of(letter: char) -> Option<Self> {
+    fn from_letter(letter: char) -> Option<Self> {
         Some(match letter {
             'd' => Self::Date,
             's' => Self::Datetime,

@@ -17,12 +17,12 @@ fn target(key: &str, ty: ColumnType) -> KeyTarget {
 
 /// Writes a value for a column of a built-in type.
 fn one(oid: u32, value: &str) -> Result<String, String> {
-    of(ty(oid, TypeStructure::Plain), value, true)
+    convert(ty(oid, TypeStructure::Plain), value, true)
 }
 
-fn of(ty: ColumnType, value: &str, are_rows: bool) -> Result<String, String> {
+fn convert(ty: ColumnType, value: &str, are_rows: bool) -> Result<String, String> {
     let targets = [target("a", ty)];
-    let values = Values::new(&targets, are_rows, KeyMatcher::of_keys(&targets));
+    let values = Values::new(&targets, are_rows, KeyMatcher::from_targets(&targets));
     let line = if are_rows { format!("[{value}]") } else { format!("{{\"a\": {value}}}") };
     let mut out = Vec::new();
     values.put_plain(line.as_bytes(), &mut out).map_err(|refused| refused.message)?;
@@ -80,9 +80,9 @@ fn values_go_into_columns_that_hold_them() {
         TypeStructure::Array { delimiter: b',', element: ty(DOUBLE, TypeStructure::Plain).into() },
     );
     let value = r#"[["\u0000fNaN", 1], [null, "\u0000n0.5"]]"#;
-    assert_eq!(of(array, value, true).as_deref(), Ok(r#"[["NaN",1],[null,"0.5"]]"#));
+    assert_eq!(convert(array, value, true).as_deref(), Ok(r#"[["NaN",1],[null,"0.5"]]"#));
     // A string in an object is the value itself.
-    assert_eq!(of(ty(JSONB, TypeStructure::Plain), r#""x""#, false).as_deref(), Ok(r#""x""#));
+    assert_eq!(convert(ty(JSONB, TypeStructure::Plain), r#""x""#, false).as_deref(), Ok(r#""x""#));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn other_values_are_refused_by_name() {
         1005,
         TypeStructure::Array { delimiter: b',', element: ty(DATE, TypeStructure::Plain).into() },
     );
-    let error = of(array, r#"[["\u0000d2026-01-02", 5]]"#, true).expect_err("a number");
+    let error = convert(array, r#"[["\u0000d2026-01-02", 5]]"#, true).expect_err("a number");
     assert!(error.contains("cannot hold a number"), "{error}");
     let composite = ty(
         9,
@@ -125,7 +125,7 @@ fn other_values_are_refused_by_name() {
             ty: ty(INT, TypeStructure::Plain),
         }]),
     );
-    let error = of(composite, r#"{"x": 1.5}"#, true).expect_err("no integer");
+    let error = convert(composite, r#"{"x": 1.5}"#, true).expect_err("no integer");
     assert!(error.contains("it is not an integer"), "{error}");
 }
 
@@ -134,7 +134,8 @@ fn the_server_rounds_times_if_it_is_asked_to() {
     let targets = [target("a", ty(TIMESTAMP, TypeStructure::Plain))];
     let line = br#"["\u0000s2026-01-02T03:04:05.0000001"]"#;
     for rounds in [false, true] {
-        let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets)).rounding(rounds);
+        let values =
+            Values::new(&targets, true, KeyMatcher::from_targets(&targets)).rounding(rounds);
         let mut out = Vec::new();
         match values.put_plain(line, &mut out) {
             Ok(()) => assert_eq!(out, br#"{"a":"2026-01-02T03:04:05.0000001"}"#),
@@ -147,7 +148,7 @@ fn the_server_rounds_times_if_it_is_asked_to() {
 fn rows_have_all_columns() {
     let targets =
         [target("a", ty(INT, TypeStructure::Plain)), target("b", ty(TEXT, TypeStructure::Plain))];
-    let values = Values::new(&targets, true, KeyMatcher::of_keys(&targets));
+    let values = Values::new(&targets, true, KeyMatcher::from_targets(&targets));
     let plain = |line: &str| {
         let mut out = Vec::new();
         let done = values.put_plain(line.as_bytes(), &mut out);

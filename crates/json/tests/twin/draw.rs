@@ -139,10 +139,10 @@ fn members(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Vec<(S
 }
 
 /// Returns values that usually fit the type.
-fn of_type(ty: &ColumnType) -> BoxedStrategy<Value> {
+fn draw_type(ty: &ColumnType) -> BoxedStrategy<Value> {
     let fitting = match &ty.base().structure {
         TypeStructure::Array { element, .. } => {
-            let elements = of_type(element);
+            let elements = draw_type(element);
             let row = prop::collection::vec(elements.clone(), 0..3);
             let square = prop::collection::vec(elements, 4).prop_map(|values| {
                 Value::Array(values.chunks(2).map(|row| Value::Array(row.to_vec())).collect())
@@ -152,7 +152,7 @@ fn of_type(ty: &ColumnType) -> BoxedStrategy<Value> {
         TypeStructure::Composite(columns) => {
             let columns: Vec<_> = columns
                 .iter()
-                .map(|column| (Just(column.name.clone()), of_type(&column.ty)))
+                .map(|column| (Just(column.name.clone()), draw_type(&column.ty)))
                 .collect();
             columns.prop_shuffle().prop_map(Value::Object).boxed()
         }
@@ -165,7 +165,7 @@ pub(crate) fn objects() -> impl Strategy<Value = Drawn> {
     prop::collection::vec(types(), 1..4).prop_flat_map(|types| {
         let keyed = types.iter().enumerate();
         let members: Vec<_> =
-            keyed.map(|(place, ty)| (Just(format!("c{place}")), of_type(ty))).collect();
+            keyed.map(|(place, ty)| (Just(format!("c{place}")), draw_type(ty))).collect();
         let extra = (Just("unknown".to_owned()), values());
         (Just(types), members, prop::option::of(extra), any::<bool>(), any::<bool>()).prop_map(
             |(types, mut members, extra, is_turned, is_cut)| {

@@ -72,14 +72,14 @@ impl Message {
         for row in rows {
             together.extend_from_slice(row);
             if together.len() >= MESSAGE_BYTES {
-                sink.feed(Self::of(std::mem::take(&mut together))).await?;
+                sink.feed(Self::new(std::mem::take(&mut together))).await?;
             }
         }
         together.extend_from_slice(wire.trailer());
-        sink.feed(Self::of(together)).await
+        sink.feed(Self::new(together)).await
     }
 
-    fn of(bytes: Vec<u8>) -> Self {
+    fn new(bytes: Vec<u8>) -> Self {
         Self { at: 0, end: bytes.len(), bytes: MessageBytes::Together(bytes) }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     fn payload(wire: Wire, rows: &[usize]) -> Arc<Payload> {
         let mut shard = Shard::new(Scheduler::count(1));
         for (split, bytes) in rows.iter().enumerate() {
-            let room = shard.add_block(Scheduler::of(1, 0, wire), Block::new(*bytes));
+            let room = shard.add_block(Scheduler::choose_bucket(1, 0, wire), Block::new(*bytes));
             let pushed: Result<(), ()> = room.push(BlockRow::new(split as u32, 0, 0), |block| {
                 block.extend((0..*bytes).map(|at| (at + split) as u8));
                 Ok(())

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn so_does_the_number_of_leaves() {
+    fn the_number_of_leaves_grows_with_the_memory() {
         assert_eq!([SEALED_BYTES, 2 * SEALED_BYTES, MEMORY / 16].map(together), [8, 16, 64]);
         assert_eq!(together(usize::MAX / TOGETHER), MOST_TOGETHER);
     }

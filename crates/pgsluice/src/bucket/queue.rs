@@ -171,7 +171,7 @@ impl<'c> Queue<'c> {
     }
 
     /// Prevents the first transaction from waiting for slow input.
-    pub(crate) fn of_a_pipe(self) -> Self {
+    pub(crate) fn for_pipe(self) -> Self {
         Self { is_of_a_pipe: true, ..self }
     }
 

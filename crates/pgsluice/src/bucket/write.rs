@@ -61,10 +61,10 @@ pub(crate) fn write(
     routed: &Routed<'_>,
     buffer: &mut impl RowBuffer,
 ) -> Option<WrittenRow> {
-    let bucket = |wire| Scheduler::of(plan.tree.nodes.len(), routed.node(), wire);
+    let bucket = |wire| Scheduler::choose_bucket(plan.tree.nodes.len(), routed.node(), wire);
     let row = &split.rows[routed.index];
     let at = BlockRow::new(split.number, row.start, row.line);
-    let not_encodable = match BinaryRow::of(plan, split, routed) {
+    let not_encodable = match BinaryRow::encode(plan, split, routed) {
         Ok(binary) => {
             let bucket = bucket(Wire::Binary);
             match buffer.push(bucket, at, binary.room(), |block| binary.put(block))? {
@@ -92,7 +92,7 @@ pub(crate) fn find_obstacle(
     scratch: &mut Vec<u8>,
 ) -> Option<NotEncodable> {
     scratch.clear();
-    match BinaryRow::of(plan, split, routed) {
+    match BinaryRow::encode(plan, split, routed) {
         Ok(binary) => binary.put(scratch).err(),
         Err(why) => why,
     }
@@ -110,7 +110,7 @@ impl<'r> BinaryRow<'r> {
     /// Returns the binary form of a row. The error is the reason why this row has none, or `None` if no row
     /// of its kind has one.
     #[inline]
-    fn of(
+    fn encode(
         plan: &'r Plan,
         split: &'r Split,
         routed: &Routed<'r>,

@@ -45,7 +45,7 @@ impl Fallbacks {
 }
 
 /// Returns the fallbacks of a load that has ended.
-pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
+pub(super) fn list(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     let mut fallbacks = Fallbacks::default();
     for (&(node, cause), &rows) in &outcome.routed.stops {
         fallbacks.add(plan.reason(node, cause), rows);
@@ -56,7 +56,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
     for (leaf, rows) in outcome.routed.leaves() {
         plan.reasons_of_leaf(leaf).for_each(|reason| fallbacks.add(reason, rows));
         if outcome.exchanged.over_limit.contains(&leaf) {
-            fallbacks.add(Reason::of(leaf, "", TOO_MANY), rows);
+            fallbacks.add(Reason::with_table(leaf, "", TOO_MANY), rows);
         }
     }
     if outcome.exchanged.moved > 0 {
@@ -75,7 +75,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
         fallbacks.add(Reason::new(what, why), outcome.committed.updated_first);
     }
     for (&evidence, &rows) in &outcome.committed.unproven {
-        fallbacks.add(of_evidence(plan, evidence), rows);
+        fallbacks.add(explain_evidence(plan, evidence), rows);
     }
     for (what, why) in &outcome.ignored {
         fallbacks.add(Reason::new(what, why), 0);
@@ -84,7 +84,7 @@ pub(super) fn of_load(plan: &Plan, outcome: &Outcome) -> Vec<Fallback> {
 }
 
 /// Returns the fallback for rows of several leaves that were sent with weaker evidence than planned.
-fn of_evidence(plan: &Plan, evidence: Evidence) -> Reason {
+fn explain_evidence(plan: &Plan, evidence: Evidence) -> Reason {
     let (what, why) = match evidence {
         Evidence::Counts | Evidence::Leaves => (
             "rows were sent leaf by leaf",

@@ -153,7 +153,7 @@ impl Summary {
                 routed_by_query: server,
                 routed_by_server: routed.rows() - native - server,
             },
-            fallbacks: fallbacks::of_load(plan, outcome),
+            fallbacks: fallbacks::list(plan, outcome),
             extra: plan.extra_names(),
             notes: Vec::new(),
             warnings: Vec::new(),
@@ -170,7 +170,7 @@ impl Summary {
     }
 
     /// Returns the summary of a load that was finished already. `counts` is the outcome of its rows then.
-    pub(crate) fn of_finished(
+    pub(crate) fn from_finished(
         id: &str,
         plan: &Plan,
         job: &Job,
@@ -212,7 +212,7 @@ impl Summary {
     }
 
     /// Returns the summary of a load with so few rows that the tree was not read.
-    pub(crate) fn of_small_load(
+    pub(crate) fn from_small_load(
         id: &str,
         table: String,
         [rows, stored, bytes_read]: [u64; 3],
@@ -233,7 +233,7 @@ impl Summary {
             rows_already_loaded: 0,
             rows_inserted: stored,
             rows_dropped: rows - stored,
-            counts: RowCounts::of_copy(rows, stored),
+            counts: RowCounts::from_copy(rows, stored),
             by_leaf: Vec::new(),
             bytes_read,
             seconds: opening.elapsed().as_secs_f64(),

@@ -56,7 +56,7 @@ impl KeyScan {
             let row = split.text(index);
             parser.parse(row, fields);
             let print = secret.print(None, key, (row, fields), nulls_are_distinct, scratch);
-            let rank = R::of(newer.as_ref(), (row, fields), scratch);
+            let rank = R::rank(newer.as_ref(), (row, fields), scratch);
             match (print, rank) {
                 (Err(NoPrint::Null), _) => unkeyed += 1,
                 (Ok(print), Ok(rank)) => {

@@ -219,7 +219,7 @@ impl DuplicateFinding<'_> {
             }
         };
         let newer = self.changes.newer.as_ref();
-        let rank = match R::of(newer, (routed.row, routed.keys), scratch) {
+        let rank = match R::rank(newer, (routed.row, routed.keys), scratch) {
             Ok(rank) => rank,
             Err(why) => {
                 let newer = self.changes.newer_column.as_deref().unwrap_or_default();
@@ -235,7 +235,7 @@ impl DuplicateFinding<'_> {
 /// A rank by which rows of one key are compared.
 trait Ranked: Rank + Send {
     /// Returns the rank of a row, or the reason why it has none.
-    fn of(
+    fn rank(
         newer: Option<&KeyPart>,
         row: (&[u8], &Fields),
         scratch: &mut Vec<u8>,
@@ -243,7 +243,7 @@ trait Ranked: Rank + Send {
 }
 
 impl Ranked for NoRank {
-    fn of(
+    fn rank(
         _: Option<&KeyPart>,
         _: (&[u8], &Fields),
         _: &mut Vec<u8>,
@@ -253,7 +253,7 @@ impl Ranked for NoRank {
 }
 
 impl Ranked for RankedValue {
-    fn of(
+    fn rank(
         newer: Option<&KeyPart>,
         (row, fields): (&[u8], &Fields),
         scratch: &mut Vec<u8>,
@@ -265,7 +265,7 @@ impl Ranked for RankedValue {
             value => value,
         };
         let datum = value.read(&newer.key_type, scratch).ok_or("can be read only by the server")?;
-        Self::of(datum).map_err(|_| "is too long")
+        Self::from_datum(datum).map_err(|_| "is too long")
     }
 }
 

@@ -64,9 +64,9 @@ impl DuplicateFinding<'_> {
         }
         .with_hint(
             "Keep one of them with "
-                + option("duplicates").of("first")
+                + option("duplicates").with("first")
                 + " or "
-                + option("duplicates").of("last")
+                + option("duplicates").with("last")
                 + ".",
         )
     }

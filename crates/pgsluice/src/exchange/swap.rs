@@ -68,7 +68,7 @@ pub(super) async fn swap(
             Ok(moved) => return Ok(moved),
             Err(error) => error,
         };
-        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+        if error.sqlstate().map(policy::for_sqlstate) != Some(Policy::Retry) {
             return Err(error);
         }
         let pause = backoff.pause();

@@ -72,15 +72,15 @@ impl RowBuffer for LocalBuffer {
 impl Gatherer {
     /// Creates a gatherer for rows of `plan` that uses `memory` bytes.
     pub(crate) fn new(plan: &Plan, memory: usize) -> Self {
-        Self::of(plan, Pool::new(memory, plan.tree.nodes.len()))
+        Self::with_pool(plan, Pool::new(memory, plan.tree.nodes.len()))
     }
 
     /// Creates a gatherer for rows of `plan` without a memory limit.
     pub(crate) fn unbounded(plan: &Plan) -> Self {
-        Self::of(plan, Pool::unbounded())
+        Self::with_pool(plan, Pool::unbounded())
     }
 
-    fn of(plan: &Plan, pool: Pool) -> Self {
+    fn with_pool(plan: &Plan, pool: Pool) -> Self {
         let shard = Shard::new(Scheduler::count(plan.tree.nodes.len()));
         Self {
             buffer: LocalBuffer { shard, pool },

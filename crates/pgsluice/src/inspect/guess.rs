@@ -103,7 +103,7 @@ impl GuessOpening {
             (Header::Absent, Some(names)) => {
                 said.push("line 1 looks like a header".to_owned());
                 match how.columns.is_none() && has_others(&names, columns) {
-                    true => add.extend([option("header").of("map"), option("ignore-extra")]),
+                    true => add.extend([option("header").with("map"), option("ignore-extra")]),
                     false => {
                         add.push(option("header"));
                         add.extend(columns_option(&names, columns, how));
@@ -115,11 +115,11 @@ impl GuessOpening {
                     && some_in(&names, columns)
                     && how
                         .by_name
-                        .match_headers(&InputNames::of("", names.clone()), columns)
+                        .match_headers(&InputNames::new("", names.clone()), columns)
                         .is_ok() =>
             {
                 said.push("to match fields to columns by the names in the header".to_owned());
-                add.push(option("header").of("map"));
+                add.push(option("header").with("map"));
             }
             (Header::Match, Some(names)) if said.is_empty() => {
                 add.extend(columns_option(&names, columns, how));
@@ -131,7 +131,7 @@ impl GuessOpening {
             _ if said.is_empty() && how.columns.is_none() => {
                 let order = order(data, plan)?;
                 said.push(format!("the fields fit the columns {} in this order", order.join(", ")));
-                add.push(option("columns").of(list(&order)));
+                add.push(option("columns").with(list(&order)));
             }
             _ => {}
         }
@@ -159,13 +159,13 @@ impl GuessOpening {
         let mut tried: Vec<(Format, Vec<Setting>)> = Vec::new();
         for delimiter in [b',', b';', b'\t', b'|'] {
             if is_csv || delimiter == b'|' {
-                let options = vec![option("delimiter").of(delimiter_value(delimiter))];
+                let options = vec![option("delimiter").with(delimiter_value(delimiter))];
                 tried.push((other(format, delimiter), options));
             }
             if !is_csv {
-                let mut options = vec![option("format").of("csv")];
+                let mut options = vec![option("format").with("csv")];
                 if delimiter != b',' {
-                    options.push(option("delimiter").of(delimiter_value(delimiter)));
+                    options.push(option("delimiter").with(delimiter_value(delimiter)));
                 }
                 tried.push((other(&Format::csv(), delimiter), options));
             }
@@ -181,7 +181,7 @@ pub(super) fn rows(text: &[u8], format: &Format) -> Vec<(u64, Vec<u8>)> {
     let (mut found, is_whole) = (Vec::new(), text.len() < OPENING);
     // Errors further on do not matter here.
     let _ = Splitter::new(format).scan(text, is_whole, &mut found);
-    found.iter().map(|row| (u64::from(row.start), row.of(text).to_vec())).collect()
+    found.iter().map(|row| (u64::from(row.start), row.slice(text).to_vec())).collect()
 }
 
 pub(super) type SampleRow = Vec<Option<Vec<u8>>>;
@@ -238,7 +238,7 @@ fn columns_option(names: &[String], columns: &[String], how: &InputOptions) -> V
         return Vec::new();
     }
     match in_columns(names, columns) {
-        Some(found) if found != columns => vec![option("columns").of(list(&found))],
+        Some(found) if found != columns => vec![option("columns").with(list(&found))],
         _ => Vec::new(),
     }
 }

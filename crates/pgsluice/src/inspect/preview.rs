@@ -43,7 +43,7 @@ pub struct Preview {
 impl Preview {
     /// Routes the first [`SAMPLE_ROWS`] rows of each input, or [`SAMPLE_BYTES`]. Sends only keys that the
     /// server must evaluate.
-    pub fn of(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
+    pub fn sample(job: &Job, plan: &Plan, target: &Target, control: &Control) -> Result<Self> {
         let limit = (SAMPLE_ROWS, SAMPLE_BYTES);
         Self::read(job, plan, target, control, limit, |_, _, _, _| Ok(()))
     }

@@ -61,13 +61,13 @@ pub struct SelfTest {
 
 impl Samples {
     /// Chooses among the first rows of `split`.
-    pub(crate) fn of(plan: &Plan, split: &Split) -> Self {
+    pub(crate) fn choose(plan: &Plan, split: &Split) -> Self {
         let mut samples = Self::default();
         let (mut reader, mut keys) = (KeyReader::default(), Fields::default());
         let mut texts = Texts::new(plan, split);
         for index in 0..split.rows.len().min(LOOKED_AT) {
             let Routed { at, .. } = reader.route_natively(plan, split, index);
-            if let (Ok(leaf), Some(row)) = (at, texts.of(index)) {
+            if let (Ok(leaf), Some(row)) = (at, texts.get(index)) {
                 plan.parser.parse(row, &mut keys);
                 samples.consider(plan, row, &keys, leaf);
             }
@@ -243,7 +243,7 @@ async fn ask_over(
         // The values are read with the settings of the session, and the bounds are deparsed exactly.
         client.batch_execute(sql::DEPARSE_SETTINGS).await?;
         let constraints = constraint::constraints(client, &leaves).await?;
-        let columns = ReadColumn::of(client, plan.catalogue.facts[ROOT].oid).await?;
+        let columns = ReadColumn::read_all(client, plan.catalogue.facts[ROOT].oid).await?;
         client.batch_execute(sql::RESET_SETTINGS).await?;
         let leaves = keys.iter().map(|(&leaf, keys)| {
             // A leaf without a constraint accepts every row, or is no longer a partition.

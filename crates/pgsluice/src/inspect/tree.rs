@@ -28,10 +28,10 @@ impl Sizes {
     /// Reads the tree of `table`, a name as in SQL.
     pub async fn read(target: &Target, table: &str, control: &Control) -> Result<Self> {
         let Link { mut client, canceller, .. } = control.stop.unless_stopped(open(target)).await?;
-        canceller.unless_stopped(control, Self::of(&mut client, table)).await
+        canceller.unless_stopped(control, Self::query(&mut client, table)).await
     }
 
-    async fn of(client: &mut Client, table: &str) -> Result<Self> {
+    async fn query(client: &mut Client, table: &str) -> Result<Self> {
         let mut catalogue = Catalogue::read(client, table, None).await?;
         catalogue.define_keys(client).await?;
         let Catalogue { tree, facts, .. } = catalogue;

@@ -180,8 +180,8 @@ impl TrialSent {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default();
         let context = Context::parse(context, std::iter::once(audit::INPUT), columns);
         let report = match error.as_db_error() {
-            Some(db) if policy::of(db.code().code()) == Policy::Reject => {
-                Error::from(db).of_kind(Kind::Data)
+            Some(db) if policy::for_sqlstate(db.code().code()) == Policy::Reject => {
+                Error::from(db).with_kind(Kind::Data)
             }
             // The error is not about the rows: a full disk, a cancelled statement.
             Some(db) => return Err(Error::from(db)),

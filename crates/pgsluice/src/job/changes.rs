@@ -98,12 +98,12 @@ impl ChangeOptions {
         };
         if let Some(name) = first(&of_update).filter(|_| self.on_conflict != OnConflict::Update) {
             let message = option(name) + " applies only to rows that are updated";
-            return usage(message, option("on-conflict").of("update").into());
+            return usage(message, option("on-conflict").with("update").into());
         }
         if let Some(name) = first(&of_any).filter(|_| !self.is_any()) {
             let message =
                 option(name) + " applies only to rows whose key may already be in the table";
-            return usage(message, option("on-conflict").of("skip") + ", update or delete");
+            return usage(message, option("on-conflict").with("skip") + ", update or delete");
         }
         if self.newer.is_some() && self.duplicates.is_some() {
             let message =

@@ -15,7 +15,7 @@ impl InputOptions {
     /// Takes rows of `columns` as text, in which `None` is NULL. The server reads each value as its column's type.
     ///
     /// A row with more or fewer values than columns is rejected when it is read, like a row of a file.
-    pub fn of_rows<R, V>(columns: &[&str], rows: impl IntoIterator<Item = R>) -> Self
+    pub fn from_rows<R, V>(columns: &[&str], rows: impl IntoIterator<Item = R>) -> Self
     where
         R: IntoIterator<Item = Option<V>>,
         V: AsRef<str>,
@@ -32,21 +32,21 @@ impl InputOptions {
             lines.push(b'\n');
         }
         Self {
-            files: Input::of_bytes("rows", Arc::from(lines)).into(),
+            files: Input::from_bytes("rows", Arc::from(lines)).into(),
             columns: Some(columns.iter().map(|&column| column.to_owned()).collect()),
             ..Self::default()
         }
     }
 
     /// Takes the rows of a table, whose columns are matched to the target's by name.
-    pub fn of_relation(relation: Relation) -> Self {
-        let files = Input::of_relation(relation).into();
+    pub fn from_relation(relation: Relation) -> Self {
+        let files = Input::from_relation(relation).into();
         Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 
     /// Takes the rows of a table, each range of pages under its own snapshot.
-    pub(crate) fn of_changing(relation: Relation) -> Self {
-        let files = Input::of_snapshots(relation, Snapshots::Each).into();
+    pub(crate) fn from_changing(relation: Relation) -> Self {
+        let files = Input::from_snapshots(relation, Snapshots::Each).into();
         Self { files, file_format: FileFormat::Table, ..Self::default() }
     }
 
@@ -57,8 +57,8 @@ impl InputOptions {
     ///
     /// Fails if the batches cannot be read together.
     #[cfg(feature = "arrow")]
-    pub fn of_batches(batches: impl IntoIterator<Item = RecordBatch>) -> Result<Self> {
-        let files = Input::of_table("batches", batches.into_iter().map(Ok))?.into();
+    pub fn from_batches(batches: impl IntoIterator<Item = RecordBatch>) -> Result<Self> {
+        let files = Input::from_table("batches", batches.into_iter().map(Ok))?.into();
         Ok(Self { files, file_format: FileFormat::Arrow, ..Self::default() })
     }
 }

@@ -19,7 +19,7 @@ impl InputOptions {
             return usage("the list of columns is empty".into());
         }
         if self.header == Header::Map && self.columns.is_some() {
-            let [columns, by_name] = [option("columns"), option("header").of("map")];
+            let [columns, by_name] = [option("columns"), option("header").with("map")];
             let message = columns.clone() + " and " + by_name.clone() + " cannot be used together";
             return Err(Error::new(Kind::Usage, message).with_hint(
                 "Leave one of them out: "
@@ -37,7 +37,7 @@ impl InputOptions {
                     + " and "
                     + option("ignore-extra")
                     + " need "
-                    + option("header").of("map"),
+                    + option("header").with("map"),
             );
         }
         if self.file_format != FileFormat::Delimited {
@@ -57,7 +57,7 @@ impl InputOptions {
         let other = if self.format.null.is_empty() { "\\N" } else { "" };
         error.with_remedy(Remedy::options(
             "To represent NULL differently",
-            [option("null").of(other)],
+            [option("null").with(other)],
         ))
     }
 

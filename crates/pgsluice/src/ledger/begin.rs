@@ -45,14 +45,14 @@ pub(crate) async fn begin(
     control: &Control,
 ) -> Result<Begun> {
     let LoadRun { named, .. } = of;
-    let sources = Fingerprint::of_all(&job.input.files)?;
+    let sources = Fingerprint::read_all(&job.input.files)?;
     let table = &plan.tree.nodes[ROOT].relation;
     let columns = &plan.catalogue.columns;
-    let own = terms::of_load(job, &plan.shape.format, plan.catalogue.version)?;
+    let own = terms::describe_load(job, &plan.shape.format, plan.catalogue.version)?;
     // The user's search_path is one of the terms, and is not used for anything else.
     let asking = try_join(
         async { Ok(client.batch_execute(NO_LOCK_TIMEOUT).await?) },
-        sql::terms::of_load(client, &own, table, columns),
+        sql::terms::query(client, &own, table, columns),
     );
     let ((), now) = asking.await?;
     client.batch_execute(&format!("{PG_CATALOG_ONLY}; {DURABLE}")).await?;
@@ -104,7 +104,7 @@ async fn start(
         run: &run,
         finished: None,
     };
-    let layout = Layout::of(plan);
+    let layout = Layout::from_plan(plan);
     let insert = new.insert();
     let writing = join3(
         client.batch_execute(&insert),
@@ -145,7 +145,8 @@ async fn resume(
     let of = |number: i32| receipts.iter().filter(move |receipt| receipt.tree == number);
     let mut earlier_trees = Vec::new();
     for (number, layout) in others {
-        let built = EarlierTree::build(layout, Claimed::of(of(number)), plan, client).await;
+        let built =
+            EarlierTree::build(layout, Claimed::from_receipts(of(number)), plan, client).await;
         earlier_trees.push(built.map_err(|error| refuse(error, id))?);
     }
     let rows: u64 = receipts.iter().map(|receipt| receipt.rows).sum();
@@ -154,11 +155,11 @@ async fn resume(
     let mut counts_before = RowCounts::default();
     receipts.iter().for_each(|receipt| counts_before.add(receipt.counts));
     Ok(Ledger {
-        claimed: Claimed::of(of(tree)),
+        claimed: Claimed::from_receipts(of(tree)),
         earlier_trees,
         rejected,
-        receipts: Receipts::of(next, of(tree)),
-        blocks: Blocks::of(blocks),
+        receipts: Receipts::from_earlier(next, of(tree)),
+        blocks: Blocks::from_earlier(blocks),
         counts_before,
         ..Ledger::new(named, found.attempt + 1, tree, sources)
     })
@@ -172,7 +173,7 @@ async fn trees(
     plan: &Plan,
     receipts: &[StoredReceipt],
 ) -> Result<(i32, Vec<(i32, Layout)>)> {
-    let now = Layout::of(plan);
+    let now = Layout::from_plan(plan);
     let (mut tree, mut others, mut next) = (None, Vec::new(), 0);
     for row in client.query(&named.sql(sql::TREES), &[&named.id]).await? {
         let (number, layout): (i32, Layout) = (row.get(0), parse(row.get(1))?);
@@ -267,9 +268,9 @@ pub(crate) fn insert_small_load(
     table: &lookup::FoundTable,
     rows: u64,
 ) -> Result<String> {
-    let sources = json(&Fingerprint::of_all(&job.input.files)?)?;
+    let sources = json(&Fingerprint::read_all(&job.input.files)?)?;
     let format = format_for(&job.input.format, table.version);
-    let (own, run) = (terms::of_load(job, &format, table.version)?, json(run)?);
+    let (own, run) = (terms::describe_load(job, &format, table.version)?, json(run)?);
     let columns = table.columns_with_types(job.input.columns.as_deref());
     let columns = format!("{}::pg_catalog.text", literal(columns.as_bytes()));
     let terms = sql::terms::expression(&own, Some(&columns));

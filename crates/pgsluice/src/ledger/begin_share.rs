@@ -57,7 +57,7 @@ pub(super) async fn begin(
     }
     let (version, ends_other) = (plan.catalogue.version, job.safety.end_other);
     let share = Share::new(of, share, &found, version, ends_other, client).await?;
-    let (stored, ledger) = (share.stored_counts(), Ledger::of_share(share, named));
+    let (stored, ledger) = (share.stored_counts(), Ledger::from_share(share, named));
     if let Some(counts) = stored {
         return Ok(Begun::Finished(ledger, counts));
     }
@@ -67,7 +67,7 @@ pub(super) async fn begin(
 
 impl Ledger {
     /// Creates the ledger of a share, which has no receipts.
-    fn of_share(share: Share, named: &Participant) -> Self {
+    fn from_share(share: Share, named: &Participant) -> Self {
         Self { share: Some(share), ..Self::new(named, 1, 0, Vec::new()) }
     }
 }

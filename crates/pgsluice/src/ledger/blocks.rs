@@ -40,7 +40,7 @@ struct BlockState {
 
 impl Blocks {
     /// Begins with the blocks of earlier runs.
-    pub(super) fn of(earlier: Vec<StreamBlock>) -> Self {
+    pub(super) fn from_earlier(earlier: Vec<StreamBlock>) -> Self {
         let known = earlier.into_iter().map(|block| ((block.source, block.start), block)).collect();
         Self(Mutex::new(BlockState { known, ..BlockState::default() }))
     }
@@ -82,7 +82,7 @@ impl Blocks {
         let whole = |(source, fingerprint): (u32, &Fingerprint)| {
             let blocks =
                 state.read.range((source, 0)..=(source, u64::MAX)).map(|(_, block)| *block);
-            fingerprint.of_stream(of_stream(blocks))
+            fingerprint.with_stream(describe_stream(blocks))
         };
         (0..).zip(sources).map(whole).collect()
     }
@@ -131,7 +131,7 @@ impl BlockState {
 }
 
 /// Returns the description of a stream with these blocks, which must be in order.
-fn of_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
+fn describe_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
     let (mut bytes, mut texts) = (0, Vec::new());
     for StreamBlock { start, stop, hash, .. } in blocks {
         bytes = stop;
@@ -161,7 +161,7 @@ mod tests {
         let recorded =
             || vec![block(0, 10), block(20, 30), StreamBlock { source: 0, ..block(10, 20) }];
         let accepts = |blocks: &[StreamBlock]| {
-            let found = Blocks::of(recorded());
+            let found = Blocks::from_earlier(recorded());
             let mut state = found.0.lock();
             (0..).zip(blocks).all(|(split, block)| state.record(split, *block))
         };

@@ -48,7 +48,7 @@ struct ClaimedNode {
 
 impl Claimed {
     /// Combines `receipts`.
-    pub(crate) fn of<'r>(receipts: impl Iterator<Item = &'r StoredReceipt>) -> Self {
+    pub(crate) fn from_receipts<'r>(receipts: impl Iterator<Item = &'r StoredReceipt>) -> Self {
         let mut claimed = Self::default();
         for receipt in receipts {
             let node = claimed.nodes.entry(receipt.node).or_default();
@@ -136,7 +136,7 @@ mod tests {
             receipt(1, (0, 20), &[(0, 12, 14), (0, 31, 40)]),
             receipt(2, (1, 0), &[]),
         ];
-        let claimed = Claimed::of(receipts.iter());
+        let claimed = Claimed::from_receipts(receipts.iter());
         let within = [(0, 0), (0, 19), (0, 30), (0, 31), (0, 39), (1, 5), (1, 8)];
         assert!(within.iter().all(|&at| claimed.has(1, origin(at))));
         let beyond = [(0, 20), (0, 29), (0, 40), (1, 4), (1, 9), (2, 6)];

@@ -79,13 +79,13 @@ async fn find(
 ) -> Result<Vec<Earlier>, tokio_postgres::Error> {
     let answers = client.simple_query(&question(named, &table.to_string(), sources, look)).await?;
     let load = |answer: &SimpleQueryMessage| match answer {
-        SimpleQueryMessage::Row(row) => Earlier::of(row),
+        SimpleQueryMessage::Row(row) => Earlier::from_row(row),
         _ => None,
     };
     Ok(answers.iter().filter_map(load).collect())
 }
 
-/// Returns a single statement that asks for these loads; [`Earlier::of`] reads its rows.
+/// Returns a single statement that asks for these loads; [`Earlier::from_row`] reads its rows.
 pub(crate) fn question(
     named: &Participant,
     table: &str,
@@ -125,6 +125,6 @@ fn refusal(Earlier { id, ended }: &Earlier, table: &Relation, is_running: bool) 
         }
         None => refuse(format!("load {id} started to load this input into {table}"), "55000")
             .with_detail("It did not finish, and is not running.")
-            .with_remedy(Remedy::options("To load the rest", [option("load-id").of(id)])),
+            .with_remedy(Remedy::options("To load the rest", [option("load-id").with(id)])),
     }
 }

@@ -71,7 +71,7 @@ async fn finish_by(
     // Attempts at shares hold the lock of the load.
     wait_for(named, false, client, target, control).await?;
     let found = named.find(client).await?.ok_or_else(|| unknown(id))?;
-    let term = of_terms(&found, id)?;
+    let term = read_participants(&found, id)?;
     if let (Some(asked), Some(term)) = (expected.participants, term)
         && asked != term
     {
@@ -80,7 +80,7 @@ async fn finish_by(
     }
     let expected = Expected { participants: expected.participants.or(term), ..expected.clone() };
     if found.is_finished {
-        let members = Members::of(&found)?;
+        let members = Members::from_load(&found)?;
         members.check(id, &expected).map_err(|error| refuse(error, id))?;
         return Ok(finished(id, &members, found.counts, true));
     }
@@ -127,7 +127,7 @@ fn finished(
 /// # Errors
 ///
 /// Fails if the load has no participants.
-fn of_terms(found: &FoundLoad, id: &str) -> Result<Option<u32>> {
+fn read_participants(found: &FoundLoad, id: &str) -> Result<Option<u32>> {
     #[derive(Deserialize)]
     struct Terms {
         participant: Option<String>,

@@ -14,14 +14,14 @@ pub(super) struct OfKey {
 }
 
 impl OfKey {
-    pub(super) fn of(key: &Key, reads: &[String]) -> Self {
+    pub(super) fn new(key: &Key, reads: &[String]) -> Self {
         let columns = key.columns.iter().map(|column| format!("{column:?}")).collect();
         Self { strategy: key.strategy.to_string(), columns, reads: reads.to_vec() }
     }
 
     /// Whether it equals `key`, apart from how the server reads that.
     pub(super) fn is_of(&self, key: &Key) -> bool {
-        *self == Self::of(key, &self.reads)
+        *self == Self::new(key, &self.reads)
     }
 
     /// Whether the server evaluates any part of it.

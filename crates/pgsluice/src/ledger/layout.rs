@@ -32,7 +32,7 @@ struct OfNode {
 
 impl Layout {
     /// Returns the layout of the tree that a plan routes by.
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn from_plan(plan: &Plan) -> Self {
         let mut keys: Vec<OfKey> = Vec::new();
         let mut place = |key: OfKey| {
             keys.iter().position(|known| *known == key).unwrap_or_else(|| {
@@ -46,7 +46,7 @@ impl Layout {
             name: node.relation.name.clone(),
             parent: node.parent,
             bound: facts.bound.clone(),
-            key: node.key.as_ref().map(|key| place(OfKey::of(key, &facts.reads))),
+            key: node.key.as_ref().map(|key| place(OfKey::new(key, &facts.reads))),
         });
         let nodes = nodes.collect();
         let spelling = plan.catalogue.questions.spelling.as_ref();
@@ -62,7 +62,7 @@ impl Layout {
 impl Layout {
     /// Builds the tree without the values of its bounds.
     pub(super) fn tree(&self, plan: &Plan) -> Result<Tree> {
-        let now = Now::of(plan);
+        let now = Now::from_plan(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(parent) = node.parent {
@@ -140,11 +140,11 @@ struct Now<'p> {
 }
 
 impl<'p> Now<'p> {
-    fn of(plan: &'p Plan) -> Self {
+    fn from_plan(plan: &'p Plan) -> Self {
         let mut keys: Vec<(OfKey, &Key)> = Vec::new();
         for (node, facts) in plan.tree.nodes.iter().zip(&plan.catalogue.facts) {
             let Some(key) = &node.key else { continue };
-            let of_key = OfKey::of(key, &facts.reads);
+            let of_key = OfKey::new(key, &facts.reads);
             if !keys.iter().any(|(known, _)| *known == of_key) {
                 keys.push((of_key, key));
             }
@@ -157,6 +157,6 @@ impl<'p> Now<'p> {
         let nodes = &self.plan.tree.nodes;
         let node = nodes.iter().position(|node| node.relation == relation)?;
         let reads = &self.plan.catalogue.facts[node].reads;
-        nodes[node].key.as_ref().map(|key| OfKey::of(key, reads))
+        nodes[node].key.as_ref().map(|key| OfKey::new(key, reads))
     }
 }

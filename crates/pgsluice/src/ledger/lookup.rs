@@ -301,7 +301,7 @@ impl LookupSession {
         let terms: BTreeMap<String, String> = parse(row.get(9))?;
         let participants = match terms.contains_key("participant") {
             true if row.get::<_, &str>(2) == FINISHED => {
-                Some(Members::of_json(row.get(8))?.count())
+                Some(Members::from_json(row.get(8))?.count())
             }
             true => Some(row.get::<_, i64>(12).unsigned_abs()),
             false => None,

@@ -65,12 +65,12 @@ impl Members {
     }
 
     /// Reads the record of a finished load. It is empty for a load without participants.
-    pub(super) fn of(found: &FoundLoad) -> Result<Self> {
-        Self::of_json(&found.sources)
+    pub(super) fn from_load(found: &FoundLoad) -> Result<Self> {
+        Self::from_json(&found.sources)
     }
 
     /// Reads the record from the JSON that the ledger stores as the inputs of a finished load.
-    pub(super) fn of_json(sources: &str) -> Result<Self> {
+    pub(super) fn from_json(sources: &str) -> Result<Self> {
         Ok(parse::<Vec<Self>>(sources)?.pop().unwrap_or_default())
     }
 

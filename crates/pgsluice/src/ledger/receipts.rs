@@ -41,7 +41,10 @@ pub(crate) struct ReceiptEntries {
 
 impl Receipts {
     /// Begins with the receipts of earlier runs for the same tree. New receipts are numbered from `next` on.
-    pub(super) fn of<'r>(next: i64, earlier: impl Iterator<Item = &'r StoredReceipt>) -> Self {
+    pub(super) fn from_earlier<'r>(
+        next: i64,
+        earlier: impl Iterator<Item = &'r StoredReceipt>,
+    ) -> Self {
         let mut state = ReceiptState { next, by_node: HashMap::new() };
         earlier.for_each(|receipt| state.hold(receipt));
         Self(Mutex::new(state))

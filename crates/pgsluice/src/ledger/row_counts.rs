@@ -17,5 +17,5 @@ pub(super) fn written(counts: RowCounts) -> Option<String> {
 pub(super) fn read(text: &str) -> RowCounts {
     let known: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
     let number = |name: &str| known.get(name).and_then(Value::as_u64).unwrap_or_default();
-    RowCounts::of(0, RowCounts::default().by_name().map(|(name, _)| number(name)))
+    RowCounts::from_numbers(0, RowCounts::default().by_name().map(|(name, _)| number(name)))
 }

@@ -97,7 +97,7 @@ impl Share {
     ) -> Result<Self> {
         let member = Participant { participant: participant.clone(), ..named.clone() };
         let before = match found.is_finished {
-            true => match Members::of(found)?.contains(participant) {
+            true => match Members::from_load(found)?.contains(participant) {
                 true => Before::Load,
                 false => return Err(too_late(&member)),
             },

@@ -24,7 +24,7 @@ const RULES: u32 = 1;
 
 /// Returns the terms of a load, as JSON, to which the server adds its own. `format` is the format as the
 /// server of this version reads it.
-pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String> {
+pub(super) fn describe_load(job: &Job, format: &Format, version: u32) -> Result<String> {
     let Job { input, target, changes, speed, safety } = job;
     // Neither the partitions that are created nor the final table of the rows is a property of a row.
     let TargetOptions {
@@ -68,20 +68,23 @@ pub(super) fn of_load(job: &Job, format: &Format, version: u32) -> Result<String
         let as_text = rejects.is_some() && input.file_format.is_typed();
         terms.extend(as_text.then(|| ("max_rejects", "true".to_owned())));
     }
-    terms.extend(of_input(input, format));
+    terms.extend(describe_input(input, format));
     terms.extend(changes.terms());
     json(&terms)
 }
 
 /// Returns the terms of a writer, as JSON. Each of its batches is read with its own options.
-pub(crate) fn of_writer(changes: &ChangeOptions, is_shared: bool) -> Result<String> {
+pub(crate) fn describe_writer(changes: &ChangeOptions, is_shared: bool) -> Result<String> {
     let writer = ("writer", "true".to_owned());
     let shared = is_shared.then(|| ("shared", "true".to_owned()));
     let terms = changes.terms().into_iter().chain([writer]).chain(shared);
     json(&terms.collect::<BTreeMap<_, _>>())
 }
 
-fn of_input(input: &InputOptions, format: &Format) -> impl Iterator<Item = (&'static str, String)> {
+fn describe_input(
+    input: &InputOptions,
+    format: &Format,
+) -> impl Iterator<Item = (&'static str, String)> {
     // The inputs have fingerprints, and the server lists the columns with their types.
     let InputOptions {
         files,

@@ -53,7 +53,7 @@ pub(crate) fn with_committed(error: Error, control: &Control) -> Error {
 fn without_rows(error: Error, rejecting: Rejecting) -> Error {
     let is_row = error.kind() == Kind::Data && error.place().is_some() && !error.is_permanent();
     let Rejecting::IfAsked(suffix) = rejecting else { return error };
-    if !is_row || error.is_of_all_rows() || !error.remedies().all(Remedy::rounds) {
+    if !is_row || error.is_for_all_rows() || !error.remedies().all(Remedy::rounds) {
         return error;
     }
     let what = "Repair the row, or skip such rows";
@@ -67,7 +67,7 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
         let what = format!("To round such values, remove the rows of load {id} and load all anew");
         error = error.with_remedy(Remedy::options(what, [option("round")]));
     }
-    let load_id = option("load-id").of(id);
+    let load_id = option("load-id").with(id);
     match (error.kind(), rejecting) {
         (Kind::Data, _) if error.is_permanent() => error.with_hint(format!(
             "The input cannot be read past this row, and a load cannot resume with a changed file: remove the rows of \
@@ -84,7 +84,7 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
             error.with_hint(unchanged).with_remedy(Remedy::options(what, [load_id, file, most]))
         }
         (Kind::Data, Rejecting::Does) => {
-            let more = option("max-rejects").of("100%");
+            let more = option("max-rejects").with("100%");
             let what = "To load the rest, skipping any number of rows";
             error.with_remedy(Remedy::options(what, [load_id, more]))
         }
@@ -101,5 +101,5 @@ fn rejects(suffix: &str) -> [Setting; 2] {
     let is_new =
         |name: &String| [name, &format!("{name}.log")].map(Path::new).iter().all(|it| !it.exists());
     let name = names.into_iter().find(is_new).unwrap_or_default();
-    [option("reject-file").of(name), option("max-rejects").of("100")]
+    [option("reject-file").with(name), option("max-rejects").with("100")]
 }

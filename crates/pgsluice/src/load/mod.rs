@@ -76,14 +76,14 @@ fn run(
     // Several routers would not preserve the input order.
     let routers = if plan.is_in_order() { 1 } else { plan.routers(job) };
     let queue = Queue::new(plan, job, routers, control, flow.ledger.is_some());
-    let queue = &if inputs.are_rereadable() { queue } else { queue.of_a_pipe() };
+    let queue = &if inputs.are_rereadable() { queue } else { queue.for_pipe() };
 
     let reading = read(flow, routers);
     let input_wait = control.waits.begin_input_wait(1);
     let (mut first, read) = (reading.next(control), &reading);
     drop(input_wait);
     let samples = first.as_ref().filter(|_| job.safety.self_test);
-    let samples = samples.map(|split| Samples::of(plan, split));
+    let samples = samples.map(|split| Samples::choose(plan, split));
     let test = |session: &Link| {
         samples.as_ref().map_or(Ok(()), |samples| {
             runtime.block_on(selftest::check(plan, samples, session, control))

@@ -39,7 +39,7 @@ pub(crate) fn until_settled<T>(
             Err(error) if job.keeps_ledger() && job.input.files.are_rereadable() => error,
             outcome => return outcome,
         };
-        let patience = match policy::of_error(&error) {
+        let patience = match policy::for_error(&error) {
             Policy::Retry => target.patience().max(LEAST_PATIENCE),
             Policy::Wait => target.patience(),
             Policy::Reject | Policy::Stop => return Err(error),

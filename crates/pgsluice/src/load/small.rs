@@ -153,7 +153,7 @@ impl Small<'_> {
         if stored != read {
             note_dropped(&self.link, self.named.as_ref(), &relation, [read, stored]).await?;
         }
-        Ok(Summary::of_small_load(id, label, numbers, &self.attempt.opening))
+        Ok(Summary::from_small_load(id, label, numbers, &self.attempt.opening))
     }
 
     /// Leaves the inputs to the regular load. The session can be used again if it `is_intact`.
@@ -225,7 +225,7 @@ struct KnownLoad {
 /// Returns the queries for whether the ledger has the load, which load has loaded the same inputs before, and
 /// whether there are publications.
 fn questions(named: &Participant, job: &Job) -> [String; 3] {
-    let sources = Fingerprint::of_all(&job.input.files).unwrap_or_default();
+    let sources = Fingerprint::read_all(&job.input.files).unwrap_or_default();
     let look = Look::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, &job.target.table, &sources, look);
     [named.find_load(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
@@ -286,7 +286,7 @@ fn read_known_load(answers: &[Vec<&SimpleQueryRow>]) -> Option<KnownLoad> {
     if first(0).is_some() {
         return None;
     }
-    let earlier = first(1).and_then(|row| Earlier::of(row));
+    let earlier = first(1).and_then(|row| Earlier::from_row(row));
     Some(KnownLoad { earlier, has_publications: first(2).is_some() })
 }
 

@@ -155,7 +155,7 @@ impl Attempt<'_> {
             let mut plan = Plan::read(job, client).await?;
             plan.leaf_by_leaf = control.attempts.is_leaf_by_leaf();
             // From here on, this session resolves names differently from the user's sessions.
-            let table = RejectTable::of(job, &plan, client).await?;
+            let table = RejectTable::find(job, &plan, client).await?;
             let Some(named) = ledger::find_participant(job, id) else {
                 return Ok((plan, table, None));
             };
@@ -176,7 +176,7 @@ impl Attempt<'_> {
     fn end_finished(&self, plan: &Plan, ledger: Ledger, counts: RowCounts) -> Result<Summary> {
         let share = finished::check(plan, &self.job.input.files, ledger, self.control)
             .map_err(|error| refuse(error, self.id))?;
-        let summary = Summary::of_finished(self.id, plan, self.job, counts, &self.opening);
+        let summary = Summary::from_finished(self.id, plan, self.job, counts, &self.opening);
         let rows_read = share.as_ref().map_or(summary.rows_read, |share| share.rows);
         Ok(Summary { share, rows_read, ..summary })
     }

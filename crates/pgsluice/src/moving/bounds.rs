@@ -122,7 +122,7 @@ impl Ranged {
         steps::check(client, step).await?;
         let ty = steps::column_type(client, table.oid, column).await?;
         let is_numeric = ty.starts_with("numeric");
-        let Some(counting) = Counting::of(ty) else {
+        let Some(counting) = Counting::from_type(ty) else {
             let message = format!("column \"{column}\" is neither a number nor a date");
             let hint = match shape.of {
                 None => "Create an empty partitioned table and name it with " + option("like") + ".",

@@ -38,7 +38,7 @@ pub(super) struct Branch {
 impl Branches {
     /// Returns the partitions of `shape` that the rows of `table` need; if `drain` is given, those that drain
     /// it.
-    pub(super) async fn of(
+    pub(super) async fn find(
         shape: &Shape,
         (table, drain): (&Table, Option<&Drain>),
         client: &Client,

@@ -230,7 +230,7 @@ pub(super) fn explain(error: Error) -> Error {
     }
     let hint = "If no partition takes the row, use a larger ".to_owned();
     let hint = Words::from(hint) + option("ahead") + ", or " + option("default-partition") + ".";
-    error.of_kind(Kind::Data).only_hint(hint)
+    error.with_kind(Kind::Data).only_hint(hint)
 }
 
 fn is(error: &Error, state: &SqlState) -> bool {

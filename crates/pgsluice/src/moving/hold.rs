@@ -142,7 +142,7 @@ async fn lock_both(client: &Client, parent: &Relation, partition: &Relation) -> 
             .join("; ");
     while let Err(error) = client.batch_execute(&locks).await {
         let error = Error::from(error);
-        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+        if error.sqlstate().map(policy::for_sqlstate) != Some(Policy::Retry) {
             return Err(error);
         }
         client.batch_execute(GIVE_UP).await?;

@@ -32,7 +32,7 @@ pub(super) async fn patiently(
             Ok(link.client.batch_execute(&statements).await?)
         };
         let Err(error) = link.canceller.unless_stopped(control, running).await else { break };
-        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+        if error.sqlstate().map(policy::for_sqlstate) != Some(Policy::Retry) {
             return Err(error);
         }
         link.client.batch_execute(ROLLBACK).await?;

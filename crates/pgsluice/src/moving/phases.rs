@@ -116,7 +116,7 @@ impl Move {
         if follower.is_some() {
             runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
         }
-        Ok(Copied::of(loaded))
+        Ok(Copied::from_summary(loaded))
     }
 
     /// Saves the state from which another process can continue, if changes are logged.
@@ -254,12 +254,12 @@ impl Move {
         match &survey.log {
             Some(log) => {
                 let filter = Some(log.not_logged(&quote_identifier(&own.name)));
-                job.input = InputOptions::of_changing(Relation { filter, ..relation });
+                job.input = InputOptions::from_changing(Relation { filter, ..relation });
                 job.safety.ledger = Some(self.ledger.clone());
                 job.safety.load_id = Some(id.to_owned());
             }
             None => {
-                job.input = InputOptions::of_relation(relation);
+                job.input = InputOptions::from_relation(relation);
                 // Without the lock the copied rows are useless, so there is nothing to resume.
                 job.safety.ledger = None;
             }

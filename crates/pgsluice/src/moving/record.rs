@@ -334,7 +334,7 @@ async fn remove(schema: &Schema, client: &Client, left: &MoveEntry) -> Result<()
     for _ in 1..ATTEMPTS {
         let Err(error) = client.batch_execute(&statements).await else { return Ok(()) };
         let error = Error::from(error);
-        if error.sqlstate().map(policy::of) != Some(Policy::Retry) {
+        if error.sqlstate().map(policy::for_sqlstate) != Some(Policy::Retry) {
             return Err(error);
         }
         client.batch_execute(ROLLBACK).await?;

@@ -118,9 +118,9 @@ impl Shape {
             let error = Error::new(Kind::Usage, "no partition key given");
             return Err(error.with_hint(
                 "Give one, for example "
-                    + option("by").of("RANGE (placed)")
+                    + option("by").with("RANGE (placed)")
                     + " "
-                    + option("step").of("month")
+                    + option("step").with("month")
                     + ".",
             ));
         }

@@ -71,7 +71,7 @@ impl MoveState {
 }
 
 impl Copied {
-    pub(super) fn of(summary: Summary) -> Self {
+    pub(super) fn from_summary(summary: Summary) -> Self {
         Self {
             rows: summary.rows_loaded + summary.rows_already_loaded,
             fallbacks: if summary.is_small() { Vec::new() } else { summary.fallbacks },

@@ -162,7 +162,7 @@ impl Survey {
         // Bounds are computed in the session's own time zone. Everything else is deparsed in UTC.
         client.batch_execute(&[RESET_SETTINGS, steps::SESSION].join(";")).await?;
         let of = (&self.table, self.drain.as_ref());
-        let branches = Branches::of(shape, of, client, &mut self.names).await?;
+        let branches = Branches::find(shape, of, client, &mut self.names).await?;
         client.batch_execute(DEPARSE_SETTINGS).await?;
         // If the server chose names for several connections at once, they could collide.
         let schema = &self.table.relation.schema;

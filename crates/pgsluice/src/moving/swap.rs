@@ -107,7 +107,8 @@ impl<'a> Swap<'a> {
                 }
                 // Too many entries were left to be processed under the lock.
                 Ok(None) => most = (2 * most).min(MOST_UNDER_LOCK),
-                Err(error) if error.sqlstate().map(policy::of) == Some(Policy::Retry) => {}
+                Err(error) if error.sqlstate().map(policy::for_sqlstate) == Some(Policy::Retry) => {
+                }
                 Err(error) => return Err(error),
             }
             count += 1;
@@ -211,7 +212,7 @@ impl<'a> Swap<'a> {
         let referring = self.survey.check_again(client).await?;
         let oid = self.survey.table.oid;
         let now = describe(client, oid).await?;
-        let (left, taken) = self.of_others(&referring).await?;
+        let (left, taken) = self.describe_others(&referring).await?;
         let exchange = match &self.survey.drain {
             None => self.take_place().await?,
             Some(drain) => {
@@ -258,7 +259,7 @@ impl<'a> Swap<'a> {
 
     /// Returns the statements that remove the table from foreign keys and publications, and the statements
     /// that add the table that has its name afterwards.
-    async fn of_others(&self, referring: &[Referring]) -> Result<(Vec<String>, Vec<String>)> {
+    async fn describe_others(&self, referring: &[Referring]) -> Result<(Vec<String>, Vec<String>)> {
         let published = self.link.client.query(PUBLISHED, &[&self.survey.table.oid]).await?;
         let (left, taken): (Vec<String>, Vec<String>) =
             published.iter().map(|row| (row.get(0), row.get(1))).unzip();

@@ -54,7 +54,7 @@ async fn new_ranges(
     let column = node.key.as_ref().and_then(|key| key.columns.first());
     let Some(KeyColumn::Native { column, .. }) = column else { return Ok(Vec::new()) };
     let ty = steps::column_type(client, plan.catalogue.facts[parent].oid, column).await?;
-    let Some(counting) = Counting::of(ty) else { return Ok(Vec::new()) };
+    let Some(counting) = Counting::from_type(ty) else { return Ok(Vec::new()) };
     let wanted = &missing_bounds.ranges[&parent];
     let lower: Vec<String> = wanted.keys().map(|(lower, _)| lower.clone()).collect();
     let siblings = ranges(plan, parent);

@@ -204,8 +204,10 @@ fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
     let names = missing.partitions.iter().map(|partition| partition.relation.label());
     let first: Vec<String> = names.take(3).collect();
     let message = format!("the input needs {count} new partitions, more than {most}");
-    let remedy =
-        Remedy::options("To create them all", [option("max-new-partitions").of(count.to_string())]);
+    let remedy = Remedy::options(
+        "To create them all",
+        [option("max-new-partitions").with(count.to_string())],
+    );
     Err(Error::new(Kind::Data, message)
         .with_sqlstate("54000")
         .with_detail(format!("The first of them are {}. None was created.", first.join(", ")))
@@ -313,7 +315,7 @@ impl MissingBounds {
         let keys: Vec<(String, u64)> =
             keys.into_iter().filter_map(|(key, rows)| Some((key?, rows))).collect();
         let all: u64 = keys.iter().map(|(_, rows)| rows).sum();
-        let Some(counting) = Counting::of(ty) else {
+        let Some(counting) = Counting::from_type(ty) else {
             self.refuse(plan, node, "its range key is neither a number nor a date", all);
             return Ok(());
         };

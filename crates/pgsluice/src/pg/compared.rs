@@ -22,7 +22,7 @@ pub(crate) struct ComparedColumn {
 
 impl ComparedColumn {
     /// Returns SQL for the column of the row `of`, with a collation that makes `=` compare like the index.
-    pub(crate) fn of(&self, of: &str) -> String {
+    pub(crate) fn qualify(&self, of: &str) -> String {
         let name = quote_identifier(&self.name);
         match self.collation.as_ref().filter(|_| !self.is_default) {
             Some(collation) => format!("({of}{name} COLLATE {collation})"),
@@ -33,7 +33,7 @@ impl ComparedColumn {
     /// Returns a condition in SQL: the rows `t` and `new` are equal in this column.
     pub(crate) fn equals(&self, new: &str) -> String {
         let name = quote_identifier(&self.name);
-        format!("t.{name} {eq} {}", self.of(&format!("{new}.")))
+        format!("t.{name} {eq} {}", self.qualify(&format!("{new}.")))
     }
 
     /// Returns the column for `ON CONFLICT`, which then uses only indexes with the same comparison.

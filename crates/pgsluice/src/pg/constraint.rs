@@ -90,7 +90,7 @@ ORDER BY a.attnum";
 
 impl ReadColumn {
     /// Reads the columns of the table `oid`.
-    pub(crate) async fn of(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
+    pub(crate) async fn read_all(client: &impl GenericClient, oid: Oid) -> Result<Vec<Self>> {
         let rows = client.query_typed(COLUMNS, &[(&oid, Type::OID)]).await?;
         let column = |row: &tokio_postgres::Row| Self {
             name: row.get(0),

@@ -39,7 +39,7 @@ pub(crate) async fn check(
 }
 
 fn refused(error: Error, leaf: &Relation) -> Error {
-    let error = error.of_kind(Kind::Server);
+    let error = error.with_kind(Kind::Server);
     match error.sqlstate() {
         Some("55000") => error.only_hint(format!(
             "ALTER TABLE {} REPLICA IDENTITY FULL; and so each leaf that lacks one. Or publish inserts only.",

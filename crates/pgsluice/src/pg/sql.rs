@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deparsed_reads_the_same_in_every_session() {
+    fn deparsed_sql_reads_the_same_in_every_session() {
         for (deparsed, expected) in [
             (r#"("a\"" = 'b') AND 'c''d' <> ''"#, r#"("a\"" = 'b') AND 'c''d' <> ''"#),
             (r"IN ('\', ');--')", r"IN (E'\\', ');--')"),

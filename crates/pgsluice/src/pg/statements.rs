@@ -72,5 +72,5 @@ fn refused(statement: &Statement, error: tokio_postgres::Error) -> Error {
     let blames_row = error.code().is_some_and(|code| sqlstate::blames_row(code.code()));
     let error =
         Error::from(error).with_detail(format!("pgsluice was reproducing {}.", statement.what));
-    if blames_row { error.of_kind(Kind::Data) } else { error }
+    if blames_row { error.with_kind(Kind::Data) } else { error }
 }

@@ -24,7 +24,11 @@ impl Reason {
     }
 
     /// Creates a reason about a part of a table, or about the whole table.
-    pub(crate) fn of(table: NodeId, what: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(crate) fn with_table(
+        table: NodeId,
+        what: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
         Self { what: what.into(), table: Some(table), why: why.into() }
     }
 }
@@ -40,8 +44,9 @@ impl Plan {
     pub(crate) fn reason(&self, node: NodeId, cause: Cause) -> Reason {
         let columns = self.tree.nodes[node].key.as_ref().map_or(&[][..], |key| &key.columns);
         let name = |column: usize| columns.get(column).map_or("", KeyColumn::name);
-        let of_key =
-            |column: usize, why: String| Reason::of(node, format!("key {}", name(column)), why);
+        let of_key = |column: usize, why: String| {
+            Reason::with_table(node, format!("key {}", name(column)), why)
+        };
         match cause {
             Cause::Opaque => {
                 let why = |column: &KeyColumn| match column {
@@ -65,7 +70,9 @@ impl Plan {
             Cause::Default => Reason::new("rows with a default", "only the server knows its value"),
             Cause::Malformed => Reason::new("malformed rows", "they cannot be parsed"),
             Cause::Missing(column) => of_key(column, "the row has too few fields".to_owned()),
-            Cause::NoPartition => Reason::of(node, "partitions", "no partition accepts the row"),
+            Cause::NoPartition => {
+                Reason::with_table(node, "partitions", "no partition accepts the row")
+            }
         }
     }
 
@@ -85,7 +92,7 @@ impl Plan {
         self.tree.nodes[node].key.as_ref()?.columns.iter().find_map(|column| match column {
             KeyColumn::Asked { column, why, .. } => {
                 let why = format!("{why}; the server is asked");
-                Some(Reason::of(node, format!("key {column}"), why))
+                Some(Reason::with_table(node, format!("key {column}"), why))
             }
             _ => None,
         })
@@ -101,7 +108,10 @@ impl Plan {
     /// Returns the reasons why rows of a leaf take a detour although the leaf is known.
     pub(crate) fn reasons_of_leaf(&self, leaf: NodeId) -> impl Iterator<Item = Reason> {
         let detour = self.detour(leaf).map(str::to_owned);
-        detour.into_iter().chain(self.not_exchanged(leaf)).map(move |why| Reason::of(leaf, "", why))
+        detour
+            .into_iter()
+            .chain(self.not_exchanged(leaf))
+            .map(move |why| Reason::with_table(leaf, "", why))
     }
 
     /// Returns the reason why some rows are sent as text although others are not.

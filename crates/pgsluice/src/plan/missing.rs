@@ -25,7 +25,7 @@ pub(super) fn objects(job: &Job, catalogue: &Catalogue, fields: &MatchedFields) 
     let targets = targets(job, catalogue, fields);
     let objects = Objects::with_lookup(targets.clone(), unknown, Arc::clone(&fields.lookup), hints);
     let objects = match job.input.file_format {
-        FileFormat::Dicts => objects.of_program(&targets, false).rounding(job.input.round),
+        FileFormat::Dicts => objects.with_tags(&targets, false).rounding(job.input.round),
         _ => objects,
     };
     let flag = job.changes.delete_when.as_ref();
@@ -47,7 +47,7 @@ pub(super) fn rows(job: &Job, catalogue: &Catalogue) -> Objects {
         missing: MissingKey::Null,
     });
     let targets: Vec<KeyTarget> = targets.collect();
-    let objects = Objects::new(targets.clone(), UnknownKeys::Refuse).of_program(&targets, true);
+    let objects = Objects::new(targets.clone(), UnknownKeys::Refuse).with_tags(&targets, true);
     objects.rounding(job.input.round)
 }
 
@@ -118,7 +118,7 @@ fn hint_of_left_out(job: &Job, catalogue: &Catalogue, column: &str) -> Words {
         }
         OnConflict::Error if is_loaded => {
             "To load the column, with its default where the key is missing: "
-                + option("map").of(format!("{{key}}={}", label(column)))
+                + option("map").with(format!("{{key}}={}", label(column)))
         }
         _ => "Give the key in every object, or load the objects that have it by themselves.".into(),
     }
@@ -133,7 +133,7 @@ fn update(job: &Job, catalogue: &Catalogue, more: Option<&str>) -> Setting {
         None => given.collect(),
     };
     let set = set.into_iter().map(String::as_str).chain(more);
-    option("update").of(set.map(label).collect::<Vec<_>>().join(","))
+    option("update").with(set.map(label).collect::<Vec<_>>().join(","))
 }
 
 /// Whether this column is part of a match key.

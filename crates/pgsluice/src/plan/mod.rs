@@ -102,7 +102,7 @@ impl Plan {
 
     /// Makes a plan like [`Self::make`], over an open connection, without the definitions of keys.
     pub(crate) async fn read(job: &Job, client: &mut Client) -> Result<Self> {
-        let fields = FieldColumns::of(job);
+        let fields = FieldColumns::from_job(job);
         let mut chosen = None;
         let mut choose = |catalogue: &Catalogue, uniques: &Uniques| {
             let index = changes::choose(catalogue, uniques, &job.changes)?;

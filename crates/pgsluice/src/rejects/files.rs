@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_committed_is_taken_out() {
+    fn uncommitted_rejects_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let rejects = rejects(folder.path(), Some("a,b"));
         let batches =
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_has_committed_is_taken_up() {
+    fn committed_rejects_of_an_earlier_run_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let input = folder.path().join("rows.csv");
         std::fs::write(&input, "").expect("a file");

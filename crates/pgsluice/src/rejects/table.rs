@@ -78,7 +78,7 @@ impl RejectTable {
     /// # Errors
     ///
     /// Fails if there is no such table, or if it has no column for the row.
-    pub(crate) async fn of(job: &Job, plan: &Plan, client: &Client) -> Result<Option<Self>> {
+    pub(crate) async fn find(job: &Job, plan: &Plan, client: &Client) -> Result<Option<Self>> {
         match &job.safety.rejects {
             Some(Rejects { place: RejectPlace::Table(name), .. }) => {
                 Self::open(client, name, plan).await.map(Some)
@@ -145,7 +145,7 @@ impl RejectTable {
             if !is_answer(&error) {
                 return RejectWriteError::Lost(error);
             }
-            let error = Error::from(error).of_kind(Kind::Server);
+            let error = Error::from(error).with_kind(Kind::Server);
             RejectWriteError::Refused(match error.sqlstate() {
                 Some(code) if NO_TEXT.contains(&code) && self.ty == RowType::Text => {
                     self.takes_text(error)

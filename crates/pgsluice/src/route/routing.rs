@@ -136,7 +136,7 @@ impl<'a> Routing<'a> {
             let mut route = self.reader.route(self.plan, split, index);
             let mut row = split.keyed_row(index);
             if let Route::Node(_, Cause::Spelling(_)) = route
-                && let Some(text) = texts.of(index).filter(|_| split.binary(index).is_some())
+                && let Some(text) = texts.get(index).filter(|_| split.binary(index).is_some())
             {
                 // The server is asked with text.
                 (row, route) = (text, self.reader.route_text(self.plan, text));
@@ -193,7 +193,7 @@ impl<'a> Routing<'a> {
         let rows = self.asked.len();
         for place in 0..rows {
             let asked = self.asked[place];
-            let mut row = texts.of(asked.index).unwrap_or_default();
+            let mut row = texts.get(asked.index).unwrap_or_default();
             self.reader.read(self.plan, row);
             let is_spelled = self.spell(asked, row, &mut text);
             if is_spelled {

@@ -120,7 +120,7 @@ impl<'s> Texts<'s> {
     }
 
     /// Returns the row with the index `index`, or `None` if one of its keys has no text form.
-    pub(crate) fn of(&mut self, index: usize) -> Option<&[u8]> {
+    pub(crate) fn get(&mut self, index: usize) -> Option<&[u8]> {
         let Self { plan, split, keys } = self;
         if split.binary(index).is_none() {
             return Some(split.text(index));
@@ -128,6 +128,6 @@ impl<'s> Texts<'s> {
         if keys.is_none() {
             *keys = plan.shape.key_text(split);
         }
-        keys.as_mut()?.of_row(index)
+        keys.as_mut()?.get_row(index)
     }
 }

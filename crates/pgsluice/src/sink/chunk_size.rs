@@ -22,7 +22,7 @@ pub(super) struct ChunkSizes {
 }
 
 impl ChunkSizes {
-    fn of(&self, wire: Wire) -> &Cell<Option<ChunkSize>> {
+    fn cell(&self, wire: Wire) -> &Cell<Option<ChunkSize>> {
         match wire {
             Wire::Text => &self.text,
             Wire::Binary => &self.binary,
@@ -31,19 +31,19 @@ impl ChunkSizes {
 
     /// Whether a payload is so long that it probably contains a bad row.
     pub(super) fn is_expected_in(&self, payload: &Payload) -> bool {
-        let chunk_size = self.of(payload.wire()).get();
+        let chunk_size = self.cell(payload.wire()).get();
         chunk_size.is_some_and(|chunk_size| 2 * chunk_size.rows < payload.rows())
     }
 
     /// Returns the chunk size that a payload begins with.
     pub(super) fn begin(&self, wire: Wire) -> ChunkSize {
-        let rows = self.of(wire).get().map_or(FIRST_ROWS, |chunk_size| chunk_size.rows);
+        let rows = self.cell(wire).get().map_or(FIRST_ROWS, |chunk_size| chunk_size.rows);
         ChunkSize { rows, since: 0 }
     }
 
     /// Remembers the chunk size that a payload ends with.
     pub(super) fn end(&self, wire: Wire, chunk_size: ChunkSize) {
-        self.of(wire).set(Some(chunk_size));
+        self.cell(wire).set(Some(chunk_size));
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_rows_are_bad_few_are_sent_for_nothing() {
+    fn few_rows_are_sent_in_vain_whatever_the_number_of_bad_ones() {
         const ROWS: usize = 100_000;
         for one_in in [1, 2, 3, 10, 100, 1000, ROWS + 1] {
             let hash = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;

@@ -253,7 +253,8 @@ impl<'a> Connection<'a> {
     ) -> Result<u64, Failure> {
         let stored = transaction.end().await?.iter().map(|stored| stored.rows).sum();
         if let Some(writer) = &self.writer {
-            let closing = writer.ledger.close(&self.link.client, RowCounts::of_copy(rows, stored));
+            let closing =
+                writer.ledger.close(&self.link.client, RowCounts::from_copy(rows, stored));
             closing.await.map_err(Failure::Ledger)?;
         }
         transaction.commit(rows, ready(Ok(()))).await?;

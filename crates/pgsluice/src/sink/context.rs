@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_may_have_said_is_not_certain() {
+    fn lines_that_a_row_may_have_quoted_are_uncertain() {
         let lines = |context| parse(context).0.iter().map(|entry| entry.line).collect::<Vec<_>>();
         for (context, expected, is_likely) in [
             ("SQL statement \"SELECT 1\"", &[][..], false),

@@ -78,9 +78,9 @@ impl Connection<'_> {
         let blame = blame(self.flow, error, node)?;
         let line = blame.context.certain()?.line;
         let format = &self.flow.plan.shape.format;
-        let mut lines = lines::of_rows(rows.iter().copied(), wire, format, true);
+        let mut lines = lines::count_lines(rows.iter().copied(), wire, format, true);
         let at = lines::at_line(&mut lines, line)?;
         let (_, bytes) = rows.iter().find(|(row, _)| *row == at)?;
-        Some(at_row(self.flow, at, blame.of_row(self.flow, bytes, wire).report))
+        Some(at_row(self.flow, at, blame.with_row(self.flow, bytes, wire).report))
     }
 }

@@ -57,7 +57,7 @@ impl Failure {
     }
 
     /// Records the part whose rows have failed.
-    pub(super) fn of_part(self, part: usize) -> Self {
+    pub(super) fn with_part(self, part: usize) -> Self {
         match self {
             Self::Rows { error, .. } => Self::Rows { error, at: Some(part) },
             failure => failure,

@@ -10,12 +10,12 @@ use pgsluice_core::format::{Format, Syntax};
 
 /// Returns the number of lines of `payload`, which is the `first` of its COPY or not.
 pub(super) fn count(payload: &Payload, format: &Format, first: bool) -> u64 {
-    of_rows(payload.in_order(), payload.wire(), format, first).map(|(_, lines)| lines).sum()
+    count_lines(payload.in_order(), payload.wire(), format, first).map(|(_, lines)| lines).sum()
 }
 
 /// Returns the row that the server means by `line`, counted from 1 at the start of `payload`.
 pub(super) fn row(payload: &Payload, format: &Format, first: bool, line: u64) -> Option<BlockRow> {
-    let mut rows = of_rows(payload.in_order(), payload.wire(), format, first);
+    let mut rows = count_lines(payload.in_order(), payload.wire(), format, first);
     at_line(&mut rows, line)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn at_line(
 }
 
 /// Returns each row with its number of lines. All line ends except the last of a row are inside quotes.
-pub(super) fn of_rows<'r>(
+pub(super) fn count_lines<'r>(
     rows: impl Iterator<Item = (BlockRow, &'r [u8])>,
     wire: Wire,
     format: &Format,

@@ -50,7 +50,7 @@ impl Blame {
     /// Returns the report for a row that was sent as `bytes`. If the row stands for an input record that
     /// cannot be converted into a row, the report is replaced by the conversion error, which the server does
     /// not know.
-    pub(super) fn of_row(self, flow: &Flow<'_>, bytes: &[u8], wire: Wire) -> Self {
+    pub(super) fn with_row(self, flow: &Flow<'_>, bytes: &[u8], wire: Wire) -> Self {
         let row = bytes.strip_suffix(b"\n").filter(|_| wire == Wire::Text);
         let Some(refusal) = row.and_then(|row| flow.plan.shape.refusal(row)) else { return self };
         let message = refusal.message.clone();
@@ -67,7 +67,7 @@ pub(super) fn blame(flow: &Flow<'_>, error: &tokio_postgres::Error, node: NodeId
     if !sqlstate::blames_row(sqlstate) {
         return None;
     }
-    let mut report = Error::from(db).of_kind(Kind::Data);
+    let mut report = Error::from(db).with_kind(Kind::Data);
     let shadow = shadow(flow, node);
     if let Some(shadow) = &shadow {
         let leaf = flow.plan.tree.nodes[node].relation.label();
@@ -100,7 +100,7 @@ pub(super) fn refusal(flow: &Flow<'_>, error: &tokio_postgres::Error, sent: &[Se
     if let Some((place, (bytes, wire))) =
         found.and_then(|(at, row)| Some((flow.place_of(at)?, row)))
     {
-        return blame.of_row(flow, bytes, wire).report.at(place);
+        return blame.with_row(flow, bytes, wire).report.at(place);
     }
     let report = blame.report;
     let context = error.as_db_error().and_then(DbError::where_);

@@ -255,7 +255,7 @@ impl Salvage<'_, '_> {
     fn at_line(&self, open: &[usize], line: u64) -> Option<usize> {
         let sent = open.iter().map(|&at| self.rows[at]);
         let format = &self.flow.plan.shape.format;
-        let mut lines = lines::of_rows(sent, self.wire, format, true);
+        let mut lines = lines::count_lines(sent, self.wire, format, true);
         let row = lines::at_line(&mut lines, line)?;
         open.iter().copied().find(|&at| self.rows[at].0 == row)
     }
@@ -317,7 +317,7 @@ impl Salvage<'_, '_> {
     fn reject(&mut self, row: usize, blame: Blame) -> Result<(), Failure> {
         let flow = self.flow;
         let (at, bytes) = self.rows[row];
-        let blame = blame.of_row(flow, bytes, self.wire);
+        let blame = blame.with_row(flow, bytes, self.wire);
         let Some(rejects) = flow.rejects else {
             return Err(Failure::Row(at_row(flow, at, blame.report)));
         };

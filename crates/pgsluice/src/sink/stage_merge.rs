@@ -53,7 +53,7 @@ pub(crate) async fn merge_stage(
         _ => None,
     });
     let misplaced = place.and_then(|_| rows.next()?.get(0)?.parse().ok()).unwrap_or(0);
-    Ok(MergeOutcome { applied: rows.map(Applied::of).collect(), misplaced })
+    Ok(MergeOutcome { applied: rows.map(Applied::from_answer).collect(), misplaced })
 }
 
 /// Returns how rows are merged into `node`.

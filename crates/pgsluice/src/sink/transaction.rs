@@ -182,7 +182,7 @@ impl<'t> Transaction<'t> {
                 Message::feed(sink.as_mut(), *wire, rows).await.map_err(Failure::from)
             }
         }
-        .map_err(|failure| failure.of_part(number))?;
+        .map_err(|failure| failure.with_part(number))?;
         self.last = Some(OpenCopy { part, number, sink, before });
         self.channel.check_running()
     }
@@ -273,7 +273,7 @@ impl<'t> Transaction<'t> {
                 ended.map(|(rows, ())| Stored { rows, merged: None, is_proven })
             }
         };
-        ended.map_err(|failure| failure.of_part(number))
+        ended.map_err(|failure| failure.with_part(number))
     }
 
     /// Fails unless the rows of a part are in their leaves, whose counts were `before`.

@@ -50,7 +50,7 @@ mod tests {
     use super::{Ahead, BLOCK_BYTES};
 
     #[test]
-    fn what_comes_first_is_found() {
+    fn reading_ahead_ends_at_the_first_match_or_the_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.csv");
         let text = format!("\"{}\"", "x".repeat(2 * BLOCK_BYTES));

@@ -87,9 +87,9 @@ pub(crate) enum KeyText<'b> {
 
 impl KeyText<'_> {
     /// Returns the row with this number as COPY text that contains only its keys; `None` if a key has no text.
-    pub(crate) fn of_row(&mut self, row: usize) -> Option<&[u8]> {
+    pub(crate) fn get_row(&mut self, row: usize) -> Option<&[u8]> {
         match self {
-            Self::Typed(keys) => keys.of(row),
+            Self::Typed(keys) => keys.get(row),
             Self::Copied(rows) => rows.key_text(row),
         }
     }

@@ -95,7 +95,7 @@ impl ByName {
                         + " and "
                         + option("header")
                         + " instead of "
-                        + option("header").of("map")
+                        + option("header").with("map")
                         + ".",
                 ),
                 _ => error,
@@ -288,14 +288,14 @@ fn no_column(
     if let Some(delimiter) = delimiter {
         let what = "The fields seem to be separated by another delimiter";
         let delimiter = delimiter.escape_default().to_string();
-        return error.with_remedy(Remedy::options(what, [option("delimiter").of(delimiter)]));
+        return error.with_remedy(Remedy::options(what, [option("delimiter").with(delimiter)]));
     }
     let error = match near(name, names, columns) {
         Some(column) => {
             let pair = format!("{name}={}", label(column));
             error.with_remedy(Remedy::options(
                 "If the column has another name in the input",
-                [option("map").of(pair)],
+                [option("map").with(pair)],
             ))
         }
         None => error,
@@ -311,8 +311,11 @@ fn no_column(
 /// Returns options that load each line as the value of a column.
 fn whole_lines(column: &str) -> Remedy {
     let what = format!("To load each line as a value of column {}", label(column));
-    let options =
-        [option("format").of("csv"), option("delimiter").of("\u{2}"), option("quote").of("\u{1}")];
+    let options = [
+        option("format").with("csv"),
+        option("delimiter").with("\u{2}"),
+        option("quote").with("\u{1}"),
+    ];
     Remedy::options(what, options)
 }
 

@@ -22,7 +22,7 @@ const SUFFIXES: [(&str, Compression); 3] =
 
 impl Compression {
     /// Detects the compression by the first bytes of an input.
-    pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             // The second pattern is a skippable frame: compressors that work in parallel begin with one.
@@ -32,7 +32,7 @@ impl Compression {
     }
 
     /// Derives the compression from the name of a file.
-    pub(super) fn of_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         split_suffix(name).map(|(_, compression)| compression)
     }
 
@@ -99,9 +99,9 @@ mod tests {
     fn names_are_known_by_their_ends() {
         assert_eq!(strip_compression("days/a.csv.GZ"), "days/a.csv");
         assert_eq!(strip_compression("a.tbl"), "a.tbl");
-        assert_eq!(Compression::of_name("a.csv.zst"), Some(Compression::Zstd));
+        assert_eq!(Compression::from_name("a.csv.zst"), Some(Compression::Zstd));
         assert_eq!(
-            [".gz", "é", ""].map(Compression::of_name),
+            [".gz", "é", ""].map(Compression::from_name),
             [Some(Compression::Gzip), None, None]
         );
     }

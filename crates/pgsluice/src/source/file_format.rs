@@ -73,22 +73,22 @@ impl FileFormat {
 
     /// Derives the format from the name of a file.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = strip_compression(name).to_ascii_lowercase();
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 
     /// Detects the format by the first bytes of an input that is read as text. No text begins like an Arrow
     /// stream: with a marker, then a length that is not large.
-    pub(super) fn of_start(start: &[u8]) -> Option<Self> {
+    pub(super) fn from_start(start: &[u8]) -> Option<Self> {
         match start {
             [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => Some(Arrow),
-            _ => Self::of_bytes(start),
+            _ => Self::from_bytes(start),
         }
     }
 
     /// Detects the format by the first bytes of a file.
-    pub(super) fn of_bytes(start: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(start: &[u8]) -> Option<Self> {
         match start {
             // The header of a page or of the footer follows, which is not text.
             [b'P', b'A', b'R', b'1', head @ ..] if is_binary(&head[..head.len().min(4)]) => {
@@ -108,16 +108,16 @@ impl Inputs {
     /// Fails if the inputs have different formats; the user must then say which of them to load.
     pub fn file_format(&self) -> Result<FileFormat> {
         let Some(first) = self.first() else { return Ok(Delimited) };
-        let format = of(first);
-        match self.iter().find(|input| of(input) != format) {
+        let format = choose(first);
+        match self.iter().find(|input| choose(input) != format) {
             None => Ok(format),
-            Some(other) => Err(mixed(self, (first, format), (other, of(other)))),
+            Some(other) => Err(mixed(self, (first, format), (other, choose(other)))),
         }
     }
 }
 
-fn of(input: &Input) -> FileFormat {
-    let named = FileFormat::of_name(&input.name);
+fn choose(input: &Input) -> FileFormat {
+    let named = FileFormat::from_name(&input.name);
     input.known.or(named).unwrap_or_default()
 }
 

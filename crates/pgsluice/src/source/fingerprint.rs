@@ -49,17 +49,17 @@ struct OfFile {
 
 impl Fingerprint {
     /// Reads the fingerprints of all inputs.
-    pub(crate) fn of_all(inputs: &[Input]) -> Result<Vec<Self>> {
-        inputs.iter().map(Self::of).collect()
+    pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Self>> {
+        inputs.iter().map(Self::read).collect()
     }
 
-    fn of(input: &Input) -> Result<Self> {
+    fn read(input: &Input) -> Result<Self> {
         let name = input.name.clone();
         let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
         let read = |stored| match stored {
             Stored::File(path) => File::open(path).and_then(OfFile::read),
-            Stored::Object(object) => Ok(OfFile::of_object(&**object)),
+            Stored::Object(object) => Ok(OfFile::from_object(&**object)),
         };
         let file = input.stored().map(read).transpose();
         let mut file = file.map_err(|error| input.cannot_read(&error))?;
@@ -114,7 +114,7 @@ impl Fingerprint {
 
 impl Fingerprint {
     /// Returns this fingerprint with the description of a whole stream.
-    pub(crate) fn of_stream(&self, stream: Option<OfStream>) -> Self {
+    pub(crate) fn with_stream(&self, stream: Option<OfStream>) -> Self {
         Self { stream, ..self.clone() }
     }
 
@@ -153,7 +153,7 @@ impl OfFile {
     }
 
     /// Returns the facts about an object. Its version stands for its content, which is not read.
-    fn of_object(object: &dyn Object) -> Self {
+    fn from_object(object: &dyn Object) -> Self {
         let (size, head) = (object.size(), object.version());
         Self { size, modified: String::new(), head, tail: String::new() }
     }
@@ -193,7 +193,7 @@ mod tests {
                 .open(&path)
                 .and_then(|file| file.set_modified(time))
                 .expect("a time");
-            Fingerprint::of_all(&super::super::Inputs::resolve([path.display().to_string()])?)
+            Fingerprint::read_all(&super::super::Inputs::resolve([path.display().to_string()])?)
         };
         let before = look(&long).expect("a fingerprint");
         assert!(Fingerprint::check(&before, &look(&long).expect("the same")).is_ok());

@@ -130,11 +130,11 @@ pub(super) fn check(start: &[u8], input: &Input) -> Result<()> {
     let is = |what: &str| {
         Error::new(Kind::Data, format!("{} is {what}", input.name)).with_sqlstate("0A000")
     };
-    if let Some(format) = FileFormat::of_start(start) {
+    if let Some(format) = FileFormat::from_start(start) {
         let error = is(&format!("in {} format", format.name()));
         return Err(error.with_remedy(Remedy::options(
             "Specify the format",
-            [option("format").of(format.name())],
+            [option("format").with(format.name())],
         )));
     }
     let means_text = |foreign: &Foreign| foreign.way.is_for_text() && input.is_format_given;

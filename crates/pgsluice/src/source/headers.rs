@@ -58,12 +58,12 @@ impl Shape {
         );
         let error = Error::new(Kind::Data, message).with_sqlstate("22P04").with_detail(
             "The header lists the columns of the table in another order than the fields are read in. "
-                + option("header").of("1")
+                + option("header").with("1")
                 + " would skip it whatever it contains.",
         );
         let by_name = "To match fields to columns by name";
         let extra = has_extra(&fields, &self.known).then(|| option("ignore-extra"));
-        let options = std::iter::once(option("header").of("map")).chain(extra);
+        let options = std::iter::once(option("header").with("map")).chain(extra);
         Err(error.with_remedy(Remedy::options(by_name, options)))
     }
 
@@ -150,7 +150,7 @@ fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
             "Load files without a header separately, without "
                 + option("header")
                 + ". "
-                + option("header").of("1")
+                + option("header").with("1")
                 + " skips the first row of each file whatever it contains.",
         )
 }
@@ -176,7 +176,7 @@ mod tests {
     fn is_accepted(header: &str, columns: &str, known: &str) -> bool {
         let shape = Shape::new(Format::csv(), Header::Present, list(columns));
         let shape = Shape { known: list(known), ..shape };
-        let input = Input::of_bytes("a.csv", Default::default());
+        let input = Input::from_bytes("a.csv", Default::default());
         shape.check_header(header.as_bytes(), &input, 0).is_ok()
     }
 
@@ -196,7 +196,7 @@ mod tests {
     fn all_inputs_have_one_header() {
         let shape = Shape::new(Format::csv(), Header::Present, list("id,a"));
         let check = |name: &str, row: &str| {
-            let input = Input::of_bytes(name, Default::default());
+            let input = Input::from_bytes(name, Default::default());
             shape.clone().check_header(row.as_bytes(), &input, 0)
         };
         assert!(check("1.csv", "No.,Text").is_ok() && check("2.csv", "\"No.\",Text").is_ok());

@@ -113,13 +113,13 @@ enum Reread {
 
 impl Input {
     /// Creates an input that reads from `bytes`, once, like a pipe. The name is shown to the user.
-    pub fn of_reader(name: impl Into<String>, bytes: impl Read + Send + 'static) -> Self {
+    pub fn from_reader(name: impl Into<String>, bytes: impl Read + Send + 'static) -> Self {
         let bytes = Arc::new(Mutex::new(Some(Bytes(Box::new(bytes)))));
         resolve::pipe(name.into(), Place::Once(bytes))
     }
 
     /// Creates an input from text in memory, which can be read again. The name is shown to the user.
-    pub fn of_bytes(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
+    pub fn from_bytes(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
         let size = Some(bytes.len() as u64);
         let reread = Reread::FromStart;
         Self { size, reread, ..resolve::pipe(name.into(), Place::Memory(bytes)) }
@@ -151,10 +151,10 @@ impl Input {
         };
         let stream = match self.reread {
             Reread::Never if matches!(self.place, Place::Begun(_)) => {
-                Stream::of_file(raw, None, Encoding::default())
+                Stream::from_file(raw, None, Encoding::default())
             }
-            Reread::Never => Stream::of_pipe(raw, self.encoding),
-            _ => Stream::of_file(raw, self.compression, self.encoding),
+            Reread::Never => Stream::from_pipe(raw, self.encoding),
+            _ => Stream::from_file(raw, self.compression, self.encoding),
         };
         stream.map_err(|error| self.cannot_read(&error))
     }
@@ -202,7 +202,7 @@ impl Input {
 
     /// Creates an input from batches of the calling program; `size` is their size in bytes, if known.
     #[cfg(feature = "arrow")]
-    pub(super) fn of_batches(name: String, batches: CallerBatches, size: Option<u64>) -> Self {
+    pub(super) fn from_batches(name: String, batches: CallerBatches, size: Option<u64>) -> Self {
         let reread = if batches.is_rereadable() { Reread::FromStart } else { Reread::Never };
         let known = Some(FileFormat::Arrow);
         Self { size, reread, known, ..resolve::pipe(name, Place::Batches(batches)) }
@@ -293,13 +293,13 @@ impl Deref for Inputs {
 
 impl From<Input> for Inputs {
     fn from(input: Input) -> Self {
-        Self::of(vec![input])
+        Self::new(vec![input])
     }
 }
 
 impl Inputs {
     /// Creates inputs from a list.
-    pub(super) fn of(inputs: Vec<Input>) -> Self {
+    pub(super) fn new(inputs: Vec<Input>) -> Self {
         Self { list: inputs.into(), remarks: Arc::default() }
     }
 

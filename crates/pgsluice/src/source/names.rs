@@ -59,7 +59,7 @@ struct Beginning {
 
 impl InputNames {
     /// Creates the names of a header.
-    pub(crate) fn of(source: &str, names: Vec<String>) -> Self {
+    pub(crate) fn new(source: &str, names: Vec<String>) -> Self {
         let lists = vec![List { source: source.to_owned(), names }];
         Self { lists, are_all: true, are_in_headers: true }
     }
@@ -85,14 +85,14 @@ impl Inputs {
             let (reading, format) = (inputs[place].clone(), format.clone());
             let read = unless_stopped(control, move || {
                 let (input, beginning) = begin(&reading, Some(&format), FIRST_BYTES)?;
-                let row = beginning.rows.first().map(|row| row.of(&beginning.text));
+                let row = beginning.rows.first().map(|row| row.slice(&beginning.text));
                 let names = row.map(|row| header(row, &format, &reading)).transpose()?;
                 Ok((input, names))
             });
             let (input, names) = read?;
             inputs[place] = input;
             if let Some(names) = names {
-                let names = InputNames::of(&inputs[place].name, names);
+                let names = InputNames::new(&inputs[place].name, names);
                 return Ok((self.with_list(inputs), names));
             }
         }
@@ -136,7 +136,7 @@ fn look_at_keys(
         // Errors in an object are reported when it is read.
         for row in &rows {
             if keys.names().len() < MOST_KEYS {
-                has_objects |= keys.add(row.of(&text)).is_ok();
+                has_objects |= keys.add(row.slice(&text)).is_ok();
             } else {
                 are_all = false;
             }
@@ -214,7 +214,7 @@ fn begin(input: &Input, format: Option<&Format>, least: usize) -> Result<(Input,
 
 fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
     if let Some(delimiter) = excel_delimiter(row) {
-        return Err(of_excel(row, delimiter, input));
+        return Err(excel_error(row, delimiter, input));
     }
     let names = Parser::new(format, Vec::new()).all(row).into_iter();
     // pandas writes its index as a column without a name.
@@ -225,7 +225,7 @@ fn header(row: &[u8], format: &Format, input: &Input) -> Result<Vec<String>> {
 }
 
 /// Returns the error for Excel's line before the names.
-fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
+fn excel_error(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let Input { name, .. } = input;
     let line = String::from_utf8_lossy(row);
     let message = format!("{name} begins with Excel's line {line}, not with column names");
@@ -235,13 +235,13 @@ fn of_excel(row: &[u8], delimiter: u8, input: &Input) -> Error {
     let remedy = Remedy::filter(what, "tail -n +2", &input.printed_by(), name);
     Error::new(Kind::Data, message)
         .with_sqlstate("22P04")
-        .with_remedy(remedy.with_option(option("delimiter").of(delimiter)))
+        .with_remedy(remedy.with_option(option("delimiter").with(delimiter)))
 }
 
 fn no_header(input: &Input) -> Error {
     let message = format!("{} does not begin with column names", input.name);
     Error::new(Kind::Data, message).with_sqlstate("22P04").with_hint(
-        option("header").of("map")
+        option("header").with("map")
             + " matches fields to columns by name: the first row must contain the names, in UTF-8 unless "
             + option("encoding")
             + " is given.",

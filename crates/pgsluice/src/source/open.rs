@@ -98,7 +98,7 @@ impl Open {
             if !self.header_text.is_empty() {
                 self.header_text.push(b'\n');
             }
-            self.header_text.extend_from_slice(row.of(bytes));
+            self.header_text.extend_from_slice(row.slice(bytes));
         }
         self.header_left -= here;
         match self.header_left {

@@ -22,7 +22,7 @@ impl Input {
             let mut rows = Vec::new();
             let scan = shape.splitter().scan(&bytes, last, &mut rows);
             match (rows.first(), scan) {
-                (Some(row), _) => return Ok(row.of(&bytes).to_vec()),
+                (Some(row), _) => return Ok(row.slice(&bytes).to_vec()),
                 (None, Ok(_)) if !last => want *= 16,
                 (None, _) => return Err(self.has_changed()),
             }

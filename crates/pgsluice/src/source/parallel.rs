@@ -84,7 +84,7 @@ impl<B: Counted + Send + 'static> ParallelReader<B> {
 
     /// Returns a reader of batches that are already in memory, each with its bytes.
     #[cfg(feature = "arrow")]
-    pub(super) fn of(ready: VecDeque<(B, u64)>, lost: Error) -> Self {
+    pub(super) fn from_memory(ready: VecDeque<(B, u64)>, lost: Error) -> Self {
         Self { ready, receivers: Vec::new(), skipped: 0, part: 0, parts: 0, lost }
     }
 

@@ -190,7 +190,7 @@ impl Reader {
             if self.skips_streams && !input.is_rereadable() {
                 continue;
             }
-            self.stamp = Stamp::of(input);
+            self.stamp = Stamp::read(input);
             match self.shape.open_batches(input) {
                 Some(batches) => self.batches = Some((batches?, 0)),
                 None => {

@@ -35,7 +35,8 @@ impl Rewrite {
             Self::Objects(objects, _) => {
                 let mut objects = objects.clone();
                 if let Err(refused) = objects.put_row(row, out) {
-                    RowRefusal::of(refused, objects.reject_line(row)).put(objects.columns(), out);
+                    RowRefusal::from_line(refused, objects.reject_line(row))
+                        .put(objects.columns(), out);
                 }
             }
         }
@@ -55,7 +56,7 @@ impl Rewrite {
             (Self::Typed(_) | Self::Copied(_), _) => {}
             (Self::Fields(projection), _) => {
                 for row in rows {
-                    projection.project(row.of(bytes), &mut out.text);
+                    projection.project(row.slice(bytes), &mut out.text);
                     out.ends.push(out.text.len());
                 }
             }
@@ -63,12 +64,12 @@ impl Rewrite {
                 let Rewritten { text, ends, refused, with_default, objects, .. } = out;
                 let objects = objects.get_or_insert_with(|| all.clone());
                 for (index, row) in rows.iter().enumerate() {
-                    let row = row.of(bytes);
+                    let row = row.slice(bytes);
                     match objects.put_row(row, text) {
                         Ok(RowFacts { has_default: true }) => with_default.push(index),
                         Ok(_) => {}
                         Err(why) => {
-                            let refusal = RowRefusal::of(why, objects.reject_line(row));
+                            let refusal = RowRefusal::from_line(why, objects.reject_line(row));
                             refusal.put(objects.columns(), text);
                             refused.push((index, refusal));
                         }

@@ -145,7 +145,7 @@ impl RowRefusal {
         Self { message, hint: None, can_round: false, row }
     }
 
-    pub(super) fn of(refused: pgsluice_json::RefusedLine, row: Vec<u8>) -> Self {
+    pub(super) fn from_line(refused: pgsluice_json::RefusedLine, row: Vec<u8>) -> Self {
         let pgsluice_json::RefusedLine { message, hint, can_round, .. } = refused;
         Self { message, hint, can_round, row }
     }

@@ -54,7 +54,7 @@ impl Split {
     #[inline]
     pub fn text(&self, index: usize) -> &[u8] {
         match &self.rewritten {
-            None => self.rows[index].of(&self.bytes),
+            None => self.rows[index].slice(&self.bytes),
             Some(rewritten) => rewritten.row(index),
         }
     }

@@ -15,7 +15,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// Reads the state of an input's file; `None` if the input is not a file, or the file is gone.
-    pub(super) fn of(input: &Input) -> Option<Self> {
+    pub(super) fn read(input: &Input) -> Option<Self> {
         let metadata = input.file()?.metadata().ok()?;
         Some(Self { size: metadata.len(), modified: metadata.modified().ok() })
     }
@@ -23,7 +23,7 @@ impl Stamp {
     /// Rejects an input that has changed since. A file that was only extended and is read in order was read
     /// completely up to its old end; returns the number of bytes that were added.
     pub(super) fn check(self, input: &Input) -> Result<Option<u64>> {
-        let Some(now) = Self::of(input).filter(|now| *now != self) else { return Ok(None) };
+        let Some(now) = Self::read(input).filter(|now| *now != self) else { return Ok(None) };
         match now.size.checked_sub(self.size) {
             Some(grown @ 1..) if input.is_seekable() => Ok(Some(grown)),
             _ => Err(Error::new(
@@ -51,7 +51,7 @@ mod tests {
         let path = folder.path().join("rows.csv");
         fs::write(&path, "1\n2\n").expect("a file");
         let inputs = Inputs::resolve([path.display().to_string()]).expect("inputs");
-        let stamp = Stamp::of(&inputs[0]).expect("a file");
+        let stamp = Stamp::read(&inputs[0]).expect("a file");
         assert_eq!(stamp.check(&inputs[0]).expect("the same"), None);
         fs::write(&path, "1\n2\n3\n").expect("a file");
         assert_eq!(stamp.check(&inputs[0]).expect("longer"), Some(2));

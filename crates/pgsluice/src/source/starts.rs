@@ -53,7 +53,7 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
         if shape.splitter().scan(text, is_whole, &mut rows).is_err() {
             return Ok(());
         }
-        let mut rows = rows.iter().map(|row| (row, row.of(text)));
+        let mut rows = rows.iter().map(|row| (row, row.slice(text)));
         for _ in 0..header.rows() {
             let Some((_, row)) = rows.next() else { return Ok(()) };
             if header.is_compared() {

@@ -38,7 +38,7 @@ struct Ahead {
 
 impl Stream {
     /// Returns the text of a file whose compression is known.
-    pub(super) fn of_file(
+    pub(super) fn from_file(
         raw: Box<dyn Read + Send>,
         compression: Option<Compression>,
         encoding: Encoding,
@@ -62,11 +62,11 @@ impl Stream {
 
     /// Returns the text of an input that can be read only once. Its first bytes show whether it is
     /// compressed.
-    pub(super) fn of_pipe(mut raw: Box<dyn Read + Send>, encoding: Encoding) -> io::Result<Self> {
+    pub(super) fn from_pipe(mut raw: Box<dyn Read + Send>, encoding: Encoding) -> io::Result<Self> {
         let mut start = Vec::with_capacity(MAGIC);
         raw.by_ref().take(MAGIC as u64).read_to_end(&mut start)?;
-        let compression = Compression::of_bytes(&start);
-        Self::of_file(Box::new(Cursor::new(start).chain(raw)), compression, encoding)
+        let compression = Compression::from_bytes(&start);
+        Self::from_file(Box::new(Cursor::new(start).chain(raw)), compression, encoding)
     }
 
     /// Returns how many bytes of the input were read for the text, if they differ from the text.
@@ -203,13 +203,13 @@ mod tests {
 
     fn read(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        Stream::of_pipe(Box::new(Cursor::new(bytes)), Encoding::default())?
+        Stream::from_pipe(Box::new(Cursor::new(bytes)), Encoding::default())?
             .read_to_end(&mut text)?;
         Ok(text)
     }
 
     #[test]
-    fn what_is_compressed_is_read_as_what_it_holds() {
+    fn compressed_input_is_read_decompressed() {
         let text: Vec<u8> = (0..300_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
         let halves = text.split_at(text.len() / 3);
         for compress in [gzip, zstd] {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_damaged_is_no_end() {
+    fn truncated_or_damaged_input_is_an_error() {
         let text: Vec<u8> = (0..300_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
         for (compress, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (zstd, "zstd")] {
             let whole = compress(&text);
@@ -273,7 +273,7 @@ mod tests {
     fn compressed_bytes_are_counted() {
         let compressed = gzip(&b"1,2\n".repeat(1000));
         let length = compressed.len() as u64;
-        let mut stream = Stream::of_pipe(Box::new(Cursor::new(compressed)), Encoding::default())
+        let mut stream = Stream::from_pipe(Box::new(Cursor::new(compressed)), Encoding::default())
             .expect("a stream");
         io::copy(&mut stream, &mut io::sink()).expect("text");
         assert_eq!(stream.raw_bytes(), Some(length));

@@ -58,7 +58,7 @@ impl WriteBatch {
     /// Returns the outcome if the server has inserted `inserted` rows and dropped the others.
     pub(super) fn counts(&self, inserted: u64) -> RowCounts {
         let mut counts = self.unsent_counts();
-        counts.add(RowCounts { read: 0, ..RowCounts::of_copy(self.rows_sent(), inserted) });
+        counts.add(RowCounts { read: 0, ..RowCounts::from_copy(self.rows_sent(), inserted) });
         counts
     }
 
@@ -92,7 +92,7 @@ impl BatchGatherer {
         control: &Arc<Control>,
     ) -> Result<WriteBatch> {
         let mut reader = Reader::new(inputs.clone(), &plan.shape);
-        self.read = Read::of(inputs);
+        self.read = Read::new(inputs);
         let Some(changes) = &plan.changes else {
             let mut used = None;
             while let Some(split) = reader.next(used.take())? {

@@ -16,7 +16,7 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::batch::WriteBatch;
 use super::failure::WriteFailure;
-use super::parameters::of_all;
+use super::parameters::encode_arrays;
 use super::send_method::SendMethod;
 use super::session::Planned;
 use crate::counts::reconcile::misplaced;
@@ -39,10 +39,10 @@ impl Planned {
         statement: &Statement,
         payload: &Payload,
     ) -> Result<MergeOutcome, Failure> {
-        let arrays = of_all(payload, &self.plan.catalogue.types);
+        let arrays = encode_arrays(payload, &self.plan.catalogue.types);
         let inserted = client.query_raw(statement, arrays).await?.try_collect::<Vec<Row>>();
         Ok(MergeOutcome {
-            applied: inserted.await?.iter().map(Applied::of_insert).collect(),
+            applied: inserted.await?.iter().map(Applied::from_insert).collect(),
             misplaced: 0,
         })
     }

@@ -140,7 +140,7 @@ impl Writer {
                 Err(WriteFailure::Refused(error)) => error,
                 Err(failure) => return Err(failure.into_error()),
             };
-            let patience = match policy::of_error(&error) {
+            let patience = match policy::for_error(&error) {
                 _ if control.stop.is_stopped() => Duration::ZERO,
                 Policy::Retry | Policy::Wait => self.target.patience(),
                 Policy::Reject | Policy::Stop => Duration::ZERO,

@@ -81,7 +81,7 @@ const MOST_CHANGES: u32 = 5;
 /// let (target, control) = (Target::from_url("postgresql://localhost/shop")?, Arc::default());
 /// let mut writer = Writer::open(job, target, Durability::Commit, &control)?;
 /// let rows = [[Some("1"), Some("2026-01-01")], [Some("2"), None]];
-/// let rows = InputOptions::of_rows(&["id", "at"], rows);
+/// let rows = InputOptions::from_rows(&["id", "at"], rows);
 /// writer.write(&rows, Some("offset 2"), 0, &control)?;
 /// # Ok::<(), pgsluice::Error>(())
 /// ```
@@ -202,7 +202,7 @@ impl Writer {
             (Positions::Last(_) | Positions::Of(_), None) => {
                 let message = "only a Writer with a name can keep a position";
                 return Err(Error::new(Kind::Usage, message)
-                    .with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])));
+                    .with_remedy(Remedy::options("Name it", [option("load-id").with("NAME")])));
             }
         }
         // An earlier request to stop was meant for another call.
@@ -317,7 +317,7 @@ impl Writer {
 
     /// Returns how long to retry a call that has failed with `error`.
     fn patience(&self, error: &Error, control: &Control) -> Duration {
-        match policy::of_error(error) {
+        match policy::for_error(error) {
             _ if control.stop.is_stopped() => Duration::ZERO,
             Policy::Retry => self.target.patience().max(LEAST_PATIENCE),
             // The ledger shows whether the rows were committed.

@@ -11,7 +11,7 @@ struct ParameterFields<'r>(&'r [u8]);
 
 impl<'r> ParameterFields<'r> {
     /// Returns the fields of `row`, without their count.
-    fn of(row: &'r [u8]) -> Self {
+    fn new(row: &'r [u8]) -> Self {
         Self(row.get(2..).unwrap_or_default())
     }
 }
@@ -34,7 +34,7 @@ impl<'r> Iterator for ParameterFields<'r> {
 
 /// Returns the values of all rows as one array per column, in the format of `array_send`
 /// (`src/backend/utils/adt/arrayfuncs.c`, PostgreSQL 13 to 18).
-pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
+pub(super) fn encode_arrays(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
     // The number of rows is small here.
     let count = rows.rows() as i32;
     let mut arrays: Vec<Vec<u8>> = types
@@ -49,7 +49,7 @@ pub(super) fn of_all(rows: &Payload, types: &[Oid]) -> Vec<Raw> {
         })
         .collect();
     for (_, row) in rows.in_order() {
-        for (array, (length, value)) in arrays.iter_mut().zip(ParameterFields::of(row)) {
+        for (array, (length, value)) in arrays.iter_mut().zip(ParameterFields::new(row)) {
             array.extend_from_slice(&length);
             match value {
                 Some(value) => array.extend_from_slice(value),

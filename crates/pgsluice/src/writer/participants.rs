@@ -16,7 +16,7 @@ pub(super) fn check_shared(job: &Job, durability: Durability) -> Result<()> {
         safety if !safety.shared => Ok(()),
         safety if safety.load_id.is_none() || safety.ledger.is_none() => {
             let error = Error::new(Kind::Usage, "only a Writer with a name can share its load");
-            Err(error.with_remedy(Remedy::options("Name it", [option("load-id").of("NAME")])))
+            Err(error.with_remedy(Remedy::options("Name it", [option("load-id").with("NAME")])))
         }
         _ if durability == Durability::Flush => {
             refuse("a Writer that shares its load makes each commit durable")

@@ -15,7 +15,7 @@ use crate::job::ChangeOptions;
 use crate::ledger::Run;
 use crate::ledger::sql::positions::WriterPosition;
 use crate::ledger::sql::{Participant, Schema};
-use crate::ledger::terms::of_writer;
+use crate::ledger::terms::describe_writer;
 use crate::row_counts::RowCounts;
 use crate::sink::fence::Advance;
 
@@ -61,7 +61,7 @@ impl WriterRecord {
         Ok(Self {
             named,
             run,
-            terms: of_writer(changes, is_shared)?,
+            terms: describe_writer(changes, is_shared)?,
             is_shared,
             open: BTreeMap::new(),
         })

@@ -17,7 +17,7 @@ pub(super) struct Read {
 
 impl Read {
     /// Starts with `files` and no splits.
-    pub(super) fn of(files: &Inputs) -> Self {
+    pub(super) fn new(files: &Inputs) -> Self {
         Self { files: files.clone(), splits: Splits::default() }
     }
 
@@ -66,5 +66,5 @@ impl Read {
 pub(super) fn refusal(error: tokio_postgres::Error) -> Error {
     let error = Error::from(error);
     let is_row = error.sqlstate().is_some_and(sqlstate::blames_row);
-    if is_row { error.of_kind(Kind::Data) } else { error }
+    if is_row { error.with_kind(Kind::Data) } else { error }
 }

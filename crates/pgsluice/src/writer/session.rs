@@ -11,7 +11,7 @@ use tokio_postgres::{Client, Statement};
 use super::batch::{BatchGatherer, WriteBatch};
 use super::failure::{WriteFailure, in_doubt, refused};
 use super::named::PlanNames;
-use super::parameters::of_all;
+use super::parameters::encode_arrays;
 use super::record::RecordUpdate;
 use super::send_method::SendMethod;
 use crate::control::Control;
@@ -69,7 +69,7 @@ impl Session {
         let settings = format!("{}; {}", sql::NO_LOCK_TIMEOUT, sql::DURABLE);
         let setting = async { link.client.batch_execute(&settings).await };
         let asking =
-            async { Ok(if identifies { Incarnation::of(&link.client).await } else { None }) };
+            async { Ok(if identifies { Incarnation::query(&link.client).await } else { None }) };
         let ((), incarnation) = try_join(setting, asking).await?;
         Ok(Self { link, incarnation, planned: None })
     }
@@ -267,7 +267,7 @@ impl Planned {
         statement: &Statement,
         rows: &Payload,
     ) -> Result<u64, tokio_postgres::Error> {
-        let arrays = of_all(rows, &self.plan.catalogue.types);
+        let arrays = encode_arrays(rows, &self.plan.catalogue.types);
         client.execute_raw(statement, arrays).await
     }
 }

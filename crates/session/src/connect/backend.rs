@@ -25,7 +25,7 @@ pub(crate) struct Backend(String);
 
 impl Backend {
     /// Asks for the current session of `client` with [`PROCESS`] or [`BACKEND`].
-    pub(super) async fn of(
+    pub(super) async fn query(
         client: &Client,
         question: &str,
     ) -> Result<Option<Self>, tokio_postgres::Error> {

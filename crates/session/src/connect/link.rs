@@ -96,11 +96,11 @@ impl Link {
     /// Records which session of the server the connection has. Behind a pooler, its process differs from the
     /// process that was named at login.
     pub(super) async fn identify(&self) -> Result<(), Error> {
-        let mut backend = Backend::of(&self.client, PROCESS).await?;
+        let mut backend = Backend::query(&self.client, PROCESS).await?;
         let login_pid = login_pid(&self.canceller.token).await.map(|pid| pid.to_string());
         let is_pooled = backend.as_ref().map(Backend::pid) != login_pid.as_deref();
         if is_pooled {
-            backend = Backend::of(&self.client, BACKEND).await?;
+            backend = Backend::query(&self.client, BACKEND).await?;
         }
         let pid = backend.as_ref().and_then(|backend| backend.pid().parse().ok());
         pid.into_iter().for_each(|pid| _ = self.canceller.pid.set(pid));

@@ -69,7 +69,7 @@ pub async fn reuse_or_connect(idle: Option<Client>, target: &Target) -> Result<C
 pub async fn open(target: &Target) -> Result<Link> {
     let link = patiently(target, || async {
         let link = try_all(target).await?;
-        link.identify().await.map_err(|error| vec![FailedAttempt::of_session(&error)])?;
+        link.identify().await.map_err(|error| vec![FailedAttempt::from_session(&error)])?;
         Ok(link)
     });
     let link = link.await?;

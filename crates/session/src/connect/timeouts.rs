@@ -48,5 +48,5 @@ fn notice(liveness: &Liveness) -> String {
              WHERE {now} {eq} 0 OR {now} {gt} {value}"
         )
     };
-    liveness.of_server().iter().map(setting).collect::<Vec<_>>().join("; ")
+    liveness.server_settings().iter().map(setting).collect::<Vec<_>>().join("; ")
 }

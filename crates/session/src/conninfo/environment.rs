@@ -33,7 +33,7 @@ pub(super) struct Environment<'a> {
 
 impl<'a> Environment<'a> {
     /// Returns the environment of this process.
-    pub(super) fn of_process(
+    pub(super) fn from_process(
         variable: &'a dyn Fn(&str) -> Option<OsString>,
         reads: fn(&str) -> bool,
     ) -> Self {

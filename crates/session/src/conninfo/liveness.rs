@@ -50,7 +50,7 @@ impl Liveness {
     }
 
     /// Returns the settings for the server's side.
-    pub(crate) fn of_server(&self) -> Vec<(&'static str, u128)> {
+    pub(crate) fn server_settings(&self) -> Vec<(&'static str, u128)> {
         let unanswered = self.unanswered.unwrap_or(UNANSWERED);
         let mut settings = vec![("tcp_user_timeout", unanswered.as_millis())];
         if self.asks {

@@ -64,7 +64,7 @@ impl Target {
         reads: fn(&str) -> bool,
     ) -> Result<Option<Self>> {
         let variable = |name: &str| std::env::var_os(name);
-        Self::resolve_in(conninfo, login, &Environment::of_process(&variable, reads))
+        Self::resolve_in(conninfo, login, &Environment::from_process(&variable, reads))
     }
 
     /// Reads only a URL: neither variables nor files change or complete it.
@@ -73,7 +73,7 @@ impl Target {
     /// Fails like [`Target::resolve`].
     pub fn from_url(url: &str) -> Result<Self> {
         let none = |_: &str| None;
-        let env = Environment { home: None, ..Environment::of_process(&none, |_| false) };
+        let env = Environment { home: None, ..Environment::from_process(&none, |_| false) };
         let settings = parse::parse(url)?;
         settings.check()?;
         Self::build(&settings, &env)
@@ -215,7 +215,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     let variable = "PGCLIENTENCODING";
     let is_of_variable = (env.variable)(variable).is_some_and(|value| value == encoding);
     let options = match (env.reads)(encoding) {
-        true => vec![option("encoding").of(encoding.to_ascii_lowercase())],
+        true => vec![option("encoding").with(encoding.to_ascii_lowercase())],
         false => Vec::new(),
     };
     Err(match is_of_variable {

@@ -115,7 +115,7 @@ struct ReportedText {
     left: Option<Left>,
     is_foretold: bool,
     /// Whether all rows that were examined have the same mistake.
-    is_of_all_rows: bool,
+    is_for_all_rows: bool,
     /// Whether the message is the server's, which may have several lines.
     is_of_server: bool,
 }
@@ -135,7 +135,7 @@ impl Error {
             lacks_password: false,
             left: None,
             is_foretold: false,
-            is_of_all_rows: false,
+            is_for_all_rows: false,
             is_of_server: false,
         }))
     }
@@ -157,7 +157,7 @@ impl Error {
 
     /// Sets the kind.
     #[must_use]
-    pub fn of_kind(mut self, kind: Kind) -> Self {
+    pub fn with_kind(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }
@@ -213,14 +213,14 @@ impl Error {
 
     /// Marks the error as one that all rows cause, so that leaving out rows does not help.
     #[must_use]
-    pub fn of_all_rows(mut self) -> Self {
-        self.0.is_of_all_rows = true;
+    pub fn for_all_rows(mut self) -> Self {
+        self.0.is_for_all_rows = true;
         self
     }
 
     /// Returns whether all rows that were examined have the same mistake.
-    pub fn is_of_all_rows(&self) -> bool {
-        self.0.is_of_all_rows
+    pub fn is_for_all_rows(&self) -> bool {
+        self.0.is_for_all_rows
     }
 
     /// Sets the rows that the load leaves behind.

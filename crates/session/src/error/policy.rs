@@ -104,12 +104,12 @@ const CLASSES: [Class; 44] = [
 
 /// Returns the reaction to an SQLSTATE. A code that PostgreSQL does not know comes from a function that was
 /// called for a row.
-pub fn of(sqlstate: &str) -> Policy {
-    of_class(sqlstate).unwrap_or(Reject)
+pub fn for_sqlstate(sqlstate: &str) -> Policy {
+    for_class(sqlstate).unwrap_or(Reject)
 }
 
 /// Returns the reaction to an SQLSTATE of PostgreSQL's classes; `None` for others.
-pub fn of_class(sqlstate: &str) -> Option<Policy> {
+pub fn for_class(sqlstate: &str) -> Option<Policy> {
     let class = sqlstate.get(..2)?;
     let at = CLASSES.binary_search_by_key(&class, |(class, ..)| class).ok()?;
     let (_, policy, codes) = CLASSES[at];
@@ -118,10 +118,10 @@ pub fn of_class(sqlstate: &str) -> Option<Policy> {
 }
 
 /// Returns the reaction to an error of a whole load: a rejected row would fail again.
-pub fn of_error(error: &Error) -> Policy {
+pub fn for_error(error: &Error) -> Policy {
     match (error.sqlstate(), error.kind()) {
         _ if error.is_permanent() => Stop,
-        (Some(code), Kind::Connection | Kind::Server) => of(code).without_rows(),
+        (Some(code), Kind::Connection | Kind::Server) => for_sqlstate(code).without_rows(),
         (None, Kind::Connection) => Wait,
         _ => Stop,
     }
@@ -146,19 +146,19 @@ mod tests {
         for code in
             ["22P02", "23505", "23503", "42501", "44000", "54000", "0A000", "P0001", "MINE1"]
         {
-            assert_eq!(of(code), Reject, "{code}");
-            assert_eq!(of(code).without_rows(), Stop, "{code}");
+            assert_eq!(for_sqlstate(code), Reject, "{code}");
+            assert_eq!(for_sqlstate(code).without_rows(), Stop, "{code}");
         }
         for code in ["57014", "25006", "28P01", "XX000", "53400", "58030", "57P04", "", "é"] {
-            assert_ne!(of(code).without_rows(), Wait, "{code}");
+            assert_ne!(for_sqlstate(code).without_rows(), Wait, "{code}");
         }
     }
 
     #[test]
-    fn what_passes_is_tried_again() {
-        assert_eq!(["40001", "40P01", "55P03"].map(of), [Retry; 3]);
+    fn temporary_errors_are_tried_again() {
+        assert_eq!(["40001", "40P01", "55P03"].map(for_sqlstate), [Retry; 3]);
         let away = ["08006", "08001", "57P01", "57P02", "57P03", "53100", "53200", "53300"];
-        assert_eq!(away.map(of), [Wait; 8]);
-        assert_eq!(["08P01", "57014", "55006", "25006", "XX001"].map(of), [Stop; 5]);
+        assert_eq!(away.map(for_sqlstate), [Wait; 8]);
+        assert_eq!(["08P01", "57014", "55006", "25006", "XX001"].map(for_sqlstate), [Stop; 5]);
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_pipe_reads_the_input_by_its_name() {
         let piped = Remedy::program("Do", "tr x y < {}", "-a b");
-        let piped = piped.with_option(option("format").of("csv"));
+        let piped = piped.with_option(option("format").with("csv"));
         assert_eq!(piped.command(), "tr x y < './-a b' | pgsluice load - ... --format csv");
         let of =
             |reader: &str, name: &str| Remedy::filter("Do", "tr x y <", reader, name).command();

@@ -16,7 +16,7 @@ pub(crate) fn kind(code: &str) -> Kind {
 /// Whether `code`, reported during a COPY, is about the content of a row. Any other error has nothing to do with
 /// the row that COPY was at.
 pub fn blames_row(code: &str) -> bool {
-    policy::of(code) == Policy::Reject
+    policy::for_sqlstate(code) == Policy::Reject
 }
 
 /// Whether `code` is about a privilege or a name that has changed its meaning, and not about a value. Syntax

@@ -33,7 +33,7 @@ impl Scheduler {
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
         let [shard] = shards else { return None };
-        let blocks = shard.take_in_order(Self::of(self.nodes, node, Wire::Text), most);
+        let blocks = shard.take_in_order(Self::choose_bucket(self.nodes, node, Wire::Text), most);
         if blocks.is_empty() {
             return None;
         }
@@ -66,7 +66,7 @@ mod tests {
 
         /// Adds a row in a block of its own.
         fn push(&mut self, split: u32, offset: u32) {
-            let bucket = Scheduler::of(1, 0, Wire::Text);
+            let bucket = Scheduler::choose_bucket(1, 0, Wire::Text);
             let room = match self.shard.room(bucket, 24) {
                 Ok(room) => room,
                 Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
@@ -133,7 +133,7 @@ mod tests {
         let mut scheduler = Scheduler::new(vec![true; 3], 100).in_order();
         for (node, rows) in [(0, 1), (1, 3), (2, 2)] {
             for row in 0..rows {
-                let bucket = Scheduler::of(3, node, Wire::Text);
+                let bucket = Scheduler::choose_bucket(3, node, Wire::Text);
                 let room = shard.add_block(bucket, Block::new(100));
                 let pushed = room.push(BlockRow::new(0, row, 0), |data| {
                     data.extend_from_slice(b"row");

@@ -22,7 +22,7 @@ impl TestBuckets {
 
     fn push(&mut self, rows: &[(NodeId, &[u8])]) {
         for (line, (node, bytes)) in rows.iter().enumerate() {
-            let bucket = Scheduler::of(self.nodes, *node, Wire::Text);
+            let bucket = Scheduler::choose_bucket(self.nodes, *node, Wire::Text);
             let room = match self.shard.room(bucket, bytes.len()) {
                 Ok(room) => room,
                 Err(bytes) => self.shard.add_block(bucket, Block::new(bytes)),
@@ -97,7 +97,7 @@ fn a_row_that_cannot_be_written_leaves_nothing_behind() {
 fn one_node_has_one_writer_unless_nothing_else_is_left() {
     let mut buckets = TestBuckets::new(2, 0);
     buckets.push(&[(0, b"long"), (1, b"b")]);
-    let bucket = Scheduler::of(2, 0, Wire::Text);
+    let bucket = Scheduler::choose_bucket(2, 0, Wire::Text);
     let take = |buckets: &mut TestBuckets| {
         buckets.scheduler.take_bucket(bucket, &mut [&mut buckets.shard])
     };
@@ -135,7 +135,7 @@ fn few_nodes_of_many_travel_together() {
 fn text_and_binary_do_not_travel_together() {
     let mut buckets = TestBuckets::new(2, MIN_COPY_ROWS);
     buckets.push(&[(0, b"a"), (1, b"b")]);
-    let bucket = Scheduler::of(2, 1, Wire::Binary);
+    let bucket = Scheduler::choose_bucket(2, 1, Wire::Binary);
     let room = buckets.shard.add_block(bucket, Block::new(100));
     assert_eq!(room.push(BlockRow::new(0, 5, 5), |block| written(block, b"x")), Ok(()));
     let wires = std::iter::from_fn(|| buckets.take(ANY)).map(|it| (it.wire(), it.rows()));
@@ -169,7 +169,7 @@ fn each_row_that_is_left_behind_ends_one_range() {
     let mut buckets = Scheduler::new(vec![true], 0).claiming();
     for row in 0..1000 {
         let wire = if row % 100 == 50 { Wire::Text } else { Wire::Binary };
-        let bucket = Scheduler::of(1, 0, wire);
+        let bucket = Scheduler::choose_bucket(1, 0, wire);
         let room = match shard.room(bucket, 1) {
             Ok(room) => room,
             Err(bytes) => shard.add_block(bucket, Block::new(bytes)),
@@ -178,7 +178,8 @@ fn each_row_that_is_left_behind_ends_one_range() {
         assert_eq!(pushed, Ok(()));
     }
     buckets.complete(0);
-    let binary = buckets.take_bucket(Scheduler::of(1, 0, Wire::Binary), &mut [&mut shard]);
+    let binary =
+        buckets.take_bucket(Scheduler::choose_bucket(1, 0, Wire::Binary), &mut [&mut shard]);
     let binary = binary.expect("rows");
     let [claim] = binary.claims() else { panic!("one node") };
     let ends: Vec<_> =

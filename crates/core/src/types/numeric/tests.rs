@@ -105,7 +105,7 @@ fn anything_else_is_left_to_the_server() {
 }
 
 #[test]
-fn what_a_scale_would_round_or_refuse_is_left_to_the_server() {
+fn values_that_do_not_fit_the_scale_are_left_to_the_server() {
     let fits = |text: &str, precision, scale| {
         let scale = Some(Scale { precision, scale });
         parse(text.as_bytes(), scale, &mut Vec::new()).is_some()

@@ -143,7 +143,7 @@ impl LeafReader {
             Ok((
                 place,
                 row.get(1),
-                Definition { phase: BuildPhase::of(row.get(2)), kind, name, sql },
+                Definition { phase: BuildPhase::from_word(row.get(2)), kind, name, sql },
             ))
         };
         rows.iter().map(thing).collect()
@@ -151,7 +151,7 @@ impl LeafReader {
 }
 
 impl BuildPhase {
-    fn of(word: &str) -> Self {
+    fn from_word(word: &str) -> Self {
         match word {
             "create" => Self::Create,
             "index" => Self::Index,

@@ -67,7 +67,7 @@ pub(super) struct Sample {
 
 impl<'c> HintCase<'c> {
     /// Returns the case of an error, if it has a location.
-    pub(super) fn of(error: &'c Error, job: &'c Job, plan: &'c Plan) -> Option<Self> {
+    pub(super) fn from_error(error: &'c Error, job: &'c Job, plan: &'c Plan) -> Option<Self> {
         error.place()?;
         let catalogue = &plan.catalogue;
         let bound: Vec<&str> = plan
@@ -180,5 +180,5 @@ fn rows_of<'t>(
     let mut found = Vec::new();
     // Malformed rows further on do not matter here.
     let _ = shape.splitter().scan(text, is_whole, &mut found);
-    found.into_iter().map(|row| row.of(text).to_vec())
+    found.into_iter().map(|row| row.slice(text).to_vec())
 }

@@ -43,7 +43,7 @@ fn as_string(case: &HintCase<'_>) -> Option<Remedy> {
     }
     let forced = case.how.fields.force_not_null.with(column.name)?;
     let what = format!("If an empty field stands for an empty string in column {}", column.name);
-    Some(Remedy::options(what, [option("force-not-null").of(forced)]))
+    Some(Remedy::options(what, [option("force-not-null").with(forced)]))
 }
 
 fn by_option(case: &HintCase<'_>) -> Option<Remedy> {
@@ -75,6 +75,6 @@ fn by_option(case: &HintCase<'_>) -> Option<Remedy> {
         "" => "If an empty field stands for the default of its column".to_owned(),
         text => format!("If \"{text}\" stands for the default of its column"),
     };
-    let options = [option("default").of(default), option("null").of(other)];
+    let options = [option("default").with(default), option("null").with(other)];
     is_kept.then(|| Remedy::options(what, options))
 }

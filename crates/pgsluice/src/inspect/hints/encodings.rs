@@ -30,7 +30,7 @@ pub(super) fn utf_16(case: &HintCase<'_>) -> Option<Advice> {
         _ if is_in(start, UTF_16BE) => "utf-16be",
         _ => return None,
     };
-    let remedy = Remedy::options("The input is in UTF-16", [option("encoding").of(name)]);
+    let remedy = Remedy::options("The input is in UTF-16", [option("encoding").with(name)]);
     Some(Advice::from(remedy).instead())
 }
 
@@ -94,7 +94,7 @@ fn likely_encoding(sample: &Sample, raw: &[u8]) -> Remedy {
     };
     let what = format!("These bytes are not UTF-8; they may be {name}");
     match Encoding::from_name(name) {
-        Some(_) => Remedy::options(what, [option("encoding").of(name)]),
+        Some(_) => Remedy::options(what, [option("encoding").with(name)]),
         None => sample.filter(what, &format!("iconv -f {name} -t utf-8")),
     }
 }

@@ -34,12 +34,12 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     }
     let null = String::from_utf8(null.clone()).ok()?;
     let mut options = vec![
-        option("format").of("csv"),
-        option("delimiter").of(delimiter_value(*delimiter)),
-        option("null").of(null),
+        option("format").with("csv"),
+        option("delimiter").with(delimiter_value(*delimiter)),
+        option("null").with(null),
     ];
     if !is_double {
-        options.push(option("quote").of(char::from(RARE)));
+        options.push(option("quote").with(char::from(RARE)));
     }
     Some(Remedy::options("If a backslash is an ordinary character", options).into())
 }
@@ -57,7 +57,7 @@ pub(super) fn before_quotes(case: &HintCase<'_>) -> Option<Advice> {
     let format = Format { syntax, ..case.how.format.clone() };
     let what = "If a backslash stands before each quote that is data";
     (case.fits_only(text, &format) && !has_doubled(text, quote, delimiter))
-        .then(|| Advice::from(Remedy::options(what, [option("escape").of("\\")])).instead())
+        .then(|| Advice::from(Remedy::options(what, [option("escape").with("\\")])).instead())
 }
 
 /// Whether a quote is doubled within a field. An empty field consists of two quotes as well.
@@ -87,9 +87,9 @@ pub(super) fn before_delimiters(case: &HintCase<'_>) -> Option<Advice> {
     let format = Format { delimiter: *delimiter, null: null.clone(), ..Format::text() };
     let null = String::from_utf8(null.clone()).ok()?;
     let options = [
-        option("format").of("text"),
-        option("delimiter").of(delimiter_value(*delimiter)),
-        option("null").of(null),
+        option("format").with("text"),
+        option("delimiter").with(delimiter_value(*delimiter)),
+        option("null").with(null),
     ];
     let what = "If a backslash escapes delimiters, as in COPY's text format";
     case.fits_only(text, &format).then(|| Remedy::options(what, options).into())

@@ -29,7 +29,7 @@ pub(super) fn first_line(case: &HintCase<'_>) -> Option<Advice> {
             if let (Some(found), None) =
                 (found.filter(|found| *found != columns), &case.how.columns)
             {
-                options.push(option("columns").of(list(&found)));
+                options.push(option("columns").with(list(&found)));
             }
             2
         }
@@ -41,9 +41,9 @@ pub(super) fn first_line(case: &HintCase<'_>) -> Option<Advice> {
     if is_skipped && case.format.delimiter == delimiter {
         return None;
     }
-    let mut given = vec![option("header").of(skipped.to_string())];
+    let mut given = vec![option("header").with(skipped.to_string())];
     if case.format.delimiter != delimiter {
-        given.push(option("delimiter").of(delimiter_value(delimiter)));
+        given.push(option("delimiter").with(delimiter_value(delimiter)));
     }
     given.extend(options);
     Some(Remedy::options("Line 1 was written by Excel and names the delimiter", given).into())

@@ -66,7 +66,7 @@ fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advic
     let names: Vec<String> = header.iter().map(text).collect::<Option<_>>()?;
     let columns: Vec<String> = case.columns.iter().map(|column| column.name.to_owned()).collect();
     let by_name = ByName { ignore_extra: true, ..ByName::default() };
-    let fields = by_name.match_headers(&InputNames::of("", names.clone()), &columns).ok()?;
+    let fields = by_name.match_headers(&InputNames::new("", names.clone()), &columns).ok()?;
     let is_left = |name: &String| !fields.columns.contains(name);
     let may_be_left = case.columns.iter().all(|column| {
         let nullness = column.nullness;
@@ -85,7 +85,7 @@ fn by_name(case: &HintCase<'_>, fields: &[Vec<Option<Vec<u8>>>]) -> Option<Advic
             format!("{} fields match no column; to ignore them", several.len())
         }
     };
-    let options = [option("header").of("map"), option("ignore-extra")];
+    let options = [option("header").with("map"), option("ignore-extra")];
     (may_be_left && is_as_long).then(|| Remedy::options(what, options).into())
 }
 

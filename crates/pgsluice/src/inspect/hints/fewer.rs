@@ -32,5 +32,5 @@ pub(super) fn columns(case: &HintCase<'_>) -> Option<Advice> {
         Some(required).filter(fits).or_else(|| Some(first).filter(|it| is_first && fits(it)))?;
     let names: Vec<String> = chosen.iter().map(|at| case.columns[*at].name.to_owned()).collect();
     let what = format!("If the {count} fields of each row are {}", names.join(", "));
-    Some(Remedy::options(what, [option("columns").of(list(&names))]).into())
+    Some(Remedy::options(what, [option("columns").with(list(&names))]).into())
 }

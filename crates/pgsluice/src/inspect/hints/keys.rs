@@ -19,7 +19,7 @@ pub(crate) async fn explain_duplicate(error: Error, job: &Job, target: &Target) 
     let skipped = plan_other(job, target, OnConflict::Skip, None).await;
     let skip = skipped.map(|_| {
         let what = "To skip rows whose key already exists in the table or earlier in the input";
-        Remedy::options(what, [option("on-conflict").of("skip")])
+        Remedy::options(what, [option("on-conflict").with("skip")])
     });
     let update = update(job, target, key).await;
     skip.into_iter().chain(update).fold(error, Error::with_remedy)
@@ -31,13 +31,13 @@ pub(crate) async fn explain_changed(error: Error, job: &Job, id: &str, target: &
     if error.kind() != Kind::Input || error.sqlstate() != Some("55000") {
         return error;
     }
-    let load_id = option("load-id").of(format!("{id}-2"));
+    let load_id = option("load-id").with(format!("{id}-2"));
     if job.changes.is_any() {
         return error.with_remedy(Remedy::options("To load the changed input as well", [load_id]));
     }
     match plan_other(job, target, OnConflict::Skip, None).await {
         Some(_) => {
-            let skip = option("on-conflict").of("skip");
+            let skip = option("on-conflict").with("skip");
             let what = "To load the changed input without rows whose keys are in the table";
             error.with_remedy(Remedy::options(what, [load_id, skip]))
         }
@@ -56,14 +56,14 @@ async fn update(job: &Job, target: &Target, key: Option<Vec<String>>) -> Option<
         (columns.len() == key.len() && columns.iter().all(|name| key.contains(name))).then_some(())
     };
     let what = "To update the existing rows; the last input row with a key wins";
-    let update = option("on-conflict").of("update");
+    let update = option("on-conflict").with("update");
     let by_primary = plan_other(job, target, OnConflict::Update, None).await;
     if by_primary.as_ref().and_then(is_by).is_some() {
         return Some(Remedy::options(what, [update]));
     }
     let by_key = plan_other(job, target, OnConflict::Update, Some(key.clone())).await?;
     is_by(&by_key)?;
-    Some(Remedy::options(what, [update, option("key").of(list(&key))]))
+    Some(Remedy::options(what, [update, option("key").with(list(&key))]))
 }
 
 /// Returns the plan of the load with another action for existing rows, if there can be one.

@@ -34,7 +34,7 @@ pub(super) fn mixed(case: &HintCase<'_>) -> Option<Advice> {
     let mut rows = Vec::new();
     Splitter::new(case.format).scan(&same, sample.is_whole, &mut rows).ok()?;
     // A line end within quotes is data.
-    let is_kept = rows.iter().all(|row| !row.of(&same).contains(&b'\n'));
+    let is_kept = rows.iter().all(|row| !row.slice(&same).contains(&b'\n'));
     is_kept.then(|| Advice::from(sample.filter(what, filter)).instead())
 }
 

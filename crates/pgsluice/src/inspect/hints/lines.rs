@@ -37,9 +37,9 @@ pub(super) fn preamble(case: &HintCase<'_>) -> Option<Advice> {
     if is_skipped || all.first().is_some_and(|(_, row)| names(row).is_some()) {
         return None;
     }
-    let mut options = vec![option("header").of((at + 1).to_string())];
+    let mut options = vec![option("header").with((at + 1).to_string())];
     if found != columns {
-        options.push(option("columns").of(list(&found)));
+        options.push(option("columns").with(list(&found)));
     }
     let what = format!("The header is line {}; to skip it and the lines before it", at + 1);
     Some(Remedy::options(what, options).into())

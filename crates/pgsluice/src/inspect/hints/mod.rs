@@ -117,7 +117,7 @@ const LAST: [Rule; 3] = [fewer::columns, lines::short, lines::broken];
 /// Adds advice about the underlying mistake to `error`, if a rule recognises it.
 pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     let (advice, is_in_all) = {
-        let Some(case) = HintCase::of(&error, job, plan) else { return error };
+        let Some(case) = HintCase::from_error(&error, job, plan) else { return error };
         let by_rules = |rules: &[Rule]| rules.iter().find_map(|rule| rule(&case));
         // An error about the header already has a remedy.
         let is_open = error.remedies().next().is_none();
@@ -129,8 +129,8 @@ pub(crate) fn explain(error: Error, job: &Job, plan: &Plan) -> Error {
     };
     let error = advice.add_to(error);
     match is_in_all {
-        true if error.hint().is_none() => error.of_all_rows().with_hint(hopeless::HINT),
-        true => error.of_all_rows(),
+        true if error.hint().is_none() => error.for_all_rows().with_hint(hopeless::HINT),
+        true => error.for_all_rows(),
         false => error,
     }
 }

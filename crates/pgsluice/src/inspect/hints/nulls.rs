@@ -81,7 +81,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     if other.null != case.format.null {
         other.check().ok()?;
         keeps_values(case, &other, &value)?;
-        options.push(option("null").of(value.clone()));
+        options.push(option("null").with(value.clone()));
     }
     if is_unquoted {
         let what = format!("If {shown} stands for NULL");
@@ -89,7 +89,7 @@ pub(super) fn spelling(case: &HintCase<'_>) -> Option<Advice> {
     }
     let is_csv = matches!(case.format.syntax, Syntax::Csv { .. });
     let forced = case.how.fields.force_null.with(column.name).filter(|_| is_csv)?;
-    options.push(option("force-null").of(forced));
+    options.push(option("force-null").with(forced));
     let what = format!(
         "If \"{value}\" in quotes stands for NULL in column {}",
         list(&[column.name.to_owned()])

@@ -34,9 +34,9 @@ pub(super) fn plain(case: &HintCase<'_>) -> Option<Advice> {
     };
     let null = String::from_utf8(null.clone()).ok()?;
     let options = [
-        option("format").of("text"),
-        option("delimiter").of(delimiter_value(*delimiter)),
-        option("null").of(null),
+        option("format").with("text"),
+        option("delimiter").with(delimiter_value(*delimiter)),
+        option("null").with(null),
     ];
     let what = "If quotes are ordinary characters";
     let is_whole = sample.is_whole && !sample.text.is_empty();
@@ -64,7 +64,7 @@ pub(super) fn other(case: &HintCase<'_>) -> Option<Advice> {
         byte != format.delimiter && is_used(byte) && case.fits_only(text, &format)
     })?;
     let what = format!("Fields are quoted by {}", char::from(found));
-    Some(Remedy::options(what, [option("quote").of(char::from(found))]).into())
+    Some(Remedy::options(what, [option("quote").with(char::from(found))]).into())
 }
 
 /// Suggests a quote character that the input does not contain, if quotes join lines and no field is quoted.
@@ -82,7 +82,7 @@ pub(super) fn none(case: &HintCase<'_>) -> Option<Advice> {
     let mut fields = rows.iter().flatten().flatten();
     let what = "If quotes are ordinary characters";
     (!fields.any(|field| is_within(field, quote)))
-        .then(|| Remedy::options(what, [option("quote").of(char::from(RARE))]).into())
+        .then(|| Remedy::options(what, [option("quote").with(char::from(RARE))]).into())
 }
 
 /// Whether a field begins and ends with a quote.

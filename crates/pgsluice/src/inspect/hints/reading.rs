@@ -44,7 +44,8 @@ impl HintCase<'_> {
         let mut found = Vec::new();
         Splitter::new(format).scan(text, sample.is_whole, &mut found).ok()?;
         let parser = Parser::new(format, Vec::new());
-        let mut rows: Vec<SampleRow> = found.iter().map(|row| parser.all(row.of(text))).collect();
+        let mut rows: Vec<SampleRow> =
+            found.iter().map(|row| parser.all(row.slice(text))).collect();
         let headers = self.how.header.rows().min(rows.len());
         let data = rows.split_off(headers);
         let layout = match self.how.header.is_by_name() {

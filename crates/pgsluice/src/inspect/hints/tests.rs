@@ -57,7 +57,7 @@ impl Trial {
     }
 
     /// Replaces the error.
-    fn of(mut self, code: &str, message: &str, column: &str) -> Self {
+    fn with_error(mut self, code: &str, message: &str, column: &str) -> Self {
         let line = self.sample.text.split(|byte| *byte == b'\n').count() as u64 - 1;
         let (source, unit) = (self.sample.name.clone(), Unit::Bytes);
         let place = Location { source, line, offset: 0, input: 0, unit };
@@ -119,7 +119,7 @@ fn ends(advice: &str, end: &str) {
 #[test]
 fn null_is_spelled_as_the_row_has_it() {
     let text = |text: &str| Trial::new(text, Header::Absent, Format::text());
-    let invalid = |trial: Trial| trial.of("22P02", "invalid", "b").advice(nulls::spelling);
+    let invalid = |trial: Trial| trial.with_error("22P02", "invalid", "b").advice(nulls::spelling);
     ends(&invalid(Trial::csv("2,3\n1,NULL\n")), "--null NULL");
     ends(&invalid(Trial::csv("2,3\n1,\\N\n")), "--null '\\N'");
     ends(&invalid(Trial::csv("2,3\n1,\"\"\n")), "--force-null b");
@@ -141,7 +141,7 @@ fn null_is_spelled_as_the_row_has_it() {
 #[test]
 fn empty_fields_are_defaults_if_all_may_be() {
     let with = |text: &str, version: u32| {
-        let mut trial = Trial::csv(text).of("23502", "null value", "b");
+        let mut trial = Trial::csv(text).with_error("23502", "null value", "b");
         trial.columns[1].1 = DEFAULTED;
         trial.version = version;
         trial.advice(defaults::empty)
@@ -149,13 +149,14 @@ fn empty_fields_are_defaults_if_all_may_be() {
     ends(&with("2,3\n1,\n", 180_000), "--default '' --null '\\N'");
     ends(&with("2,3\n1,\n", 150_000), "if the input does not contain the column.");
     ends(&with(",3\n1,\n", 180_000), "if the input does not contain the column.");
-    let plain = Trial::csv("2,3\n1,\n").of("23502", "null value", "b");
+    let plain = Trial::csv("2,3\n1,\n").with_error("23502", "null value", "b");
     ends(&plain.advice(defaults::empty), "");
 }
 
 #[test]
 fn dates_are_read_in_an_order_that_fits_all() {
-    let out = |text: &str| Trial::csv(text).of("22008", "out of range", "b").advice(dates::order);
+    let out =
+        |text: &str| Trial::csv(text).with_error("22008", "out of range", "b").advice(dates::order);
     assert!(out("2,03/08/2026\n1,25/12/2026\n").contains("datestyle=iso,dmy"));
     assert!(out("2,03.08.2026\n1,12.25.2026\n").contains("datestyle=iso,mdy"));
     ends(&out("2,12/25/2026\n1,25/12/2026\n"), "");
@@ -166,7 +167,8 @@ fn dates_are_read_in_an_order_that_fits_all() {
 #[test]
 fn line_ends_change_only_where_nothing_else_does() {
     let message = "unquoted carriage return found in data";
-    let mixed = |text: &str| Trial::csv(text).of("22P04", message, "").advice(line_ends::mixed);
+    let mixed =
+        |text: &str| Trial::csv(text).with_error("22P04", message, "").advice(line_ends::mixed);
     ends(&mixed("id,b\n1,x\r\n2,y\n"), "tr -d '\\r' < FILE | pgsluice load - ...");
     ends(&mixed("id,b\r1,x\r2,y\n"), "tr '\\r' '\\n' < FILE | pgsluice load - ...");
     ends(&mixed("id,b\n1,x\r\n2,y\rz\n"), "");
@@ -177,7 +179,7 @@ fn line_ends_change_only_where_nothing_else_does() {
 fn encodings_do_not_spoil_other_rows() {
     let of = |text: &[u8]| {
         let trial = Trial::new(text, Header::Absent, Format::csv());
-        trial.of("22021", "invalid byte sequence", "").advice(encodings::other)
+        trial.with_error("22021", "invalid byte sequence", "").advice(encodings::other)
     };
     ends(&of(b"1,a\n2,Zo\xeb\n"), "--encoding latin1");
     ends(&of(b"1,Zo\xc3\xab\n2,Zo\xeb\n"), "");
@@ -189,7 +191,7 @@ fn encodings_do_not_spoil_other_rows() {
 #[test]
 fn excels_line_is_skipped() {
     let of = |text: &str, header| {
-        let trial = Trial::new(text, header, Format::csv()).of("22P02", "invalid", "id");
+        let trial = Trial::new(text, header, Format::csv()).with_error("22P02", "invalid", "id");
         trial.advice(excel::first_line)
     };
     ends(&of("sep=;\nid;b\n1;x\n", Header::Skip(1)), "--header=2 --delimiter ';'");
@@ -201,7 +203,7 @@ fn excels_line_is_skipped() {
 #[test]
 fn a_header_that_comes_again_is_removed() {
     let of = |text: &str, header| {
-        let trial = Trial::new(text, header, Format::csv()).of("22P02", "invalid", "id");
+        let trial = Trial::new(text, header, Format::csv()).with_error("22P02", "invalid", "id");
         trial.advice(headers::again)
     };
     ends(&of("id,b\n1,x\nid,b\n", Header::Map), "FILE | pgsluice load - ...");
@@ -216,7 +218,7 @@ fn quotes_are_characters_where_all_lines_have_their_fields_then() {
     let of = |text: &str, delimiter| {
         let format = Format { delimiter, ..Format::csv() };
         let trial = Trial::new(text, Header::Absent, format);
-        trial.of("22P04", "unterminated CSV quoted field", "").advice(quotes::plain)
+        trial.with_error("22P04", "unterminated CSV quoted field", "").advice(quotes::plain)
     };
     ends(&of("1\t5\" pipe\n2\tb\n", b'\t'), "--format text --delimiter '\\t' --null ''");
     ends(&of("1,5\" pipe\n2,b\n", b','), "--format text --delimiter , --null ''");
@@ -226,7 +228,8 @@ fn quotes_are_characters_where_all_lines_have_their_fields_then() {
 
 #[test]
 fn numbers_of_other_programs_are_explained() {
-    let of = |text: &str| Trial::csv(text).of("22P02", "invalid", "b").advice(numbers::spelling);
+    let of =
+        |text: &str| Trial::csv(text).with_error("22P02", "invalid", "b").advice(numbers::spelling);
     assert!(of("1,\"1,50\"\n").contains("decimal comma"));
     assert!(of("1,3.0\n").contains("Int64"));
     ends(&of("1,x\n"), "");
@@ -237,7 +240,9 @@ fn numbers_of_other_programs_are_explained() {
 fn fields_that_are_too_many_are_left_out() {
     let message = "extra data after last expected column";
     let of = |text: &str, header| {
-        Trial::new(text, header, Format::csv()).of("22P04", message, "").advice(extra::fields)
+        Trial::new(text, header, Format::csv())
+            .with_error("22P04", message, "")
+            .advice(extra::fields)
     };
     ends(&of("id,b,c\n1,x,z\n", Header::Skip(1)), "--header=map --ignore-extra");
     ends(&of("1,x,\n2,y,\n", Header::Absent), "sed 's/[,]$//' FILE | pgsluice load - ...");
@@ -254,7 +259,7 @@ fn json_is_mended_by_a_program_that_reads_it() {
         trial.how.file_format = FileFormat::Ndjson;
         let first = text.lines().next().unwrap_or_default();
         trial.sample.raw = Some(first.into());
-        trial.of("22P04", "invalid JSON", "").advice(json::lines)
+        trial.with_error("22P04", "invalid JSON", "").advice(json::lines)
     };
     ends(&of("{\n \"id\": 1\n}\n"), "jq -c . FILE | pgsluice load - ...");
     ends(&of("{\"id\":1},\n{\"id\":2}\n"), "s/,[[:space:]]*$//' FILE | pgsluice load - ...");

@@ -187,7 +187,7 @@ impl ChangedRows<'_> {
     pub(crate) fn query(&self) -> String {
         let Self { table, key, .. } = self;
         let input = temporary(INPUT);
-        let keys: Vec<String> = key.iter().map(|column| column.of("")).collect();
+        let keys: Vec<String> = key.iter().map(|column| column.qualify("")).collect();
         let is_keyed =
             key.iter().map(|column| format!("{} IS NOT NULL", quote_identifier(&column.name)));
         let is_keyed = is_keyed.collect::<Vec<_>>().join(" AND ");

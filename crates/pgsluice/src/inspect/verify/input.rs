@@ -95,7 +95,7 @@ impl Side<'_> {
                 .then(|| format!("The server reported this context: {context}"));
             return context.into_iter().fold(error, Error::with_detail);
         };
-        let error = error.of_kind(Kind::Data);
+        let error = error.with_kind(Kind::Data);
         let error = said.column().into_iter().fold(error, Error::with_column);
         let error = match self.find(entry.line) {
             Some((place, None)) => error.at(place),
@@ -106,7 +106,9 @@ impl Side<'_> {
             )),
         };
         error.with_hint(
-            "To leave out rows that a load rejected, use " + option("reject-file").of("FILE") + ".",
+            "To leave out rows that a load rejected, use "
+                + option("reject-file").with("FILE")
+                + ".",
         )
     }
 

@@ -228,7 +228,7 @@ impl Participant {
     async fn stranger_at(&self, client: &Client, own: &[i64]) -> Result<Option<Stranger>> {
         let found = others(&self.schema, client).await?;
         let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
-        Ok(of_load.find_map(Stranger::of))
+        Ok(of_load.find_map(Stranger::from_row))
     }
 
     /// Returns the other sessions that work at the load.
@@ -264,7 +264,7 @@ impl Participant {
 }
 
 impl Stranger {
-    fn of(row: &Row) -> Option<Self> {
+    fn from_row(row: &Row) -> Option<Self> {
         let role: Option<String> = row.get(1);
         Some(Self { role: role?, what: row.get(2), end: row.get(3) })
     }
@@ -288,7 +288,7 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
 /// may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
-    Ok(found.iter().filter(|row| Stranger::of(row).is_none()).map(|row| row.get(0)).collect())
+    Ok(found.iter().filter(|row| Stranger::from_row(row).is_none()).map(|row| row.get(0)).collect())
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ pub(super) fn running(run: &str) -> String {
 /// Reads the counts of rows from eleven columns, from `column` on.
 fn read_counts(row: &Row, column: usize) -> RowCounts {
     let count = |at| row.get::<_, Option<i64>>(at).unwrap_or_default().unsigned_abs();
-    RowCounts::of(count(column), std::array::from_fn(|place| count(column + 1 + place)))
+    RowCounts::from_numbers(count(column), std::array::from_fn(|place| count(column + 1 + place)))
 }
 
 /// A load as found in the ledger.

@@ -329,7 +329,7 @@ impl Participant {
 fn counts(row: &Row, first: usize) -> RowCounts {
     let rows =
         |column| row.get::<_, Option<i64>>(column).unwrap_or_default().max(0).cast_unsigned();
-    RowCounts::of(rows(first), std::array::from_fn(|number| rows(first + 1 + number)))
+    RowCounts::from_numbers(rows(first), std::array::from_fn(|number| rows(first + 1 + number)))
 }
 
 /// The values for opening a writer and its participants.

@@ -85,7 +85,7 @@ impl Participant {
 
 impl Earlier {
     /// Reads a row of the answer to [`Participant::earlier`].
-    pub(crate) fn of(row: &SimpleQueryRow) -> Option<Self> {
+    pub(crate) fn from_row(row: &SimpleQueryRow) -> Option<Self> {
         Some(Self { id: row.get(0)?.to_owned(), ended: row.get(1).map(str::to_owned) })
     }
 }

@@ -100,9 +100,9 @@ impl Schema {
             ),
             false => format!("GRANT CREATE ON DATABASE {database} TO {user};"),
         };
-        error.of_kind(Kind::Server).only_hint(
+        error.with_kind(Kind::Server).only_hint(
             Words::from(format!("The load keeps a ledger in schema {schema}. Allow it: {grant} or use another ledger: "))
-                + option("ledger").of("SCHEMA")
+                + option("ledger").with("SCHEMA")
                 + "; or none: "
                 + option("no-ledger")
                 + ".",
@@ -119,7 +119,7 @@ impl Schema {
             ))
             .with_hint(
                 "Use another ledger with "
-                    + option("ledger").of("SCHEMA")
+                    + option("ledger").with("SCHEMA")
                     + ", or none with "
                     + option("no-ledger")
                     + ".",

@@ -80,7 +80,7 @@ pub(crate) fn expression(options: &str, columns: Option<&str>) -> String {
 }
 
 /// Returns the terms that a load with `options` would have in this session, as JSON.
-pub(crate) async fn of_load(
+pub(crate) async fn query(
     client: &Client,
     options: &str,
     table: &Relation,

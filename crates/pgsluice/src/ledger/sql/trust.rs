@@ -211,7 +211,7 @@ fn refuse(schema: &Schema, answers: &[SimpleQueryMessage]) -> Result<()> {
     let mend = mend.map(|mend| format!("Fix it: {mend} ")).unwrap_or_default();
     let hint = Words::from(mend)
         + "Use another ledger: "
-        + option("ledger").of("SCHEMA")
+        + option("ledger").with("SCHEMA")
         + "; or none: "
         + option("no-ledger")
         + ".";

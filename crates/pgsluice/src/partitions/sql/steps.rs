@@ -118,7 +118,7 @@ fn as_interval(given: &str) -> String {
 
 impl Counting {
     /// Returns the arithmetic of the type `ty`, if it has one.
-    pub(crate) fn of(ty: String) -> Option<Self> {
+    pub(crate) fn from_type(ty: String) -> Option<Self> {
         let word = ty.split(['(', ' ']).next().unwrap_or_default();
         let base = match word {
             _ if ty.ends_with("[]") => return None,

@@ -31,7 +31,7 @@ fn types(list: &str) -> Vec<Option<KeyType>> {
     exprs.into_iter().map(|expr| expr.map(|expr| expr.ty().clone())).collect()
 }
 
-fn of(list: &str) -> Option<KeyType> {
+fn parse(list: &str) -> Option<KeyType> {
     let types = types(list);
     assert!(types.len() < 2, "{list}");
     types.into_iter().next().flatten()
@@ -67,12 +67,12 @@ fn expressions_have_the_types_that_the_server_gives_them() {
             timestamp,
         ),
     ] {
-        assert_eq!(of(text), Some(ty), "{text}");
+        assert_eq!(parse(text), Some(ty), "{text}");
     }
 }
 
 #[test]
-fn what_is_not_known_by_name_and_types_is_left_to_the_server() {
+fn unknown_functions_are_left_to_the_server() {
     for text in [
         "",
         "a; SELECT a",
@@ -122,7 +122,7 @@ fn what_is_not_known_by_name_and_types_is_left_to_the_server() {
         "date_bin('00:00:00'::interval, created, '2000-01-01'::timestamp without time zone)",
         "date_bin('1 day'::interval, created, 'infinity'::timestamp without time zone)",
     ] {
-        assert_eq!(of(text), None, "{text}");
+        assert_eq!(parse(text), None, "{text}");
     }
 }
 

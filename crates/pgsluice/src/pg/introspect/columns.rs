@@ -56,7 +56,7 @@ pub(crate) enum FieldColumns<'i> {
 
 impl<'i> FieldColumns<'i> {
     /// Returns the columns of a job's inputs.
-    pub(crate) fn of(job: &'i Job) -> Self {
+    pub(crate) fn from_job(job: &'i Job) -> Self {
         match (&job.input.names, &job.input.columns) {
             // Inputs without a header have no rows.
             (Some(names), _) if names.are_in_headers && names.lists.is_empty() => Self::All,
@@ -68,7 +68,7 @@ impl<'i> FieldColumns<'i> {
 }
 
 /// Finds the input's columns. The table may lack the column that `besides` names.
-pub(super) async fn of_input(
+pub(super) async fn find_input(
     transaction: &Transaction<'_>,
     root: Oid,
     fields: FieldColumns<'_>,
@@ -165,7 +165,7 @@ fn in_other_case(asked: &[String], known: &[String]) -> Option<Remedy> {
         .map(|name| label(name))
         .collect();
     let what = "A name with capital letters needs quotes";
-    Some(Remedy::options(what, [option("columns").of(found.join(","))]))
+    Some(Remedy::options(what, [option("columns").with(found.join(","))]))
 }
 
 /// Rejects a column that is named twice or is generated, like COPY.

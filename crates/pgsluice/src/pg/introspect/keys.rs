@@ -146,18 +146,18 @@ pub(super) async fn read(
 }
 
 /// Reads the columns of an index without expressions, for an input with `columns`.
-pub(super) async fn of_index(
+pub(super) async fn read_index(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     index: Oid,
     columns: &[String],
 ) -> Result<KeyColumns> {
     let rows = transaction.query_typed(INDEX_KEYS, &[(&index, Type::OID)]).await?;
-    of_rows(transaction, session, &rows, columns).await
+    read_rows(transaction, session, &rows, columns).await
 }
 
 /// Reads a column of a table with its order; returns no column if the table lacks it.
-pub(super) async fn of_column(
+pub(super) async fn read_column(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     table: Oid,
@@ -166,10 +166,10 @@ pub(super) async fn of_column(
 ) -> Result<KeyColumns> {
     let asked: Parameters<'_> = &[(&table, Type::OID), (&column, Type::TEXT)];
     let rows = transaction.query_typed(ORDERED_COLUMN, asked).await?;
-    of_rows(transaction, session, &rows, columns).await
+    read_rows(transaction, session, &rows, columns).await
 }
 
-async fn of_rows(
+async fn read_rows(
     transaction: &Transaction<'_>,
     session: &SessionFacts,
     rows: &[Row],

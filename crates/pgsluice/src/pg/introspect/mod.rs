@@ -188,7 +188,7 @@ impl Catalogue {
         check_kind(first)?;
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = existing.as_ref().and_then(|existing| existing.delete_when);
-        let of_input = columns::of_input(transaction, root, fields, besides).await?;
+        let of_input = columns::find_input(transaction, root, fields, besides).await?;
         let OfInput { columns, known, besides, omits: omits_columns, mut input_fields, nullness } =
             of_input;
         let keys = keys::read(transaction, session, &find_partitioned(&rows), &columns).await?;

@@ -52,7 +52,7 @@ impl Questions {
     }
 
     /// Returns the question about the key of `node`, and its number.
-    pub(crate) fn of(&self, node: NodeId) -> Option<(usize, &Question)> {
+    pub(crate) fn get(&self, node: NodeId) -> Option<(usize, &Question)> {
         let number = *self.of.get(&node)?;
         Some((number, &self.all[number]))
     }
@@ -166,7 +166,7 @@ pub(super) async fn find(
     let mut unsteady = Vec::new();
     let reading = nodes.iter().filter_map(|&node| {
         let rows = rows.get(&oids[node])?;
-        let key = match AskedKey::of(tree, node, rows, &known) {
+        let key = match AskedKey::examine(tree, node, rows, &known) {
             Ok(key) => key,
             Err(why) => {
                 unsteady.extend(why.map(|why| (node, why)));
@@ -201,8 +201,11 @@ pub(super) async fn read_columns(
     session: &SessionFacts,
     table: Oid,
 ) -> Result<(Vec<ReadColumn>, Volatilities)> {
-    try_join(ReadColumn::of(transaction, table), volatilities::read(transaction, session, table))
-        .await
+    try_join(
+        ReadColumn::read_all(transaction, table),
+        volatilities::read(transaction, session, table),
+    )
+    .await
 }
 
 /// Extends the reason why a key is opaque.
@@ -252,7 +255,7 @@ struct FoundQuestions {
 impl<'r> AskedKey<'r> {
     /// Examines a key. Returns an error if a column cannot be asked about, with the reason if it is worth
     /// reporting. If one column is unknown, the others are of no use.
-    fn of(
+    fn examine(
         tree: &Tree,
         node: NodeId,
         rows: &'r [Row],
@@ -260,8 +263,8 @@ impl<'r> AskedKey<'r> {
     ) -> Result<Self, Option<String>> {
         let key = tree.nodes[node].key.as_ref().ok_or(None)?;
         let opaque = key.columns.iter().enumerate().filter(|(_, column)| is_opaque(column));
-        let asked =
-            opaque.map(|(index, _)| AskedColumn::of(index, rows.get(index).ok_or(None)?, known));
+        let asked = opaque
+            .map(|(index, _)| AskedColumn::from_row(index, rows.get(index).ok_or(None)?, known));
         Ok(Self { node, rows, columns: asked.collect::<Result<_, _>>()? })
     }
 
@@ -321,7 +324,7 @@ impl<'r> AskedKey<'r> {
 impl AskedColumn {
     /// Creates a column from a row of [`TERMS`]. A column that the input omits is NULL, unless it has a
     /// default.
-    fn of(index: usize, row: &Row, known: &KnownColumns<'_>) -> Result<Self, Option<String>> {
+    fn from_row(index: usize, row: &Row, known: &KnownColumns<'_>) -> Result<Self, Option<String>> {
         let needed: Vec<String> = row.get("columns");
         let defaulted: Vec<String> = row.get("defaulted");
         let mut fields = Vec::new();

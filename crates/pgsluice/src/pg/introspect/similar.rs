@@ -78,7 +78,7 @@ async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
             let label = only.label();
             error.with_remedy(Remedy::options(
                 format!("There is {label}"),
-                [option("table").of(label)],
+                [option("table").with(label)],
             ))
         }
         several => {

@@ -217,7 +217,7 @@ pub(super) async fn read_match_facts(
     let wanted = choose(catalogue, &uniques)?;
     let mut keys = Vec::new();
     for index in &wanted.indexes {
-        keys.push(keys::of_index(transaction, session, *index, columns).await?);
+        keys.push(keys::read_index(transaction, session, *index, columns).await?);
     }
     let constraints = match wanted.constraints {
         true => {
@@ -229,7 +229,7 @@ pub(super) async fn read_match_facts(
     let newer = match newer {
         Some(name) => {
             let root = catalogue.facts[ROOT].oid;
-            keys::of_column(transaction, session, root, name, columns).await?.pop()
+            keys::read_column(transaction, session, root, name, columns).await?.pop()
         }
         None => None,
     };

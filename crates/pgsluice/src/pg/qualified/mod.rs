@@ -39,7 +39,7 @@ const OF_TYPES: &str =
 /// Returns `deparsed`, an expression or a definition, with every name qualified; `None` if SQL cannot qualify
 /// a name in it, or if it is not understood.
 pub fn qualify(deparsed: &str) -> Option<String> {
-    let mut text = SqlText::of(deparsed)?;
+    let mut text = SqlText::new(deparsed)?;
     while let Some(token) = text.peek() {
         text.step(token)?;
     }
@@ -48,7 +48,7 @@ pub fn qualify(deparsed: &str) -> Option<String> {
 
 /// Qualifies the name of a type as written by `format_type`.
 pub fn qualify_type(deparsed: &str) -> Option<String> {
-    let mut text = SqlText::of(deparsed)?;
+    let mut text = SqlText::new(deparsed)?;
     text.ty()?;
     while let Some(token) = text.peek() {
         // Array brackets.
@@ -71,7 +71,7 @@ struct SqlText<'t> {
 }
 
 impl<'t> SqlText<'t> {
-    fn of(deparsed: &'t str) -> Option<Self> {
+    fn new(deparsed: &'t str) -> Option<Self> {
         let out = String::with_capacity(deparsed.len() * 2);
         Some(Self { tokens: tokens(deparsed)?, at: 0, before: None, out })
     }

@@ -131,7 +131,7 @@ fn analyze_stays_a_statement_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_qualified_is_left_alone() {
+fn unqualifiable_sql_is_left_unchanged() {
     for deparsed in [
         "(a IS DISTINCT FROM b)",
         "NULLIF(a, b)",

@@ -71,12 +71,12 @@ pub(super) fn choose(
         None if options.on_conflict == OnConflict::Skip => return indexes.any(),
         None => {
             let primary =
-                indexes.of(ROOT).chain(indexes.of(first_leaf)).find(|index| index.is_primary);
+                indexes.list(ROOT).chain(indexes.list(first_leaf)).find(|index| index.is_primary);
             let columns: Option<Vec<String>> =
                 primary.and_then(|index| index.columns.iter().cloned().collect());
             let columns = columns.ok_or_else(|| {
                 let message = format!("table {} has no primary key", indexes.name(ROOT));
-                no_key(message, indexes.of(first_leaf).collect())
+                no_key(message, indexes.list(first_leaf).collect())
                     .with_hint("Use " + option("key") + " to list the columns that identify a row.")
             })?;
             indexes.on_key(&columns)?
@@ -91,7 +91,7 @@ impl<'i> Indexes<'i> {
         self.tree.nodes[node].relation.label()
     }
 
-    fn of(&self, node: NodeId) -> impl Iterator<Item = &'i UniqueIndex> + use<'i> {
+    fn list(&self, node: NodeId) -> impl Iterator<Item = &'i UniqueIndex> + use<'i> {
         self.all.iter().filter(move |index| index.node == node)
     }
 
@@ -152,12 +152,12 @@ impl<'i> Indexes<'i> {
         let is_on = |index: &&UniqueIndex| {
             index.columns.len() == columns.len() && index.columns.iter().all(is_in)
         };
-        let on_key: Vec<_> = self.of(leaf).filter(is_on).filter(|it| !it.is_exclusion).collect();
+        let on_key: Vec<_> = self.list(leaf).filter(is_on).filter(|it| !it.is_exclusion).collect();
         if on_key.is_empty() {
             let labels: Vec<String> = columns.iter().map(|name| label(name)).collect();
             let message =
                 format!("{} has no unique index on ({})", self.name(leaf), labels.join(", "));
-            return Err(no_key(message, self.of(leaf).collect()));
+            return Err(no_key(message, self.list(leaf).collect()));
         }
         let usable: Vec<_> =
             on_key.iter().copied().filter(|index| why_unusable(index).is_none()).collect();
@@ -170,7 +170,7 @@ impl<'i> Indexes<'i> {
     /// Chooses among all indexes that identify the rows of a leaf.
     fn any(&self) -> Result<Chosen> {
         let leaves: Vec<NodeId> = self.tree.leaves().collect();
-        let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.of(*leaf)).collect();
+        let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.list(*leaf)).collect();
         if all.is_empty() {
             let message = format!("table {} has no unique index", self.name(leaves[0]));
             return Err(no_key(message, Vec::new()));
@@ -184,7 +184,7 @@ impl<'i> Indexes<'i> {
         let in_order = match unusable {
             Some((index, why)) => Some(format!("index {} {why}", label(&index.name))),
             None if !is_single => Some("several constraints identify a row".to_owned()),
-            None if leaves.iter().all(|leaf| self.of(*leaf).next().is_some()) => None,
+            None if leaves.iter().all(|leaf| self.list(*leaf).next().is_some()) => None,
             None => Some("some leaves have no unique index".to_owned()),
         };
         let index = in_order.is_none().then(|| self.describe(first));
@@ -193,7 +193,7 @@ impl<'i> Indexes<'i> {
 
     fn describe(&self, index: &UniqueIndex) -> Index {
         let has = |node: NodeId| {
-            self.of(node).any(|other| why_unusable(other).is_none() && other.is_like(index))
+            self.list(node).any(|other| why_unusable(other).is_none() && other.is_like(index))
         };
         Index {
             oid: index.oid,

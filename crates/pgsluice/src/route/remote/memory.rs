@@ -59,7 +59,7 @@ pub(super) struct Memory<'a, A> {
 }
 
 impl<'a, A: FromSqlOwned> Memory<'a, A> {
-    pub(super) fn of(question: &'a Question, wanted: &[usize]) -> Self {
+    pub(super) fn new(question: &'a Question, wanted: &[usize]) -> Self {
         let slots = question.fields.iter().map(|field| wanted.partition_point(|slot| slot < field));
         Self {
             question,
@@ -79,8 +79,8 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
 
     /// Creates the memory for the question about the spelling of values. The answers are read back, so they
     /// must not depend on the user's output settings. Keys are evaluated as COPY evaluates them.
-    pub(super) fn of_spellings(question: &'a Question, wanted: &[usize]) -> Self {
-        Self { is_spelling: true, ..Self::of(question, wanted) }
+    pub(super) fn for_spellings(question: &'a Question, wanted: &[usize]) -> Self {
+        Self { is_spelling: true, ..Self::new(question, wanted) }
     }
 
     /// Returns the question's fields, as indexes into the fields that the parser finds.
@@ -229,7 +229,7 @@ impl<'a, A: FromSqlOwned> Memory<'a, A> {
                     Err(error) if !is_refusal(&error) => return Err(unasked(error)),
                     Err(_) if has_given_up && !pieces.is_empty() => {}
                     Err(error) if has_given_up && keys.len() == 1 => {
-                        return Ok(Some((keys.start, Error::from(error).of_kind(Kind::Data))));
+                        return Ok(Some((keys.start, Error::from(error).with_kind(Kind::Data))));
                     }
                     Err(_) if keys.len() == 1 => _ = self.refused.insert(keys.start),
                     Err(_) => {

@@ -73,7 +73,7 @@ impl<'a> RemoteKeys<'a> {
         let wanted = plan.router.wanted_fields();
         let questions = &plan.catalogue.questions;
         let spelling = questions.spelling.as_ref();
-        let spellings = spelling.map(|spelling| Memory::of_spellings(spelling, wanted));
+        let spellings = spelling.map(|spelling| Memory::for_spellings(spelling, wanted));
         let fields = spelling.map_or(&[][..], |spelling| &spelling.fields);
         let known = |&field: &usize| (plan.key_type(field), questions.volatility(field));
         let fields = fields.iter().map(known).collect();
@@ -98,12 +98,12 @@ impl<'a> RemoteKeys<'a> {
     /// Adds the key of a row at `node` to the questions, and returns the position of its answer. Returns
     /// `None` if there is no question for the node.
     pub(crate) fn note(&mut self, node: NodeId, row: &[u8], keys: &Fields) -> Option<AnswerSlot> {
-        let (number, question) = self.plan.catalogue.questions.of(node)?;
+        let (number, question) = self.plan.catalogue.questions.get(node)?;
         if self.memories.len() <= number {
             self.memories.resize_with(number + 1, || None);
         }
         let wanted = self.plan.router.wanted_fields();
-        let memory = self.memories[number].get_or_insert_with(|| Memory::of(question, wanted));
+        let memory = self.memories[number].get_or_insert_with(|| Memory::new(question, wanted));
         Some(AnswerSlot { question: number, key: memory.note(|_, slot| keys.get(slot, row)) })
     }
 

@@ -77,7 +77,7 @@ pub(crate) struct Applied {
 
 impl Applied {
     /// Reads a row of an answer.
-    pub(crate) fn of(row: &tokio_postgres::SimpleQueryRow) -> Self {
+    pub(crate) fn from_answer(row: &tokio_postgres::SimpleQueryRow) -> Self {
         let number = |column: usize| row.get(column).and_then(|text| text.parse().ok());
         let count = |column: usize| number(column).unwrap_or_default();
         Self {
@@ -92,7 +92,7 @@ impl Applied {
     }
 
     /// Reads a row of the answer to [`Apply::insert`].
-    pub(crate) fn of_insert(row: &tokio_postgres::Row) -> Self {
+    pub(crate) fn from_insert(row: &tokio_postgres::Row) -> Self {
         Self { leaf: row.get(0), inserted: row.get(1), updated: row.get(2), ..Self::default() }
     }
 

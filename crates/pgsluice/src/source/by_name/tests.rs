@@ -7,7 +7,7 @@ fn names(list: &str) -> Vec<String> {
 }
 
 fn match_header(by_name: &ByName, header: &str, columns: &str) -> Result<MatchedFields> {
-    by_name.match_headers(&InputNames::of("rows.csv", names(header)), &names(columns))
+    by_name.match_headers(&InputNames::new("rows.csv", names(header)), &names(columns))
 }
 
 fn with(map: &[(&str, &str)], ignore_extra: bool) -> ByName {
@@ -48,7 +48,7 @@ fn very_many_names_take_little_time_and_space() {
 
 #[test]
 fn each_input_leads_by_its_own_names() {
-    let mut headers = InputNames::of("1", names("ID,other"));
+    let mut headers = InputNames::new("1", names("ID,other"));
     headers.add("2", names("id,a"));
     let found = with(&[], true).match_headers(&headers, &names("id,a,b")).expect("columns");
     assert_eq!((found.columns, found.extra), (names("id,a"), names("other")));
@@ -70,7 +70,7 @@ fn case_matters_where_there_is_a_choice() {
 }
 
 #[test]
-fn what_leads_nowhere_is_refused() {
+fn names_without_a_column_are_refused() {
     let none = ByName::default();
     for (by_name, header, said) in [
         (none.clone(), "a,a", "the input has field \"a\" more than once (SQLSTATE 42701)"),

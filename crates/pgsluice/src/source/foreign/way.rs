@@ -71,17 +71,17 @@ impl Way {
             Self::Untar => load(input.give_to("tar -xOf"), format_of(start)),
             Self::Convert(program) => {
                 let program = format!("python3 -c {}", quote_shell(program));
-                load(input.feed_to(&program), vec![option("format").of("arrow")])
+                load(input.feed_to(&program), vec![option("format").with("arrow")])
             }
             Self::Query(before, after) => {
                 let front = format!("{before} {} {after}", quote_shell(&input.name));
-                let options = vec![option("format").of("csv"), option("header").of("map")];
+                let options = vec![option("format").with("csv"), option("header").with("map")];
                 Remedy::programs("Load one of its tables", front, &input.name, options)
             }
             Self::Restore => restore(input),
             Self::Run => {
                 let lines =
-                    Remedy::options("Load its lines as rows", [option("format").of("text")]);
+                    Remedy::options("Load its lines as rows", [option("format").with("text")]);
                 return error.with_remedy(run(input)).with_remedy(lines);
             }
             Self::Copy => copy(input),
@@ -161,9 +161,9 @@ fn first_member(start: &[u8]) -> &[u8] {
 fn format_of(name: &[u8]) -> Vec<Setting> {
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-    let format = match FileFormat::of_name(&name) {
+    let format = match FileFormat::from_name(&name) {
         None if name.contains(".csv") => Some("csv"),
         format => format.map(FileFormat::name),
     };
-    format.map(|format| option("format").of(format)).into_iter().collect()
+    format.map(|format| option("format").with(format)).into_iter().collect()
 }

@@ -48,12 +48,12 @@ pub(super) fn printed_by(name: &str) -> String {
 
 fn reader(scheme: &str, rest: &str) -> Option<String> {
     let known = READERS.iter().find(|(known, _)| *known == scheme);
-    known.map(|(_, reader)| (*reader).to_owned()).or_else(|| of_azure(scheme, rest))
+    known.map(|(_, reader)| (*reader).to_owned()).or_else(|| azure_program(scheme, rest))
 }
 
 /// Returns the program that prints a blob, given as `az://container/path` or
 /// `abfss://container@account.dfs.core.windows.net/path`.
-fn of_azure(scheme: &str, rest: &str) -> Option<String> {
+fn azure_program(scheme: &str, rest: &str) -> Option<String> {
     let (place, path) = rest.split_once('/')?;
     let blob = match (scheme, place.split_once('@')) {
         ("az" | "azure", None) => {

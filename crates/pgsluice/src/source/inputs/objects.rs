@@ -92,11 +92,11 @@ impl Lookup {
     }
 
     fn store(&mut self, address: &Address) -> std::result::Result<Store, Failure> {
-        let bucket = address.of_bucket();
+        let bucket = address.to_bucket();
         if let Some(store) = self.stores.get(&bucket) {
             return Ok(store.clone());
         }
-        let store = Store::of(&bucket, self.provide.as_ref())?;
+        let store = Store::from_address(&bucket, self.provide.as_ref())?;
         self.stores.insert(bucket, store.clone());
         Ok(store)
     }

@@ -90,7 +90,7 @@ impl Resolved {
                 self.notes.push(format!(
                     "{name} is read once, because its server sends only whole files, or does not identify their versions"
                 ));
-                self.inputs.push(Input::of_reader(name, bytes));
+                self.inputs.push(Input::from_reader(name, bytes));
                 Ok(())
             }
         }
@@ -168,13 +168,13 @@ fn file(path: &Path, metadata: &Metadata) -> Result<Input> {
 fn complete_stored(input: Input, size: u64, start: &[u8]) -> Result<Input> {
     let compression = compression(&input.name, start)?;
     let reread = if compression.is_some() { Reread::FromStart } else { Reread::Seek };
-    let known = FileFormat::of_bytes(start);
+    let known = FileFormat::from_bytes(start);
     Ok(Input { size: Some(size), compression, reread, known, ..input })
 }
 
 /// Detects the compression of a file by its first bytes. Fails if its name says otherwise.
 fn compression(name: &str, start: &[u8]) -> Result<Option<Compression>> {
-    match (Compression::of_bytes(start), Compression::of_name(name)) {
+    match (Compression::from_bytes(start), Compression::from_name(name)) {
         (None, Some(named)) if start.is_empty() => Ok(Some(named)),
         (None, Some(named)) => {
             let named = named.name();

@@ -35,12 +35,12 @@ impl Input {
     }
 
     /// Creates an input from a table.
-    pub fn of_relation(relation: Relation) -> Self {
-        Self::of_snapshots(relation, Snapshots::One)
+    pub fn from_relation(relation: Relation) -> Self {
+        Self::from_snapshots(relation, Snapshots::One)
     }
 
     /// Creates an input from a table that is read under these snapshots.
-    pub(crate) fn of_snapshots(relation: Relation, snapshots: Snapshots) -> Self {
+    pub(crate) fn from_snapshots(relation: Relation, snapshots: Snapshots) -> Self {
         let name = relation.name.clone();
         resolve::pipe(name, Place::Table(relation, snapshots)).holding(FileFormat::Table)
     }

@@ -36,7 +36,7 @@ use super::row_form::RowForm;
 ///
 /// let mut job = Job::new("orders");
 /// let filter = Some("total > 0".to_owned());
-/// job.input = InputOptions::of_relation(Relation { filter, ..Relation::new("public.orders_old") });
+/// job.input = InputOptions::from_relation(Relation { filter, ..Relation::new("public.orders_old") });
 /// let target = Target::from_url("postgresql://localhost/shop")?;
 /// let summary = Load::new(job, target).run(&std::sync::Arc::new(Control::default()))?;
 /// println!("{} rows are in", summary.rows_loaded);

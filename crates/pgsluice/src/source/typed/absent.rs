@@ -32,7 +32,7 @@ pub(crate) enum Batch {}
 pub(crate) struct KeyText<'b>(Infallible, PhantomData<&'b Batch>);
 
 impl KeyText<'_> {
-    pub(crate) fn of(&mut self, _: usize) -> Option<&[u8]> {
+    pub(crate) fn get(&mut self, _: usize) -> Option<&[u8]> {
         match self.0 {}
     }
 }

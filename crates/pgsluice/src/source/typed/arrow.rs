@@ -99,8 +99,8 @@ impl Reader {
         let (file, raw_bytes) = Counted::new(file);
         let file = BufReader::new(file);
         let batches = match start == MAGIC {
-            true => Frames::of_file(file),
-            false => Frames::of_stream(file),
+            true => Frames::from_file(file),
+            false => Frames::from_stream(file),
         };
         Ok(Self { batches: batches.map_err(damaged)?, raw_bytes })
     }

@@ -28,7 +28,7 @@ impl Chunks {
     }
 
     /// Opens columns of a row group. Those of an object are requested at once.
-    pub(super) fn of_group<'g>(
+    pub(super) fn open_group<'g>(
         stored: Stored<'_>,
         columns: impl Iterator<Item = &'g ColumnChunkMetaData>,
     ) -> io::Result<Self> {

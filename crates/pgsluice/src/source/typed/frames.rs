@@ -42,7 +42,7 @@ pub(crate) struct Frames<R> {
 
 impl<R: Read + Seek> Frames<R> {
     /// Reads a file.
-    pub(crate) fn of_file(input: R) -> Result<Self> {
+    pub(crate) fn from_file(input: R) -> Result<Self> {
         let mut this = Self::new(input)?;
         let end = this.length.checked_sub(END as u64).ok_or_else(|| damaged("it is truncated"))?;
         this.seek(end)?;
@@ -65,7 +65,7 @@ impl<R: Read + Seek> Frames<R> {
     }
 
     /// Reads a stream from its beginning.
-    pub(crate) fn of_stream(input: R) -> Result<Self> {
+    pub(crate) fn from_stream(input: R) -> Result<Self> {
         let mut this = Self::new(input)?;
         let (head, _) = this.head()?.ok_or_else(|| damaged("it is empty"))?;
         let message = message(&head)?;

@@ -60,7 +60,7 @@ impl Input {
     /// # Errors
     ///
     /// Fails with the first error of `batches`, which are all collected at once.
-    pub fn of_table(
+    pub fn from_table(
         name: impl Into<String>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
     ) -> Result<Self> {
@@ -68,7 +68,7 @@ impl Input {
         let table = |batches: Arc<[RecordBatch]>| {
             let schema = schema_of(batches.first());
             let size = batches.iter().map(|batch| bytes_of(batch) as u64).sum();
-            Self::of_batches(name.clone(), CallerBatches::Table { schema, batches }, Some(size))
+            Self::from_batches(name.clone(), CallerBatches::Table { schema, batches }, Some(size))
         };
         let collect = || batches.into_iter().collect::<Result<_>>();
         guarded(collect, || lost(&table(Arc::default()))).map(table)
@@ -80,22 +80,23 @@ impl Input {
     /// # Errors
     ///
     /// Fails with the first error of `batches`, which are all collected at once.
-    pub fn of_tables(
+    pub fn from_tables(
         name: impl Into<String>,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
     ) -> Result<Inputs> {
         let name = name.into();
         let collect = || batches.into_iter().collect::<Result<Vec<_>>>();
-        let nothing = Self::of_batches(
+        let nothing = Self::from_batches(
             name.clone(),
             CallerBatches::Table { schema: schema_of(None), batches: Arc::default() },
             Some(0),
         );
         let batches = guarded(collect, || lost(&nothing))?;
         let tables = batches.chunk_by(|one, next| one.schema() == next.schema());
-        let table =
-            |batches: &[RecordBatch]| Self::of_table(name.clone(), batches.iter().cloned().map(Ok));
-        Ok(Inputs::of(tables.map(table).collect::<Result<_>>()?))
+        let table = |batches: &[RecordBatch]| {
+            Self::from_table(name.clone(), batches.iter().cloned().map(Ok))
+        };
+        Ok(Inputs::new(tables.map(table).collect::<Result<_>>()?))
     }
 
     /// Creates an input from a stream of batches. The name is shown to the user. One thread takes the
@@ -103,12 +104,12 @@ impl Input {
     ///
     /// The first batch defines the columns. An error of the stream ends the load with that error. To resume a
     /// failed load, pass the same stream, in the same batches, under the same load id.
-    pub fn of_stream(
+    pub fn from_stream(
         name: impl Into<String>,
         batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     ) -> Self {
         let stream = Stream { schema: None, first: None, rest: Some(Box::new(batches)) };
-        Self::of_batches(name.into(), CallerBatches::Stream(Arc::new(Mutex::new(stream))), None)
+        Self::from_batches(name.into(), CallerBatches::Stream(Arc::new(Mutex::new(stream))), None)
     }
 }
 
@@ -142,7 +143,7 @@ impl CallerBatches {
                 }))
             })?;
             ready.retain(|(batch, _)| batch.count() > 0);
-            return Ok(ParallelReader::of(ready, lost(input)));
+            return Ok(ParallelReader::from_memory(ready, lost(input)));
         }
         Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
     }
@@ -328,10 +329,10 @@ mod tests {
     #[test]
     fn a_table_is_read_again_and_a_stream_is_not() {
         let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[])), Ok(batch(&[3]))];
-        let table = Input::of_table("t", batches()).expect("a table");
+        let table = Input::from_table("t", batches()).expect("a table");
         assert!(table.is_rereadable() && !table.is_file() && table.size == Some(12));
         assert_eq!((rows(&table).expect("rows"), rows(&table).expect("rows")), (3, 3));
-        let stream = Input::of_stream("s", batches().into_iter());
+        let stream = Input::from_stream("s", batches().into_iter());
         assert!(!stream.is_rereadable() && stream.size.is_none());
         for _ in 0..2 {
             let schema = caller_batches(&stream).schema(&stream).expect("columns");
@@ -340,14 +341,14 @@ mod tests {
         assert_eq!(rows(&stream).expect("rows"), 3);
         let said = rows(&stream).expect_err("read").to_string();
         assert!(said.contains("it can be read only once"), "{said}");
-        assert_eq!(rows(&Input::of_stream("s", std::iter::empty())).expect("none"), 0);
+        assert_eq!(rows(&Input::from_stream("s", std::iter::empty())).expect("none"), 0);
     }
 
     #[test]
     fn a_batch_has_the_columns_of_the_first() {
         let other: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
         let other = RecordBatch::try_from_iter([("a", other)]).expect("a batch");
-        let stream = Input::of_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
+        let stream = Input::from_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
         let said = rows(&stream).expect_err("another").to_string();
         assert!(said.starts_with("batch 2 of s has different columns from the first"), "{said}");
         assert!(
@@ -357,17 +358,17 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_a_stream_ends_the_reading() {
+    fn errors_and_panics_end_a_stream() {
         let error = || Error::new(Kind::Input, "gone");
-        let stream = Input::of_stream("s", [Ok(batch(&[1])), Err(error())].into_iter());
+        let stream = Input::from_stream("s", [Ok(batch(&[1])), Err(error())].into_iter());
         assert_eq!(rows(&stream).expect_err("gone").message(), "gone");
-        let first = Input::of_stream("s", [Err(error())].into_iter());
+        let first = Input::from_stream("s", [Err(error())].into_iter());
         assert_eq!(caller_batches(&first).schema(&first).expect_err("gone").message(), "gone");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
-        let said = Input::of_table("t", panics).expect_err("lost").to_string();
+        let said = Input::from_table("t", panics).expect_err("lost").to_string();
         assert!(said.contains("ended unexpectedly"), "{said}");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
-        let stream = Input::of_stream("s", panics);
+        let stream = Input::from_stream("s", panics);
         let said = caller_batches(&stream).schema(&stream).expect_err("lost").to_string();
         assert!(said.contains("ended unexpectedly"), "{said}");
     }
@@ -376,7 +377,7 @@ mod tests {
     fn a_stream_is_spooled_to_a_file() {
         let batches = || [Ok(batch(&[1, 2])), Ok(batch(&[3]))].into_iter();
         let spool = || {
-            let inputs = Inputs::from(Input::of_stream("s", batches()));
+            let inputs = Inputs::from(Input::from_stream("s", batches()));
             inputs.spool(&Arc::default()).expect("a file")
         };
         let [one, other] = [spool(), spool()];

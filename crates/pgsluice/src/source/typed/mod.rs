@@ -136,7 +136,7 @@ impl Typed {
 
     /// Sets whether values that their columns cannot hold exactly are rounded.
     pub(crate) fn rounding(self, rounds: bool) -> Self {
-        Self { inexact: Inexact::of(rounds), ..self }
+        Self { inexact: Inexact::from_rounds(rounds), ..self }
     }
 
     /// Returns the writer of rejected rows.
@@ -204,10 +204,10 @@ impl Typed {
         if self.format == FileFormat::Parquet {
             parquet::check(input, found.names.iter())?;
         }
-        let mapping = Mapping::of(schema, &fields, self.inexact);
+        let mapping = Mapping::with_inexact(schema, &fields, self.inexact);
         mapping.map_err(|misfit| {
             let error = misfitting(&misfit, input);
-            match Mapping::of(schema, &fields, Inexact::Round) {
+            match Mapping::with_inexact(schema, &fields, Inexact::Round) {
                 Ok(_) => error.with_remedy(Remedy::round()),
                 Err(_) => error,
             }

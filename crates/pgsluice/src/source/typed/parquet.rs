@@ -159,7 +159,7 @@ impl RowGroup {
     /// Opens the columns that are decoded. Those of an object are requested at once.
     fn request(&self) -> Result<Chunks> {
         let columns = columns(self.metadata.metadata().row_group(self.group), &self.mask);
-        let chunks = Chunks::of_group(stored_of(&self.input)?, columns);
+        let chunks = Chunks::open_group(stored_of(&self.input)?, columns);
         chunks.map_err(|error| self.input.cannot_read(&error))
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct KeyText<'b> {
 impl KeyText<'_> {
     /// Returns the row with this number as COPY text, with empty columns in place of those that are not keys;
     /// `None` if a key has no text.
-    pub(in crate::source) fn of(&mut self, row: usize) -> Option<&[u8]> {
+    pub(in crate::source) fn get(&mut self, row: usize) -> Option<&[u8]> {
         self.text.clear();
         self.bound.put_keys(self.keys, row, &mut self.text).ok()?;
         Some(&self.text)

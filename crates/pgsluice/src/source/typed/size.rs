@@ -7,21 +7,21 @@ use arrow_schema::DataType;
 
 /// Returns the approximate size of the values in a batch.
 pub(super) fn bytes_of(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(of_array).sum()
+    batch.columns().iter().map(measure_array).sum()
 }
 
-fn of_array(array: &ArrayRef) -> usize {
+fn measure_array(array: &ArrayRef) -> usize {
     let among = |values: &ArrayRef, first: usize, last: usize| {
         let last = last.min(values.len());
         let first = first.min(last);
-        of_array(&values.slice(first, last - first))
+        measure_array(&values.slice(first, last - first))
     };
     let rows = array.len();
     match array.data_type() {
         // All batches share the values.
         DataType::Dictionary(..) => rows * size_of::<u32>(),
-        DataType::Utf8View => array.as_string_view().views().iter().map(of_view).sum(),
-        DataType::BinaryView => array.as_binary_view().views().iter().map(of_view).sum(),
+        DataType::Utf8View => array.as_string_view().views().iter().map(measure_view).sum(),
+        DataType::BinaryView => array.as_binary_view().views().iter().map(measure_view).sum(),
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             let at = |index: usize| list.value_offsets()[index] as usize;
@@ -37,7 +37,7 @@ fn of_array(array: &ArrayRef) -> usize {
             let at = |index: usize| map.value_offsets()[index] as usize;
             map.entries().columns().iter().map(|column| among(column, at(0), at(rows))).sum()
         }
-        DataType::Struct(_) => array.as_struct().columns().iter().map(of_array).sum(),
+        DataType::Struct(_) => array.as_struct().columns().iter().map(measure_array).sum(),
         _ => {
             let slice = array.to_data().get_slice_memory_size();
             slice.unwrap_or_else(|_| array.get_array_memory_size())
@@ -46,7 +46,7 @@ fn of_array(array: &ArrayRef) -> usize {
 }
 
 /// Returns the size of a view and its value: the lowest bits are the length.
-fn of_view(view: &u128) -> usize {
+fn measure_view(view: &u128) -> usize {
     size_of::<u128>() + (*view as u32) as usize
 }
 

@@ -38,7 +38,8 @@ impl Typed {
         for array in ends {
             let field = converter.arrow_field().clone();
             let schema = Schema::new(vec![field]);
-            let mapping = Mapping::of(&schema, &[(0, column.clone())], self.inexact).ok()?;
+            let mapping =
+                Mapping::with_inexact(&schema, &[(0, column.clone())], self.inexact).ok()?;
             texts.extend(to_texts(&mapping, schema, array)?);
         }
         Some(texts)

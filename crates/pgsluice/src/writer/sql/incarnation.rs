@@ -21,7 +21,7 @@ pub(crate) struct Incarnation(String);
 
 impl Incarnation {
     /// Queries the server of `client`. Returns `None` if the incarnation is unknown.
-    pub(crate) async fn of(client: &Client) -> Option<Self> {
+    pub(crate) async fn query(client: &Client) -> Option<Self> {
         let rows = client.query_typed(INCARNATION, &[]).await.ok()?;
         rows.first()?.get::<_, Option<String>>(0).map(Self)
     }
