@@ -84,23 +84,23 @@ SELECT p.partrelid, k.place::int,
        CASE t.typtype WHEN 'd' THEN 'domain over ' ELSE '' END
            || CASE WHEN x.typtype = 'e' THEN 'enum'
                    WHEN x.typtype = 'c' THEN 'composite type'
-                   WHEN x.typtype = 'r' AND x.typnamespace <> b.core THEN 'range type of one''s own'
+                   WHEN x.typtype = 'r' AND x.typnamespace <> b.core THEN 'user-defined range type'
                    WHEN x.oid = 'interval'::regtype AND a.atttypmod >> 16 & 32767 <> 32767
-                       THEN 'interval of some fields'
+                       THEN 'interval with fields'
                    ELSE format_type(x.oid, NULL) END
            || CASE WHEN b.element IS NULL THEN '' ELSE '[]' END
-           || CASE WHEN o.opcnamespace <> b.core THEN ' by an operator class of one''s own'
-                   WHEN NOT o.opcdefault THEN ' by ' || o.opcname
+           || CASE WHEN o.opcnamespace <> b.core THEN ' with a user-defined operator class'
+                   WHEN NOT o.opcdefault THEN ' with ' || o.opcname
                    ELSE '' END,
        b.typname::text,
        CASE WHEN b.oid = 'jsonb'::regtype OR k.coll = 'pg_catalog.\"default\"'::regcollation THEN
                 CASE WHEN d.datlocprovider = 'b' OR d.datcollate IN ('C', 'POSIX')
-                     THEN 'the database''s, if that is C, POSIX or builtin'
-                     ELSE 'the database''s, if that is another' END
-            WHEN NOT c.collisdeterministic THEN 'one that is not deterministic'
-            WHEN c.collprovider = 'i' THEN 'one of ICU'
+                     THEN 'the database collation, if it is C, POSIX or builtin'
+                     ELSE 'any other database collation' END
+            WHEN NOT c.collisdeterministic THEN 'a nondeterministic collation'
+            WHEN c.collprovider = 'i' THEN 'an ICU collation'
             WHEN c.collprovider = 'c' AND c.collcollate NOT IN ('C', 'POSIX')
-                THEN 'one of libc, but C and POSIX'
+                THEN 'a libc collation other than C and POSIX'
             ELSE c.collname END
 FROM pg_partitioned_table p
 CROSS JOIN LATERAL unnest(p.partattrs::int2[], p.partclass::oid[], p.partcollation::oid[])
