@@ -225,7 +225,7 @@ impl PartitionArgs {
             return if self.output.json {
                 print_json(&plan)
             } else {
-                print(&text::planned(&plan, self.moving.offline))
+                print(&text::describe_plan(&plan, self.moving.offline))
             };
         }
         carry_out(&it, &self.output, &self.reports)

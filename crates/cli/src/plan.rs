@@ -98,7 +98,7 @@ impl PlanArgs {
     /// Returns the plan as the object of `--json`.
     pub(crate) fn report(&self, control: &Arc<Control>) -> Result<Report> {
         let job = self.job()?;
-        let plan = |target| self.planned(&job, &target, control);
+        let plan = |target| self.plan(&job, &target, control);
         self.target.with(true, plan)?.report(self.full)
     }
 
@@ -108,7 +108,7 @@ impl PlanArgs {
         self.target.with(true, |target| leaves::find(&job, &target, control))
     }
 
-    fn planned(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<PlannedLoad> {
+    fn plan(&self, job: &Job, target: &Target, control: &Arc<Control>) -> Result<PlannedLoad> {
         let job = job.open(target, control)?;
         let runtime = pgsluice::runtime()?;
         let plan = runtime.block_on(Plan::make(&job, target, control))?;
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
 fn plan(args: &PlanArgs, job: &Job, target: &Target) -> Result<()> {
     let control = Arc::default();
     let _watch = signals::stop(&control, |_| Error::interrupted())?;
-    let planned = args.planned(job, target, &control)?;
+    let planned = args.plan(job, target, &control)?;
     if args.json {
         return print_json(&planned.report(args.full)?);
     }

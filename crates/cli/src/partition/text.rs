@@ -46,7 +46,7 @@ const OFFLINE_LOCKS: &str =
 const ONLINE_LOCKS: &str = "SHARE ROW EXCLUSIVE to create two triggers, ACCESS EXCLUSIVE for the swap, each for at most --max-lock";
 
 /// Describes the plan of a move.
-pub(super) fn planned(plan: &MovePlan, is_offline: bool) -> String {
+pub(super) fn describe_plan(plan: &MovePlan, is_offline: bool) -> String {
     let MovePlan { table, rows_estimated, bytes: size, index_bytes, leaves, .. } = plan;
     let rows = match rows_estimated {
         Some(rows) => format!("about {} rows", group_digits(*rows)),

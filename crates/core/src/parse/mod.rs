@@ -253,7 +253,7 @@ impl Parser {
                 (start, from) = (close + 2, close + 2);
                 continue;
             }
-            let (field, next) = self.decoded_field(row, start, decoded);
+            let (field, next) = self.decode_field(row, start, decoded);
             *place = field;
             let Some(next) = next else { break false };
             (start, from) = (next, next);
@@ -301,7 +301,7 @@ impl Parser {
     }
 
     /// Returns the result of [`Self::field`], with its value decoded if necessary.
-    fn decoded_field(
+    fn decode_field(
         &self,
         row: &[u8],
         start: usize,

@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Runs a decoder. A panic is not printed, but returned as the error `lost`.
-pub(super) fn guarded<T>(
+pub(super) fn catch_panic<T>(
     decode: impl FnOnce() -> Result<T>,
     lost: impl FnOnce() -> Error,
 ) -> Result<T> {
@@ -34,15 +34,15 @@ pub(super) fn guarded<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::guarded;
+    use super::catch_panic;
     use crate::error::Error;
     use crate::error::kind::Kind;
 
     #[test]
     fn a_panic_is_an_error() {
         let lost = || Error::new(Kind::Input, "damaged");
-        let done = guarded(|| -> Result<(), Error> { panic!("too far") }, lost);
+        let done = catch_panic(|| -> Result<(), Error> { panic!("too far") }, lost);
         assert_eq!(done.expect_err("a panic").message(), "damaged");
-        assert_eq!(guarded(|| Ok(7), lost).expect("no panic"), 7);
+        assert_eq!(catch_panic(|| Ok(7), lost).expect("no panic"), 7);
     }
 }

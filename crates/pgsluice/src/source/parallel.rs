@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::guard::guarded;
+use super::guard::catch_panic;
 use crate::error::{Error, Result};
 
 /// Maximum number of batches that each thread reads ahead.
@@ -113,7 +113,7 @@ fn prepare<B>(part: &impl InputPart<B>) {
         part.prepare();
         Ok(())
     };
-    let _ = guarded(prepare, || part.lost());
+    let _ = catch_panic(prepare, || part.lost());
 }
 
 /// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is
@@ -124,7 +124,7 @@ fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
         is_taken = full.send(Ok(Some((batch, raw_bytes)))).is_ok();
         is_taken
     };
-    let read = guarded(|| part.read(&mut give), || part.lost());
+    let read = catch_panic(|| part.read(&mut give), || part.lost());
     let is_whole = read.is_ok();
     is_taken && full.send(read.map(|()| None)).is_ok() && is_whole
 }

@@ -125,12 +125,12 @@ impl<'i> Indexes<'i> {
                 );
                 Err(no_key(message, vec![first, other]))
             }
-            None => self.told_apart(first),
+            None => self.distinguish(first),
         }
     }
 
     /// Rejects an index that `ON CONFLICT` cannot tell from another one that treats NULLs differently.
-    fn told_apart(&self, index: &'i UniqueIndex) -> Result<&'i UniqueIndex> {
+    fn distinguish(&self, index: &'i UniqueIndex) -> Result<&'i UniqueIndex> {
         let mut usable = self.all.iter().filter(|it| why_unusable(it).is_none());
         let other =
             usable.find(|it| it.compares_alike(index) && it.joins_nulls != index.joins_nulls);

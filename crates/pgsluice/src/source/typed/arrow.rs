@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use arrow_schema::{ArrowError, SchemaRef};
 use pgsluice_arrow::Mapping;
 
-use super::super::guard::guarded;
+use super::super::guard::catch_panic;
 use super::super::parallel::ParallelReader;
 use super::super::stream::Counted;
 use super::super::{FileFormat, Input, ReadSeek};
@@ -24,7 +24,7 @@ const FEATHER_1: &[u8] = b"FEA1";
 
 /// Returns the columns of an input.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
-    guarded(|| Ok(Reader::open(input)?.batches.schema()), || lost(input))
+    catch_panic(|| Ok(Reader::open(input)?.batches.schema()), || lost(input))
 }
 
 /// Begins to read an input.

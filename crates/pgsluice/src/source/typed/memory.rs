@@ -12,7 +12,7 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::hash::bytes_extended;
 use tempfile::NamedTempFile;
 
-use super::super::guard::guarded;
+use super::super::guard::catch_panic;
 use super::super::parallel::{Counted as _, ParallelReader};
 use super::batches::{self, Batch, GiveRows, TypedPart, batch_of, in_pieces};
 use super::size::bytes_of;
@@ -71,7 +71,7 @@ impl Input {
             Self::from_batches(name.clone(), CallerBatches::Table { schema, batches }, Some(size))
         };
         let collect = || batches.into_iter().collect::<Result<_>>();
-        guarded(collect, || lost(&table(Arc::default()))).map(table)
+        catch_panic(collect, || lost(&table(Arc::default()))).map(table)
     }
 
     /// Creates inputs from tables in memory. Consecutive batches with the same columns form one table. The
@@ -91,7 +91,7 @@ impl Input {
             CallerBatches::Table { schema: schema_of(None), batches: Arc::default() },
             Some(0),
         );
-        let batches = guarded(collect, || lost(&nothing))?;
+        let batches = catch_panic(collect, || lost(&nothing))?;
         let tables = batches.chunk_by(|one, next| one.schema() == next.schema());
         let table = |batches: &[RecordBatch]| {
             Self::from_table(name.clone(), batches.iter().cloned().map(Ok))
@@ -179,7 +179,7 @@ impl CallerBatches {
 
     /// Writes a stream to a file of Arrow IPC.
     pub(in crate::source) fn spool(&self, input: &Input, control: &Control) -> Result<SpoolFile> {
-        guarded(|| self.write(input, control), || lost(input))
+        catch_panic(|| self.write(input, control), || lost(input))
     }
 
     fn write(&self, input: &Input, control: &Control) -> Result<SpoolFile> {
@@ -208,7 +208,7 @@ impl Stream {
             return Ok(Arc::clone(schema));
         }
         let rest = self.rest.as_mut().ok_or_else(|| once(input))?;
-        self.first = guarded(|| rest.next().transpose(), || lost(input))?;
+        self.first = catch_panic(|| rest.next().transpose(), || lost(input))?;
         let schema = schema_of(self.first.as_ref());
         self.schema = Some(Arc::clone(&schema));
         Ok(schema)

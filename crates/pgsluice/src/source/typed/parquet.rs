@@ -13,7 +13,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::Length;
 use pgsluice_arrow::Mapping;
 
-use super::super::guard::guarded;
+use super::super::guard::catch_panic;
 use super::super::parallel::ParallelReader;
 use super::super::{FileFormat, Input, Stored};
 use super::batches::{self, Batch, GiveRows, TypedPart, rows_of};
@@ -122,7 +122,7 @@ pub(super) fn metadata(input: &Input) -> Result<ArrowReaderMetadata> {
     let damaged = |error: &dyn Display| unreadable(input, FileFormat::Parquet, error);
     footer.map_or(Ok(()), |footer| footer::check(&footer)).map_err(|why| damaged(&why))?;
     let load = || ArrowReaderMetadata::load(&file, Default::default());
-    guarded(|| load().map_err(|error| damaged(&error)), || lost(input))
+    catch_panic(|| load().map_err(|error| damaged(&error)), || lost(input))
 }
 
 /// Reads the footer of a file of `length` bytes, if it has one.

@@ -7,7 +7,7 @@ use pgsluice_arrow::Mapping;
 use pgsluice_core::format::Format;
 use pgsluice_core::parse::Parser;
 
-use super::super::guard::guarded;
+use super::super::guard::catch_panic;
 use super::{Typed, names_of, parquet, unreadable};
 use crate::source::{FileFormat, Input};
 
@@ -19,7 +19,7 @@ impl Typed {
             return None;
         }
         let lost = || unreadable(input, FileFormat::Parquet, "its statistics are damaged");
-        guarded(|| Ok(self.read_extremes(input, column)), lost).ok().flatten()
+        catch_panic(|| Ok(self.read_extremes(input, column)), lost).ok().flatten()
     }
 
     fn read_extremes(&self, input: &Input, column: usize) -> Option<Vec<Vec<u8>>> {
