@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pgsluice::writer::{Along, Durability, Positions, RejectRows, Step, Writer};
+use pgsluice::writer::{Durability, Positions, RejectRows, Step, WriteExtras, Writer};
 use pgsluice::{Control, Error, InputOptions, Job, Kind, Result, Target};
 
 use crate::harness::{Scratch, Server, on_each_server};
@@ -67,8 +67,8 @@ impl Case {
         ids: std::ops::Range<i32>,
         steps: &[Step<'_>],
     ) -> Result<u64> {
-        let along = Along { positions: Positions::Of(steps), ..Along::default() };
-        let written = writer.write_with(&rows(ids), &along, &self.control);
+        let extras = WriteExtras { positions: Positions::Steps(steps), ..WriteExtras::default() };
+        let written = writer.write_with(&rows(ids), &extras, &self.control);
         written.map(|receipt| receipt.counts.inserted)
     }
 
@@ -211,8 +211,12 @@ fn rejected_rows_are_stored_with_the_others(server: Server) {
         let text = r#"[{"offset": 1, "value": "\\xff00"}, {"offset": 2, "value": null}]"#;
         let rejects = RejectRows { table, columns: &columns, rows: text };
         let steps = [step("a", from, to)];
-        let along = Along { positions: Positions::Of(&steps), rejected: 2, rejects: Some(rejects) };
-        writer.write_with(&rows(ids), &along, &case.control)
+        let extras = WriteExtras {
+            positions: Positions::Steps(&steps),
+            rejected: 2,
+            rejects: Some(rejects),
+        };
+        writer.write_with(&rows(ids), &extras, &case.control)
     };
     let counts = put("refused", 0..4, None, "6").expect("written").counts;
     assert_eq!((counts.read, counts.inserted, counts.rejected), (6, 4, 2));
@@ -260,8 +264,11 @@ fn keys_are_inserted_in_one_order(server: Server) {
                     );
                     let to = round.to_string();
                     let steps = [step(name, from.as_deref(), &to)];
-                    let along = Along { positions: Positions::Of(&steps), ..Along::default() };
-                    writer.write_with(&rows, &along, &Arc::default()).expect("written");
+                    let extras = WriteExtras {
+                        positions: Positions::Steps(&steps),
+                        ..WriteExtras::default()
+                    };
+                    writer.write_with(&rows, &extras, &Arc::default()).expect("written");
                     from = Some(to);
                 }
             });

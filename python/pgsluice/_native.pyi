@@ -120,9 +120,9 @@ class Writer:
         """Return the level of `logging` and the text of each event since the last call."""
     def report_lag(self, messages: int) -> None:
         """Set the number of messages in the metrics."""
-    def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> Doing:
+    def open(self, options: str, is_lazy: bool, is_shared: bool = False) -> RunningOrder:
         """Open it with options of a load, a JSON object."""
-    def participants(self, names: Sequence[str]) -> Doing:
+    def participants(self, names: Sequence[str]) -> RunningOrder:
         """Open these participants of a load that is shared, and no others."""
     def write(
         self,
@@ -132,26 +132,26 @@ class Writer:
         rejected: int = 0,
         steps: Sequence[tuple[str, str | None, str]] | None = None,
         rejects: tuple[str, Sequence[str], str] | None = None,
-    ) -> Doing:
+    ) -> RunningOrder:
         """Write rows in one transaction; the first options say how all are read.
 
         Count the rows that were rejected, which are not among them. `steps` are the positions of
         participants before the rows and behind them. `rejects` are rows for another table: its
         name, their columns, and they as a JSON array of objects.
         """
-    def check(self, options: str, input: Input) -> Doing:  # noqa: A002
+    def check(self, options: str, input: Input) -> RunningOrder:  # noqa: A002
         """Try rows, and store none."""
-    def flush(self) -> Doing:
+    def flush(self) -> RunningOrder:
         """Make durable what was written."""
-    def give_up(self) -> Doing:
+    def give_up(self) -> RunningOrder:
         """Forget rows that are in doubt."""
-    def close(self, has_failed: bool = False) -> Doing:
+    def close(self, has_failed: bool = False) -> RunningOrder:
         """Close it. The metrics show whether the program has failed."""
     def stop(self) -> None:
         """Ask what it is doing to end in order."""
 
 @final
-class Doing:
+class RunningOrder:
     """Something that a writer is doing."""
 
     def wait(

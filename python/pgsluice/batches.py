@@ -128,7 +128,7 @@ def _size(given: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Along:
+class Extras:
     """Positions and rejected rows that are stored in the transaction of a batch."""
 
     position: str | None = None
@@ -144,7 +144,7 @@ class Along:
         position: Any,
         positions: Mapping[str, tuple[Any, Any]] | None,
         rejects: Sequence[Mapping[str, Any]],
-    ) -> "Along":
+    ) -> "Extras":
         """Create it from the arguments of `write`."""
         steps = {
             name: (None if before is None else json.dumps(before), json.dumps(behind))
@@ -161,7 +161,7 @@ class Along:
 class Waiting:
     """Batches that wait to be sent, each with its positions and rejected rows."""
 
-    entries: list[tuple[Batch, Along]] = field(default_factory=list)
+    entries: list[tuple[Batch, Extras]] = field(default_factory=list)
     rows: int = 0
     size: int = 0
     since: float = 0.0
@@ -178,18 +178,18 @@ class Waiting:
     @property
     def position(self) -> str | None:
         """The position after the batches, or None."""
-        positions = (along.position for _, along in reversed(self.entries))
+        positions = (extras.position for _, extras in reversed(self.entries))
         return next((position for position in positions if position is not None), None)
 
     def reaches(self, rows: int | None, size: int | None) -> bool:
         """Return whether there are so many rows or bytes; None is no limit."""
         return (rows is not None and self.rows >= rows) or (size is not None and self.size >= size)
 
-    def add(self, batch: Batch, along: Along, now: float) -> None:
+    def add(self, batch: Batch, extras: Extras, now: float) -> None:
         """Add a batch. A batch without rows may have positions or rejected rows."""
-        if not batch.rows and not along:
+        if not batch.rows and not extras:
             return
-        for name, (before, _) in along.steps.items():
+        for name, (before, _) in extras.steps.items():
             if name in self.steps and self.steps[name][1] != before:
                 raise ValueError(
                     f"participant {name} is at position {self.steps[name][1]}, not at {before},"
@@ -197,11 +197,11 @@ class Waiting:
                 )
         if not self:
             self.since = now
-        for name, (before, behind) in along.steps.items():
+        for name, (before, behind) in extras.steps.items():
             self.steps[name] = (self.steps.get(name, (before, ""))[0], behind)
-        self.rejects.extend(along.rejects)
-        self.rejected += len(along.rejects)
-        self.entries.append((batch, along))
+        self.rejects.extend(extras.rejects)
+        self.rejected += len(extras.rejects)
+        self.entries.append((batch, extras))
         self.rows += batch.rows
         self.size += batch.size
 
@@ -220,8 +220,8 @@ class Waiting:
         )
         end = next(others, len(self.entries))
         parts = Waiting(), Waiting()
-        for place, (batch, along) in enumerate(self.entries):
-            parts[place >= end].add(batch, along, self.since)
+        for place, (batch, extras) in enumerate(self.entries):
+            parts[place >= end].add(batch, extras, self.since)
         return parts
 
     def __bool__(self) -> bool:

@@ -13,7 +13,7 @@ Action = Literal["error", "skip", "update", "delete"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfTable:
+class TableReceipts:
     """The number of rows for a table."""
 
     table: str
@@ -58,7 +58,7 @@ class PlanResult:
     is_full: bool
     rows: int
     rows_routed: int
-    rows_by_leaf: tuple[OfTable, ...]
+    rows_by_leaf: tuple[TableReceipts, ...]
     fallbacks: tuple[Fallback, ...]
     self_test: SelfTest | None
     missing: tuple[MissingPartition, ...]

@@ -40,7 +40,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfLeaf(RowCounts):
+class LeafCounts(RowCounts):
     """Row counts of one leaf."""
 
     table: str
@@ -99,7 +99,7 @@ class LoadResult:
     rows_already_loaded: int
     rows_inserted: int
     counts: RowCounts
-    by_leaf: tuple[OfLeaf, ...]
+    by_leaf: tuple[LeafCounts, ...]
     bytes_read: int
     seconds: float
     first_row: FirstRow | None

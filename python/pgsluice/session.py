@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pgsluice._native import Doing, Failure, Writer
+from pgsluice._native import Failure, RunningOrder, Writer
 from pgsluice.batches import Waiting
 from pgsluice.errors import DataError, raised
 from pgsluice.logs import level, log_events
@@ -26,7 +26,7 @@ class Session:
 
     def wait(
         self,
-        begin: Callable[[], Doing],
+        begin: Callable[[], RunningOrder],
         done: Callable[[], None] = lambda: None,
         failed: Callable[[int, int], None] | None = None,
         going: Waiting | None = None,

@@ -16,8 +16,8 @@ from typing import Any, Literal, Self, Unpack
 from weakref import ReferenceType, ref
 
 from pgsluice import unsent
-from pgsluice._native import Doing
-from pgsluice.batches import Along, Batch, Kind, Waiting, check
+from pgsluice._native import RunningOrder
+from pgsluice.batches import Batch, Extras, Kind, Waiting, check
 from pgsluice.errors import DataError, Error
 from pgsluice.options import PlaceOptions, WriterOptions, spec
 from pgsluice.result import Receipt, RowCounts
@@ -161,16 +161,16 @@ class Writer:
         its `batch` and `row_of_batch`.
         """
         taken = Batch.of(batch, self._on_reject is not None)
-        along = Along.of(position, positions, rejects)
+        extras = Extras.of(position, positions, rejects)
         with self._filling:
             self._check()
-            is_placed = along.position is not None or bool(along.steps)
+            is_placed = extras.position is not None or bool(extras.steps)
             if is_placed and self.load_id is None:
                 raise ValueError("a position is stored under the writer's load_id: set load_id")
             if rejects and self._reject_table is None:
                 raise ValueError("rejected rows are stored in the reject table: set reject_table")
             self._kind = check(self._kind, taken) if taken.rows else self._kind
-            self._waiting.add(taken, along, time.monotonic())
+            self._waiting.add(taken, extras, time.monotonic())
             self._has_position = self._has_position or is_placed
             is_enough = self._waiting.reaches(*self._limits)
         return self._send_if(lambda: self._waiting.reaches(*self._limits)) if is_enough else None
@@ -353,7 +353,7 @@ class Writer:
                 self._returned = None
             self._go_back(earlier, in_doubt)
 
-        def begin() -> Doing:
+        def begin() -> RunningOrder:
             rest = going.given(kind)
             steps = [(name, *step) for name, step in going.steps.items()] or None
             rejects = going.of_rejects(self._reject_table)

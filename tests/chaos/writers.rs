@@ -14,7 +14,7 @@ use pgsluice::gather::relay::{Piece, Relay};
 use pgsluice::job::InputOptions;
 use pgsluice::source::Input;
 use pgsluice::testing::failpoint::failpoint;
-use pgsluice::writer::{Along, Durability, Positions, Step, Writer};
+use pgsluice::writer::{Durability, Positions, Step, WriteExtras, Writer};
 use pgsluice::{Control, Job, Target};
 use tokio_postgres::{CopyInSink, NoTls, SimpleQueryMessage};
 
@@ -184,9 +184,9 @@ fn moves_participants() {
             from: writer.position_of(&names[place]).map(|_| from[place].as_str()),
             to: &behind_both[place],
         });
-        let along = Along { positions: Positions::Of(&steps), ..Along::default() };
+        let extras = WriteExtras { positions: Positions::Steps(&steps), ..WriteExtras::default() };
         let input = rows(behind as usize - call, call);
-        writer.write_with(&input, &along, &control).expect("the rows are written");
+        writer.write_with(&input, &extras, &control).expect("the rows are written");
     }
 }
 

@@ -43,12 +43,12 @@ pub(super) struct Planned {
     pub(super) table: String,
     pub(super) strategy: Strategy,
     pub(super) lane: Lane,
-    pub(super) of: Of,
+    pub(super) of: Definition,
 }
 
 /// The definition of a key column.
 #[derive(Clone, Debug)]
-pub(super) enum Of {
+pub(super) enum Definition {
     Column(Column),
     Expression {
         /// The kind of the outermost node, if it is native.
@@ -72,8 +72,8 @@ pub(super) struct Column {
 impl Planned {
     pub(super) fn column(&self) -> Option<&Column> {
         match &self.of {
-            Of::Column(column) => Some(column),
-            Of::Expression { .. } => None,
+            Definition::Column(column) => Some(column),
+            Definition::Expression { .. } => None,
         }
     }
 }
@@ -186,12 +186,12 @@ fn lane(column: &KeyColumn) -> Lane {
     }
 }
 
-fn describe(column: &KeyColumn, names: Option<&(String, String, Option<String>)>) -> Of {
+fn describe(column: &KeyColumn, names: Option<&(String, String, Option<String>)>) -> Definition {
     match names.cloned() {
         Some((ty, name, collation)) => {
-            Of::Column(Column { ty, name, collation, key_type: column.ty().cloned() })
+            Definition::Column(Column { ty, name, collation, key_type: column.ty().cloned() })
         }
-        None => Of::Expression { node: outermost(column) },
+        None => Definition::Expression { node: outermost(column) },
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::planned::{Database, Lane, Of, Planned};
+use super::planned::{Database, Definition, Lane, Planned};
 use super::subjects::{Keys, columns};
 use crate::harness::trees::{self, Case, Expected};
 use crate::harness::{Server, identifier};
@@ -117,10 +117,12 @@ fn cases() -> impl Iterator<Item = (String, Case)> {
 /// everything else on which the lane depends.
 fn alike(one: &Planned, other: &Planned) -> bool {
     let same = match (&one.of, &other.of) {
-        (Of::Column(one), Of::Column(other)) => {
+        (Definition::Column(one), Definition::Column(other)) => {
             one.ty == other.ty && one.collation == other.collation
         }
-        (Of::Expression { node: one }, Of::Expression { node: other }) => one == other,
+        (Definition::Expression { node: one }, Definition::Expression { node: other }) => {
+            one == other
+        }
         _ => false,
     };
     same && (one.strategy, one.lane) == (other.strategy, other.lane)
@@ -141,5 +143,5 @@ fn is_spelled(key: &Planned) -> bool {
 
 /// Whether the key is a native expression. All of these are in the list of tests/expressions.
 fn is_native_expression(key: &Planned) -> bool {
-    matches!(&key.of, Of::Expression { node: Some(_) })
+    matches!(&key.of, Definition::Expression { node: Some(_) })
 }

@@ -11,7 +11,7 @@ use pgsluice::control::Control;
 use pgsluice::counts::summary::fresh_id;
 use pgsluice::error::on_one_line;
 use pgsluice::job::{
-    DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, Most,
+    DEFAULT_LEDGER, DEFAULT_MAX_NEW_PARTITIONS, DEFAULT_SWAP_PATIENCE, Job, MaxLag, MaxRejects,
     RejectPlace, Rejects, SafetyOptions, ShareOptions,
 };
 use pgsluice::load::failed;
@@ -106,7 +106,7 @@ struct SafetyArgs {
     /// Number or share of rows that may be rejected before the load fails: 100, 1%
     #[arg(long, value_name = "N|P%", value_parser = parse_most)]
     #[serde(deserialize_with = "most")]
-    max_rejects: Option<Most>,
+    max_rejects: Option<MaxRejects>,
     /// Fail, and name the holder, after waiting for a lock this long: 30s, 5min [default: wait; the
     /// holder is named after 2 s]
     #[arg(long, value_name = "TIME", value_parser = parse_lock_timeout)]
@@ -321,7 +321,7 @@ impl LoadLedgerArgs {
 }
 
 /// Reads the maximum number of rejected rows.
-fn most<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Most>, D::Error> {
+fn most<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxRejects>, D::Error> {
     parsed(from, parse_most)
 }
 
@@ -336,14 +336,14 @@ fn max_lag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxLag>, D::Erro
 }
 
 /// Parses a number of rows, or a percentage.
-fn parse_most(text: &str) -> std::result::Result<Most, String> {
+fn parse_most(text: &str) -> std::result::Result<MaxRejects, String> {
     match text.strip_suffix('%') {
         None => text
             .parse()
-            .map(Most::Rows)
+            .map(MaxRejects::Rows)
             .map_err(|_| "must be a number of rows or a percentage: 100, 1%".to_owned()),
         Some(percent) => match percent.trim().parse() {
-            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Most::Percent(percent)),
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(MaxRejects::Percent(percent)),
             _ => Err("a percentage must be between 0 and 100".to_owned()),
         },
     }

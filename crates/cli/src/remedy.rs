@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction};
-use pgsluice::error::{How, Remedy, Setting, TABLE, is_stream, option, quote_shell};
+use pgsluice::error::{CommandChange, Remedy, Setting, TABLE, is_stream, option, quote_shell};
 use pgsluice::source::{FileFormat, strip_compression};
 
 use crate::conceal::without_password;
@@ -39,7 +39,7 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut front = String::new();
     match &remedy.how {
-        How::Options(options) => {
+        CommandChange::Options(options) => {
             add(&mut words, options);
             let creates = options.iter().any(|option| option.name == CREATE);
             if !creates && !takes_all(&words, options) {
@@ -50,15 +50,15 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
                 "load".clone_into(command);
             }
         }
-        How::Filtered { front: programs, source, options } => {
+        CommandChange::Filtered { front: programs, source, options } => {
             replace_input(&mut words, source)?;
             front = format!("{} | ", programs.replace(TABLE, &bare_table(&words)));
             read_as(&mut words, options);
             add_format(&mut words, source);
         }
-        How::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
-        How::Ledger(arguments) => return Some(ledger(&words, arguments)),
-        How::Session(name, value) => {
+        CommandChange::Psql { front, arguments } => return Some(psql(&words, front, arguments)),
+        CommandChange::Ledger(arguments) => return Some(ledger(&words, arguments)),
+        CommandChange::Session(name, value) => {
             if words.iter().any(|word| word.contains("options=")) {
                 return None;
             }
@@ -66,7 +66,7 @@ pub(crate) fn command(args: &[OsString], remedy: &Remedy) -> Option<String> {
             let options = format!("{given} -c {name}={value}");
             front = format!("PGOPTIONS={} ", quote_shell(options.trim_start()));
         }
-        How::Variable(name, value, options) => {
+        CommandChange::Variable(name, value, options) => {
             if takes_all(&words, options) {
                 add(&mut words, options);
             }
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    fn changed(line: &str, how: How) -> Option<String> {
+    fn changed(line: &str, how: CommandChange) -> Option<String> {
         let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
         command(&args, &Remedy { what: Words::default(), how })
     }
@@ -292,13 +292,13 @@ mod tests {
                 "pgsluice load -d postgres://u@h/d x --header",
             ),
         ] {
-            assert_eq!(changed(line, How::Options(add)).as_deref(), Some(expected));
+            assert_eq!(changed(line, CommandChange::Options(add)).as_deref(), Some(expected));
         }
     }
 
     #[test]
     fn an_input_is_piped_if_it_is_named() {
-        let piped_from = |front: &str, source: &str| How::Filtered {
+        let piped_from = |front: &str, source: &str| CommandChange::Filtered {
             front: front.to_owned(),
             source: source.to_owned(),
             options: Vec::new(),
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn programs_and_psql_have_whole_commands() {
         let words = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let filtered = |source: &str, front: &str, options: Vec<Setting>| How::Filtered {
+        let filtered = |source: &str, front: &str, options: Vec<Setting>| CommandChange::Filtered {
             front: front.to_owned(),
             source: source.to_owned(),
             options,
@@ -349,12 +349,12 @@ mod tests {
             ),
             (
                 "p load a.sql -t t -d shop --host=h -p5",
-                How::Psql { front: String::new(), arguments: words(&["-f", "a.sql"]) },
+                CommandChange::Psql { front: String::new(), arguments: words(&["-f", "a.sql"]) },
                 "psql -d shop -h h -p 5 -f a.sql",
             ),
             (
                 "p load a.bin --table s.t -d postgres://u:x@h/d",
-                How::Psql {
+                CommandChange::Psql {
                     front: "x | ".to_owned(),
                     arguments: words(&["-c", "\\copy {table} FROM"]),
                 },
@@ -362,7 +362,7 @@ mod tests {
             ),
             (
                 "p load a.csv -t t -d shop --load-id a --ledger=own",
-                How::Ledger(words(&["forget", "a b"])),
+                CommandChange::Ledger(words(&["forget", "a b"])),
                 "pgsluice ledger forget 'a b' -d shop --ledger own",
             ),
         ] {

@@ -33,7 +33,7 @@ pub use keys::Keys;
 pub use missing::RowFacts;
 pub use objects::Objects;
 pub use refused::RefusedLine;
-pub use target::{KeyTarget, Lacking, MissingKey, UnknownKeys};
+pub use target::{KeyTarget, MissingKey, MissingKeyReason, UnknownKeys};
 
 /// Whether a line has only whitespace: no object, but no error either.
 #[must_use]

@@ -24,9 +24,9 @@ pub(crate) fn check_missing(
     for (place, column) in columns.iter().enumerate().filter(|(_, it)| it.field.is_none()) {
         match &column.missing {
             MissingKey::Default => facts.has_default = true,
-            MissingKey::Refused(lacking) if !deletes => {
-                let message = format!("key \"{}\" is missing, and {}", column.key, lacking.why);
-                let refused = RefusedLine::new(line, line, message).with_hint(lacking.hint.clone());
+            MissingKey::Refused(reason) if !deletes => {
+                let message = format!("key \"{}\" is missing, and {}", column.key, reason.why);
+                let refused = RefusedLine::new(line, line, message).with_hint(reason.hint.clone());
                 return Err(RefusedLine { column: Some(place), ..refused });
             }
             MissingKey::Null | MissingKey::Refused(_) => {}

@@ -27,12 +27,12 @@ pub enum MissingKey {
     /// [`DEFAULT`]. COPY rejects it for a column that has no default.
     Default,
     /// The line is rejected.
-    Refused(Arc<Lacking>),
+    Refused(Arc<MissingKeyReason>),
 }
 
 /// The reason for rejecting a line that lacks a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingKeyReason {
     /// The words after "the key is missing, and".
     pub why: String,
     /// Hint for the user.

@@ -6,7 +6,7 @@ use pgsluice_core::column_lookup::ColumnLookup;
 use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 use pgsluice_core::words::Words;
 
-use crate::{KeyTarget, Lacking, MissingKey, Objects, RefusedLine, UnknownKeys, is_blank};
+use crate::{KeyTarget, MissingKey, MissingKeyReason, Objects, RefusedLine, UnknownKeys, is_blank};
 
 const TEXT: u32 = 25;
 const JSON: u32 = 114;
@@ -222,8 +222,8 @@ fn keys_lead_to_the_columns_of_a_table() {
     };
     let target =
         |name: &str, missing| KeyTarget { key: name.to_owned(), column: column(name), missing };
-    let lacking = Lacking { why: "it is needed".to_owned(), hint: "Give it.".into() };
-    let refuse = || MissingKey::Refused(Arc::new(lacking.clone()));
+    let reason = MissingKeyReason { why: "it is needed".to_owned(), hint: "Give it.".into() };
+    let refuse = || MissingKey::Refused(Arc::new(reason.clone()));
     let table = ["id", "a", "gone", "late"].map(str::to_owned);
     let objects = |unknown| {
         let targets =

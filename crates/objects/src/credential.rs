@@ -37,11 +37,11 @@ impl Credential {
 }
 
 /// A credential that a service understands.
-pub(crate) trait OfService: Sized + Send + Sync + 'static {
+pub(crate) trait ServiceCredential: Sized + Send + Sync + 'static {
     fn from_credential(credential: &Credential) -> Result<Self, String>;
 }
 
-impl OfService for AwsCredential {
+impl ServiceCredential for AwsCredential {
     fn from_credential(credential: &Credential) -> Result<Self, String> {
         Ok(Self {
             key_id: credential.part("access_key_id")?,
@@ -51,13 +51,13 @@ impl OfService for AwsCredential {
     }
 }
 
-impl OfService for GcpCredential {
+impl ServiceCredential for GcpCredential {
     fn from_credential(credential: &Credential) -> Result<Self, String> {
         Ok(Self { bearer: credential.part("token")? })
     }
 }
 
-impl OfService for AzureCredential {
+impl ServiceCredential for AzureCredential {
     fn from_credential(credential: &Credential) -> Result<Self, String> {
         if let Ok(key) = credential.part("account_key") {
             let invalid = |_| "the account_key is not valid".to_owned();
@@ -94,7 +94,7 @@ impl<C> fmt::Debug for Provider<C> {
 }
 
 #[async_trait]
-impl<C: OfService> CredentialProvider for Provider<C> {
+impl<C: ServiceCredential> CredentialProvider for Provider<C> {
     type Credential = C;
 
     async fn get_credential(&self) -> object_store::Result<Arc<C>> {

@@ -19,15 +19,15 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Interval at which a program that ends checks whether the threads have returned.
-const LOOK: Duration = Duration::from_millis(1);
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Runs `work` while holding the interpreter. Returns `None` if the interpreter is ending.
 pub(crate) fn attach<T>(work: impl for<'py> FnOnce(Python<'py>) -> T) -> Option<T> {
     let _inside = Inside::go()?;
     Python::try_attach(|py| {
-        let hung = Hung;
+        let guard = ParkGuard;
         let done = work(py);
-        std::mem::forget(hung);
+        std::mem::forget(guard);
         done
     })
 }
@@ -57,15 +57,15 @@ pub(crate) fn leave(py: Python<'_>, seconds: f64) {
     let end = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     py.detach(|| {
         while INSIDE.load(SeqCst) > 0 && Instant::now() < end {
-            thread::sleep(LOOK);
+            thread::sleep(CHECK_INTERVAL);
         }
     });
 }
 
 /// A guard that parks a thread when it is terminated inside Python.
-struct Hung;
+struct ParkGuard;
 
-impl Drop for Hung {
+impl Drop for ParkGuard {
     fn drop(&mut self) {
         while !thread::panicking() {
             thread::park();

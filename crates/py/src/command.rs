@@ -19,7 +19,7 @@ use crate::events::EventQueue;
 use crate::failure::parts;
 use crate::input::{GivenInput, PyInput};
 use crate::leaves::Array;
-use crate::stream::Raised;
+use crate::stream::CaughtException;
 use crate::words::Call;
 
 /// A running or finished command.
@@ -27,7 +27,7 @@ use crate::words::Call;
 pub(crate) struct Command {
     call: Call,
     shared: Arc<Shared>,
-    raised: Raised,
+    raised: CaughtException,
     events: Arc<EventQueue>,
 }
 

@@ -4,7 +4,7 @@ use pgsluice::Error;
 use pgsluice_cli::door;
 use pyo3::prelude::*;
 
-use crate::stream::Raised;
+use crate::stream::CaughtException;
 use crate::words::{Call, keywords, spell};
 
 pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException);
@@ -14,7 +14,7 @@ pyo3::create_exception!(pgsluice._native, Failure, pyo3::exceptions::PyException
 pub(crate) fn parts(
     call: &Call,
     error: &Error,
-    raised: &Raised,
+    raised: &CaughtException,
 ) -> (String, String, Option<PyErr>) {
     let way = |remedy: &_| keywords(call, remedy);
     let door::Described { json, text } = door::Described::new(error, spell, way);
@@ -30,7 +30,7 @@ pub(crate) fn failure_at(
     position: Option<String>,
     starts: &[u64],
 ) -> PyErr {
-    let (json, text, raised) = parts(call, error, &Raised::default());
+    let (json, text, raised) = parts(call, error, &CaughtException::default());
     let earlier = error.left().map_or(0, |left| left.earlier);
     let start = error.place().and_then(|place| starts.get(place.input as usize));
     let row = error.place().zip(start).map(|(place, start)| start + place.offset);
@@ -38,6 +38,6 @@ pub(crate) fn failure_at(
 }
 
 /// Returns the exception for an error.
-pub(crate) fn failure(error: &Error, raised: &Raised) -> PyErr {
+pub(crate) fn failure(error: &Error, raised: &CaughtException) -> PyErr {
     Failure::new_err(parts(&Call::load(), error, raised))
 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyIterator;
 
-use crate::stream::{BatchStream, Bytes, Raised};
+use crate::stream::{BatchStream, Bytes, CaughtException};
 
 /// An input of one load.
 #[pyclass(frozen, name = "Input", module = "pgsluice._native")]
@@ -21,7 +21,7 @@ pub(crate) struct PyInput(GivenInput);
 pub(crate) struct GivenInput {
     name: String,
     kind: GivenKind,
-    pub(crate) raised: Raised,
+    pub(crate) raised: CaughtException,
 }
 
 enum GivenKind {
@@ -142,7 +142,7 @@ fn credential(provider: &Bound<'_, PyAny>) -> PyResult<Credential> {
 
 impl GivenInput {
     fn new(name: String, kind: GivenKind) -> Self {
-        Self { name, kind, raised: Raised::default() }
+        Self { name, kind, raised: CaughtException::default() }
     }
 
     /// Converts the data into an input. Takes all batches of objects in memory.

@@ -17,8 +17,8 @@ use pyo3_arrow::ffi::to_array_pycapsules;
 pub(crate) struct Array(DictionaryArray<Int32Type>);
 
 impl Array {
-    pub(crate) fn new(Leaves { names, of_rows }: &Leaves) -> PyResult<Self> {
-        let places = of_rows.iter().map(|place| place.map(i32::try_from).transpose());
+    pub(crate) fn new(Leaves { names, indexes }: &Leaves) -> PyResult<Self> {
+        let places = indexes.iter().map(|place| place.map(i32::try_from).transpose());
         let places = places.collect::<Result<Vec<Option<i32>>, _>>();
         let too_many = |_| PyRuntimeError::new_err("there are too many leaves");
         let places = Int32Array::from(places.map_err(too_many)?);

@@ -48,7 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<leaves::Array>()?;
     module.add_class::<relay::PyRelay>()?;
     module.add_class::<writer::PyWriter>()?;
-    module.add_class::<writer::Doing>()?;
+    module.add_class::<writer::RunningOrder>()?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_function(wrap_pyfunction!(attached::leave, module)?)?;
     module.add_function(wrap_pyfunction!(look_in, module)?)?;

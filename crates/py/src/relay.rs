@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use crate::failure::failure;
 use crate::input::PyInput;
-use crate::stream::Raised;
+use crate::stream::CaughtException;
 
 /// Rows that separate threads gather for one COPY after the other.
 #[pyclass(frozen, weakref, name = "Relay", module = "pgsluice._native")]
@@ -23,7 +23,7 @@ pub(crate) struct PyRelay {
     control: Arc<Control>,
     beginning: Mutex<Receiver<Result<Rows>>>,
     rows: Mutex<Option<Rows>>,
-    raised: Raised,
+    raised: CaughtException,
 }
 
 #[pymethods]

@@ -24,9 +24,9 @@ type PyReader = Box<dyn RecordBatchReader + Send>;
 
 /// The exception that ended a stream, if any.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+pub(crate) struct CaughtException(Arc<Mutex<Option<PyErr>>>);
 
-impl Raised {
+impl CaughtException {
     /// Returns the exception, and forgets it.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -54,13 +54,13 @@ impl Raised {
 pub(crate) struct BatchStream {
     name: String,
     items: Py<PyIterator>,
-    raised: Raised,
+    raised: CaughtException,
     /// The object whose batches are being read, and whether it has returned any.
     open: Option<(PyReader, bool)>,
 }
 
 impl BatchStream {
-    pub(crate) fn new(name: &str, items: Py<PyIterator>, raised: Raised) -> Self {
+    pub(crate) fn new(name: &str, items: Py<PyIterator>, raised: CaughtException) -> Self {
         Self { name: name.to_owned(), items, raised, open: None }
     }
 
@@ -148,13 +148,13 @@ fn plain(error: &ArrowError) -> String {
 /// A stream of bytes in pieces.
 pub(crate) struct Bytes {
     pieces: Py<PyIterator>,
-    raised: Raised,
+    raised: CaughtException,
     /// The piece that is being read, and the number of its bytes that were read.
     piece: Option<(PyBackedBytes, usize)>,
 }
 
 impl Bytes {
-    pub(crate) fn new(pieces: Py<PyIterator>, raised: Raised) -> Self {
+    pub(crate) fn new(pieces: Py<PyIterator>, raised: CaughtException) -> Self {
         Self { pieces, raised, piece: None }
     }
 }

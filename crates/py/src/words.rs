@@ -1,6 +1,6 @@
 //! Options and remedies in Python's spelling: options are keywords.
 
-use pgsluice::error::{How, Named, Remedy, Setting, TABLE, is_stream};
+use pgsluice::error::{CommandChange, Named, Remedy, Setting, TABLE, is_stream};
 
 /// Keywords that take numbers.
 const NUMBERS: [&str; 3] = ["header", "max_rejects", "max_new_partitions"];
@@ -52,19 +52,23 @@ pub(crate) fn spell(named: &Named) -> String {
 pub(crate) fn keywords(call: &Call, remedy: &Remedy) -> Option<String> {
     let command = &*call.command;
     match &remedy.how {
-        How::Options(options) | How::Variable(_, _, options) if !call.takes(options) => None,
-        How::Filtered { .. } if call.keywords.is_some() => None,
-        How::Options(options) => Some(assign(command, options)),
-        How::Session(name, value) => {
+        CommandChange::Options(options) | CommandChange::Variable(_, _, options)
+            if !call.takes(options) =>
+        {
+            None
+        }
+        CommandChange::Filtered { .. } if call.keywords.is_some() => None,
+        CommandChange::Options(options) => Some(assign(command, options)),
+        CommandChange::Session(name, value) => {
             let options = literal(&format!("-c {name}={value}"));
             Some(format!("os.environ[\"PGOPTIONS\"] = {options}"))
         }
-        How::Variable(name, value, options) => {
+        CommandChange::Variable(name, value, options) => {
             let variable = format!("os.environ[{}] = {}", literal(name), literal(value));
             Some(format!("{variable}, and {}", assign(command, options)))
         }
-        How::Filtered { front, source, options } => pipe(front, source, options),
-        How::Psql { .. } | How::Ledger(_) => None,
+        CommandChange::Filtered { front, source, options } => pipe(front, source, options),
+        CommandChange::Psql { .. } | CommandChange::Ledger(_) => None,
     }
 }
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 use pgsluice::job::InputOptions;
 use pgsluice::source::Input as Source;
 use pgsluice::writer::send_method::SendMethod;
-use pgsluice::writer::{Along, Durability, Positions, Receipt, RejectRows, Step, Writer as Rows};
+use pgsluice::writer::{
+    Durability, Positions, Receipt, RejectRows, Step, WriteExtras, Writer as Rows,
+};
 use pgsluice::{Control, Error, Inputs, Kind, MetricsFile, Result};
 use pgsluice_cli::door;
 use pyo3::exceptions::PyRuntimeError;
@@ -18,7 +20,7 @@ use pyo3::prelude::*;
 use crate::events::EventQueue;
 use crate::failure::{failure, failure_at};
 use crate::input::PyInput;
-use crate::stream::Raised;
+use crate::stream::CaughtException;
 use crate::words::Call;
 
 /// A writer of rows.
@@ -32,7 +34,7 @@ pub(crate) struct PyWriter {
 
 /// An order that a writer is carrying out.
 #[pyclass(frozen, module = "pgsluice._native")]
-pub(crate) struct Doing {
+pub(crate) struct RunningOrder {
     call: Arc<Call>,
     received: Mutex<Receiver<Done>>,
     /// The outcome, which is kept because a signal may end the wait that has received it.
@@ -51,7 +53,7 @@ struct Done {
 }
 
 struct WriterOrder {
-    what: What,
+    what: OrderKind,
     outcome: Sender<Done>,
 }
 
@@ -66,17 +68,17 @@ struct WriterRest {
 }
 
 /// Positions and rejects that Python passes with rows.
-struct GivenAlong {
+struct GivenExtras {
     position: Option<String>,
     steps: Option<Vec<(String, Option<String>, String)>>,
     rejected: u64,
     rejects: Option<(String, Vec<String>, String)>,
 }
 
-enum What {
+enum OrderKind {
     Open(String, Durability, bool),
     Participants(Vec<String>),
-    Write(WriterRest, GivenAlong),
+    Write(WriterRest, GivenExtras),
     Check(WriterRest),
     Flush,
     GiveUp,
@@ -107,14 +109,14 @@ impl PyWriter {
     /// Open the writer with the `options` of a load. Each write is durable, unless `is_lazy`. If `is_shared`,
     /// several writers share the load.
     #[pyo3(signature = (options, is_lazy, is_shared=false))]
-    fn open(&self, options: String, is_lazy: bool, is_shared: bool) -> PyResult<Doing> {
+    fn open(&self, options: String, is_lazy: bool, is_shared: bool) -> PyResult<RunningOrder> {
         let durability = if is_lazy { Durability::Flush } else { Durability::Commit };
-        self.order(What::Open(options, durability, is_shared))
+        self.order(OrderKind::Open(options, durability, is_shared))
     }
 
     /// Open these participants of a shared load, and no others.
-    fn participants(&self, names: Vec<String>) -> PyResult<Doing> {
-        self.order(What::Participants(names))
+    fn participants(&self, names: Vec<String>) -> PyResult<RunningOrder> {
+        self.order(OrderKind::Participants(names))
     }
 
     /// Write rows in one transaction, with the position after them, and count the rows that were rejected.
@@ -132,30 +134,30 @@ impl PyWriter {
         rejected: u64,
         steps: Option<Vec<(String, Option<String>, String)>>,
         rejects: Option<(String, Vec<String>, String)>,
-    ) -> PyResult<Doing> {
-        let along = GivenAlong { position, steps, rejected, rejects };
-        self.order(What::Write(rest(py, options, input)?, along))
+    ) -> PyResult<RunningOrder> {
+        let extras = GivenExtras { position, steps, rejected, rejects };
+        self.order(OrderKind::Write(rest(py, options, input)?, extras))
     }
 
     /// Try to write rows, and store none.
-    fn check(&self, py: Python<'_>, options: String, input: &PyInput) -> PyResult<Doing> {
-        self.order(What::Check(rest(py, options, input)?))
+    fn check(&self, py: Python<'_>, options: String, input: &PyInput) -> PyResult<RunningOrder> {
+        self.order(OrderKind::Check(rest(py, options, input)?))
     }
 
     /// Make all written rows durable.
-    fn flush(&self) -> PyResult<Doing> {
-        self.order(What::Flush)
+    fn flush(&self) -> PyResult<RunningOrder> {
+        self.order(OrderKind::Flush)
     }
 
     /// Give up rows that are in doubt.
-    fn give_up(&self) -> PyResult<Doing> {
-        self.order(What::GiveUp)
+    fn give_up(&self) -> PyResult<RunningOrder> {
+        self.order(OrderKind::GiveUp)
     }
 
     /// Close the writer. The metrics show whether the program `has_failed`.
     #[pyo3(signature = (has_failed=false))]
-    fn close(&self, has_failed: bool) -> PyResult<Doing> {
-        self.order(What::Close(has_failed))
+    fn close(&self, has_failed: bool) -> PyResult<RunningOrder> {
+        self.order(OrderKind::Close(has_failed))
     }
 
     /// Set the number of messages of a stream that are not committed yet, for the metrics.
@@ -170,18 +172,18 @@ impl PyWriter {
 }
 
 impl PyWriter {
-    fn order(&self, what: What) -> PyResult<Doing> {
+    fn order(&self, what: OrderKind) -> PyResult<RunningOrder> {
         let (outcome, received) = channel();
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = orders.send(WriterOrder { what, outcome });
         sent.map_err(|_| PyRuntimeError::new_err("the Writer's thread has ended"))?;
         let call = Arc::clone(&self.call);
-        Ok(Doing { call, received: Mutex::new(received), done: OnceLock::new() })
+        Ok(RunningOrder { call, received: Mutex::new(received), done: OnceLock::new() })
     }
 }
 
 #[pymethods]
-impl Doing {
+impl RunningOrder {
     /// Wait for the end of the order, for at most `seconds`. Return None if it is not over. Otherwise return
     /// the name and the position of the writer, the number of rows, their outcome, the method that sent them,
     /// and the positions of the participants that the order has opened. A `Failure` also contains the
@@ -213,7 +215,7 @@ impl Doing {
             Ok(done) => done,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(failure(&lost(), &Raised::default()));
+                return Err(failure(&lost(), &CaughtException::default()));
             }
         };
         let receipt = match outcome {
@@ -260,14 +262,14 @@ fn work(orders: &Receiver<WriterOrder>, control: Arc<Control>) {
 }
 
 impl Worker {
-    fn carry_out(&mut self, what: What) -> Done {
-        let is_last = matches!(what, What::Close(_));
+    fn carry_out(&mut self, what: OrderKind) -> Done {
+        let is_last = matches!(what, OrderKind::Close(_));
         let names = match &what {
-            What::Participants(names) => names.clone(),
+            OrderKind::Participants(names) => names.clone(),
             _ => Vec::new(),
         };
         let starts = match &what {
-            What::Write(rest, ..) | What::Check(rest) => rest.starts.clone(),
+            OrderKind::Write(rest, ..) | OrderKind::Check(rest) => rest.starts.clone(),
             _ => Vec::new(),
         };
         let outcome = self.attempt(what);
@@ -282,10 +284,10 @@ impl Worker {
         Done { id, position, positions, starts, outcome }
     }
 
-    fn attempt(&mut self, what: What) -> Result<Option<Receipt>> {
+    fn attempt(&mut self, what: OrderKind) -> Result<Option<Receipt>> {
         let Self { control, rows, read, .. } = self;
         match what {
-            What::Open(options, durability, is_shared) => {
+            OrderKind::Open(options, durability, is_shared) => {
                 let nothing = Source::from_bytes("<data>", Arc::default());
                 let load = door::RowOptions::new(&options, Some(nothing.into()))?;
                 self.metrics = load.metrics(control)?;
@@ -297,24 +299,24 @@ impl Worker {
                     }
                 }
             }
-            What::Participants(names) => {
+            OrderKind::Participants(names) => {
                 rows.as_mut().ok_or_else(closed)?.open_participants(&names, control)?;
             }
-            What::Write(rest, along) => {
+            OrderKind::Write(rest, extras) => {
                 let writer = rows.as_mut().ok_or_else(closed)?;
                 let write =
-                    |input: &_| along.with(|along| writer.write_with(input, along, control));
+                    |input: &_| extras.with(|extras| writer.write_with(input, extras, control));
                 let receipt = with_input(rest, read, write)?;
                 self.committed += receipt.counts.rows() - receipt.counts.rejected;
                 return Ok(Some(receipt));
             }
-            What::Check(rest) => {
+            OrderKind::Check(rest) => {
                 let writer = rows.as_mut().ok_or_else(closed)?;
                 with_input(rest, read, |input| writer.check(input, control))?;
             }
-            What::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
-            What::GiveUp => rows.iter_mut().for_each(Rows::give_up),
-            What::Close(has_failed) => {
+            OrderKind::Flush => rows.as_mut().ok_or_else(closed)?.flush(control)?,
+            OrderKind::GiveUp => rows.iter_mut().for_each(Rows::give_up),
+            OrderKind::Close(has_failed) => {
                 let ended = rows.as_mut().map_or(Ok(()), |rows| rows.close(control));
                 let failed = Error::new(Kind::Interrupted, "the program has failed");
                 self.finish(ended.as_ref().err().or(has_failed.then_some(&failed)));
@@ -357,9 +359,9 @@ fn with_input<T>(
     done
 }
 
-impl GivenAlong {
+impl GivenExtras {
     /// Runs `work` with this data as the writer takes it.
-    fn with<T>(&self, work: impl FnOnce(&Along<'_>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&WriteExtras<'_>) -> T) -> T {
         let Self { position, steps, rejected, rejects } = self;
         let steps: Option<Vec<Step<'_>>> = steps.as_ref().map(|steps| {
             let steps = steps.iter();
@@ -371,12 +373,12 @@ impl GivenAlong {
             step.collect()
         });
         let positions = match &steps {
-            Some(steps) => Positions::Of(steps),
+            Some(steps) => Positions::Steps(steps),
             None => Positions::from(position.as_deref()),
         };
         let rejects = rejects.as_ref();
         let rejects = rejects.map(|(table, columns, rows)| RejectRows { table, columns, rows });
-        work(&Along { positions, rejected: *rejected, rejects })
+        work(&WriteExtras { positions, rejected: *rejected, rejects })
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Claim {
 
 /// The state that claims are computed from: which splits are routed, and which payloads are in flight.
 #[derive(Debug, Default)]
-pub(super) struct Reckoning {
+pub(super) struct ClaimState {
     /// The first split that is not complete: all rows of earlier splits are on shards or have been taken from
     /// there.
     frontier: u32,
@@ -106,7 +106,7 @@ pub(super) fn left_behind<'p>(
     spans
 }
 
-impl Reckoning {
+impl ClaimState {
     /// Marks a split as complete: all of its rows are routed.
     pub(super) fn complete(&mut self, split: u32) {
         self.beyond.insert(split);

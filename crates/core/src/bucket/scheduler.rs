@@ -5,7 +5,7 @@ mod in_order;
 use std::ops::DerefMut;
 
 use super::block::{Block, SplitOffset};
-use super::claim::{Claim, Reckoning, left_behind};
+use super::claim::{Claim, ClaimState, left_behind};
 use super::payload::Payload;
 use super::shard::Shard;
 use super::{JOINED_BYTES, JOINED_NODES, MIN_COPY_BYTES, SEALED_BYTES, Wire};
@@ -26,7 +26,7 @@ pub struct Scheduler {
     /// Remainders of fewer rows than this are sent together.
     min_copy_rows: usize,
     /// State for claims, if payloads claim their rows.
-    reckoning: Option<Reckoning>,
+    claims: Option<ClaimState>,
     /// Whether the rows of each node are sent in the order of the input.
     in_order: bool,
 }
@@ -49,14 +49,14 @@ impl Scheduler {
         let nodes = is_leaf.len();
         let writers = vec![0; nodes];
         let ranked = Vec::new();
-        Self { nodes, is_leaf, ranked, writers, min_copy_rows, reckoning: None, in_order: false }
+        Self { nodes, is_leaf, ranked, writers, min_copy_rows, claims: None, in_order: false }
     }
 
     /// Makes each payload claim its rows (see [`Payload::claims`]). The caller must then report each split to
     /// [`Self::complete`], and to [`Shard::set_pending`] the rows that arrive later than others of their split.
     #[must_use]
     pub fn claiming(self) -> Self {
-        Self { reckoning: Some(Reckoning::default()), ..self }
+        Self { claims: Some(ClaimState::default()), ..self }
     }
 
     /// Sends the rows of each node in the order of the input, one payload after the other. All rows must be text
@@ -68,7 +68,7 @@ impl Scheduler {
 
     /// Marks a split as complete: all of its rows are on a shard or have been taken from there.
     pub fn complete(&mut self, split: u32) {
-        self.reckoning.iter_mut().for_each(|reckoning| reckoning.complete(split));
+        self.claims.iter_mut().for_each(|claims| claims.complete(split));
     }
 
     /// Sets the number of rows below which remainders are sent together.
@@ -176,8 +176,8 @@ impl Scheduler {
         if !payload.is_shared {
             self.stop_writing(payload);
         }
-        if let Some(reckoning) = &mut self.reckoning {
-            payload.claims().iter().for_each(|claim| reckoning.land(claim));
+        if let Some(claims) = &mut self.claims {
+            payload.claims().iter().for_each(|claim| claims.land(claim));
         }
     }
 
@@ -340,7 +340,7 @@ impl Scheduler {
         blocks: &[Block],
         shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<Claim> {
-        let reckoning = self.reckoning.as_mut()?;
+        let claims = self.claims.as_mut()?;
         let last =
             blocks.iter().filter_map(|block| Some(block.rows().last()?.start.split)).max()?;
         let all = (node..Self::count(self.nodes)).step_by(self.nodes);
@@ -350,7 +350,7 @@ impl Scheduler {
         let few = blocks.iter().map(|block| block.rows().len()).sum();
         let others = buckets.flat_map(|bucket| left_behind(bucket.blocks(), last, few)).collect();
         let pending: Vec<SplitOffset> = shards.iter().filter_map(|shard| shard.pending()).collect();
-        Some(reckoning.claim(node, blocks, others, &pending))
+        Some(claims.claim(node, blocks, others, &pending))
     }
 }
 

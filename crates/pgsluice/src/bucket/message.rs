@@ -20,7 +20,7 @@ pub(crate) struct Message {
 }
 
 enum MessageBytes {
-    OfSlice(Arc<Payload>, usize),
+    Slice(Arc<Payload>, usize),
     Together(Vec<u8>),
 }
 
@@ -48,7 +48,7 @@ impl Message {
                     break;
                 }
                 let (at, end) = (gone, slice.len().min(gone + MESSAGE_BYTES));
-                let bytes = MessageBytes::OfSlice(Arc::clone(payload), next);
+                let bytes = MessageBytes::Slice(Arc::clone(payload), next);
                 (next, gone) = if end == slice.len() { (next + 1, 0) } else { (next, end) };
                 return Some(Self { bytes, at, end });
             }
@@ -91,7 +91,7 @@ impl Buf for Message {
 
     fn chunk(&self) -> &[u8] {
         let bytes = match &self.bytes {
-            MessageBytes::OfSlice(payload, index) => payload.slice(*index),
+            MessageBytes::Slice(payload, index) => payload.slice(*index),
             MessageBytes::Together(bytes) => bytes,
         };
         &bytes[self.at..self.end]

@@ -11,5 +11,5 @@ mod evidence;
 mod first;
 mod landing;
 mod payload_size;
-mod relied;
+mod shared_evidence;
 mod waiting;

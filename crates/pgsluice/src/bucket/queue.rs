@@ -27,7 +27,7 @@ use super::conflicts::Conflicts;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
 use super::landing::LandingCosts;
 use super::payload_size::{LEAST_BYTES, size_for, together};
-use super::relied::Relied;
+use super::shared_evidence::SharedEvidence;
 use super::waiting::Waiting;
 use crate::control::Control;
 use crate::job::Job;
@@ -71,7 +71,7 @@ pub(crate) struct Queue<'c> {
     waits_for_first: bool,
     first_in: watch::Sender<bool>,
     pub(crate) conflicts: Conflicts,
-    pub(super) relied: Relied,
+    pub(super) evidence: SharedEvidence,
 }
 
 pub(super) struct State {
@@ -165,7 +165,7 @@ impl<'c> Queue<'c> {
             waits_for_first: job.safety.rejects.is_some(),
             first_in,
             conflicts,
-            relied: Relied::on(plan.evidence()),
+            evidence: SharedEvidence::new(plan.evidence()),
             probes: AtomicUsize::new(if min_copy_rows.is_none() { PROBES } else { 0 }),
         }
     }

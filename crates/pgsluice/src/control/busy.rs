@@ -17,10 +17,10 @@ pub(crate) struct Busy {
 
 impl Busy {
     /// Marks the session `pid` as working until the returned value is dropped.
-    pub(crate) fn enter(&self, pid: &Pid) -> Entered<'_> {
+    pub(crate) fn enter(&self, pid: &Pid) -> BusyGuard<'_> {
         let work = self.next.fetch_add(1, Relaxed);
         self.works().insert(work, (Arc::clone(pid), Instant::now()));
-        Entered { busy: self, work }
+        BusyGuard { busy: self, work }
     }
 
     /// Returns the sessions that have been working for at least `time`, and for how long.
@@ -36,12 +36,12 @@ impl Busy {
 }
 
 /// A working session.
-pub(crate) struct Entered<'a> {
+pub(crate) struct BusyGuard<'a> {
     busy: &'a Busy,
     work: u64,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for BusyGuard<'_> {
     fn drop(&mut self) {
         self.busy.works().remove(&self.work);
     }

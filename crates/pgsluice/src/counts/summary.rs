@@ -42,7 +42,7 @@ pub struct Summary {
     /// The outcome of all rows, by all runs of the load.
     pub counts: RowCounts,
     /// The outcome of the rows of each leaf in this run, if rows may conflict with existing ones.
-    pub by_leaf: Vec<OfLeaf>,
+    pub by_leaf: Vec<LeafCounts>,
     /// Bytes of the inputs.
     pub bytes_read: u64,
     /// Wall time.
@@ -80,7 +80,7 @@ pub struct Summary {
 
 /// The outcome of the rows of one leaf.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfLeaf {
+pub struct LeafCounts {
     /// The leaf, qualified; another table of the tree if the leaf was unknown.
     pub table: String,
     /// The counts of the rows.
@@ -115,7 +115,7 @@ impl Summary {
         let Outcome { routed, committed, .. } = outcome;
         let counts = outcome.counts(before);
         let by_leaf = committed.by_node.iter().filter(|_| plan.changes.is_some());
-        let by_leaf = by_leaf.map(|(node, counts)| OfLeaf {
+        let by_leaf = by_leaf.map(|(node, counts)| LeafCounts {
             table: plan.tree.nodes[*node].relation.label(),
             counts: *counts,
         });

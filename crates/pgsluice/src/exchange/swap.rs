@@ -100,7 +100,7 @@ struct Swap<'a> {
 /// A difference of a leaf from its state when its shadow was created.
 enum Differs {
     Obstacle(String),
-    Thing(Difference),
+    Property(Difference),
 }
 
 /// Orders the leaves so that a partition is attached before a DEFAULT partition beside it, which would
@@ -175,7 +175,7 @@ impl Swap<'_> {
             Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Load again.");
         Err(match what {
             Differs::Obstacle(why) => error.with_detail(format!("Now {why}.")),
-            Differs::Thing(difference) => error
+            Differs::Property(difference) => error
                 .with_detail(format!("Its {} {} was changed.", difference.kind, difference.name)),
         })
     }
@@ -190,7 +190,7 @@ impl Swap<'_> {
         let now = self.reader.describe(self.client, oids).await?;
         Ok(self.leaves.iter().zip(now).find_map(|((node, shadow), now)| {
             let difference = difference(&shadow.defined.itself, &now)?;
-            Some((*node, Differs::Thing(difference)))
+            Some((*node, Differs::Property(difference)))
         }))
     }
 
@@ -250,7 +250,7 @@ impl Swap<'_> {
             Differs::Obstacle(why) => {
                 (why, "The new table acquired this when it was created.".to_owned())
             }
-            Differs::Thing(it) => {
+            Differs::Property(it) => {
                 let Difference { kind, name, before, now } = it;
                 let none = || "none".to_owned();
                 (

@@ -24,7 +24,7 @@ pub struct Leaves {
     /// The leaves that have rows, in the order of the tree, qualified, and quoted if necessary.
     pub names: Vec<String>,
     /// Index into `names` for each input row; `None` if no partition accepts it.
-    pub of_rows: Vec<Option<u32>>,
+    pub indexes: Vec<Option<u32>>,
 }
 
 /// Finds the leaf of each row.
@@ -112,7 +112,7 @@ impl Search<'_> {
             *place = Some(names.len() as u32);
             names.push(self.plan.tree.nodes[node].relation.label());
         }
-        let of_rows = self.nodes.into_iter().map(|node| places[node? as usize]).collect();
-        Leaves { names, of_rows }
+        let indexes = self.nodes.into_iter().map(|node| places[node? as usize]).collect();
+        Leaves { names, indexes }
     }
 }

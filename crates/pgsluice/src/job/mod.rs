@@ -265,7 +265,7 @@ pub struct Rejects {
     /// The place for the rows and the server's reasons.
     pub place: RejectPlace,
     /// The maximum number of rejected rows.
-    pub most: Most,
+    pub most: MaxRejects,
 }
 
 /// A place for rejected rows.
@@ -286,7 +286,7 @@ pub fn log_of(rejects: &Path) -> PathBuf {
 
 /// The number of rows that may be rejected before the load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Most {
+pub enum MaxRejects {
     /// This many rows.
     Rows(u64),
     /// This percentage of the rows that were read.

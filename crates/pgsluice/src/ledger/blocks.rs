@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use pgsluice_core::hash::bytes_extended;
 
 use crate::error::{Error, Result};
-use crate::source::{Fingerprint, Input, OfStream, Split, changed};
+use crate::source::{Fingerprint, Input, Split, StreamFacts, changed};
 use pgsluice_core::origin::Origin;
 
 /// A block that was read from a stream.
@@ -131,14 +131,14 @@ impl BlockState {
 }
 
 /// Returns the description of a stream with these blocks, which must be in order.
-fn describe_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<OfStream> {
+fn describe_stream(blocks: impl Iterator<Item = StreamBlock>) -> Option<StreamFacts> {
     let (mut bytes, mut texts) = (0, Vec::new());
     for StreamBlock { start, stop, hash, .. } in blocks {
         bytes = stop;
         texts.push(format!("{start}-{stop}:{hash}"));
     }
     let hash = bytes_extended(texts.join(",").as_bytes(), 0);
-    (!texts.is_empty()).then(|| OfStream { bytes, hash: format!("{hash:016x}") })
+    (!texts.is_empty()).then(|| StreamFacts { bytes, hash: format!("{hash:016x}") })
 }
 
 fn ended(inputs: &[Input], source: u32, at: u64) -> Error {

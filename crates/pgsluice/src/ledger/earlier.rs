@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 use crate::job::Job;
-use crate::ledger::sql::{Earlier, Look, NOTHING, Participant, lives, may_hold_rows};
+use crate::ledger::sql::{Earlier, NOTHING, Participant, SearchScope, lives, may_hold_rows};
 use crate::plan::Plan;
 use crate::source::Fingerprint;
 
@@ -34,7 +34,8 @@ pub(super) async fn check(
         return Ok(());
     }
     let (table, version) = (&plan.tree.nodes[ROOT].relation, plan.catalogue.version);
-    let earlier = find(named, table, sources, client, Look::Last(LEDGER_BLOCKS)).await?.pop();
+    let earlier =
+        find(named, table, sources, client, SearchScope::Last(LEDGER_BLOCKS)).await?.pop();
     if let Some(earlier) = earlier
         && may_hold_rows(client, &table.to_string(), version).await?
     {
@@ -54,7 +55,7 @@ async fn check_once(
     named.lock_input(client, &format!("{table} {content:016x}")).await?;
     // A load that ends between the two queries is finished in the second answer.
     let lives = lives(&named.schema, client).await?;
-    let found = find(named, table, sources, client, Look::All).await?;
+    let found = find(named, table, sources, client, SearchScope::All).await?;
     let is_running = |earlier: &&Earlier| {
         earlier.ended.is_none() && Participant::new(&named.schema, &earlier.id).is_running(&lives)
     };
@@ -75,7 +76,7 @@ async fn find(
     table: &Relation,
     sources: &[Fingerprint],
     client: &Client,
-    look: Look,
+    look: SearchScope,
 ) -> Result<Vec<Earlier>, tokio_postgres::Error> {
     let answers = client.simple_query(&question(named, &table.to_string(), sources, look)).await?;
     let load = |answer: &SimpleQueryMessage| match answer {
@@ -90,7 +91,7 @@ pub(crate) fn question(
     named: &Participant,
     table: &str,
     sources: &[Fingerprint],
-    look: Look,
+    look: SearchScope,
 ) -> String {
     match Fingerprint::content(sources) {
         Some(files) => named.earlier(table, &files, sources.len(), look),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A key as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct OfKey {
+pub(super) struct KeyTerms {
     strategy: String,
     /// The columns, in the form that pgsluice routes by.
     columns: Vec<String>,
@@ -13,7 +13,7 @@ pub(super) struct OfKey {
     reads: Vec<String>,
 }
 
-impl OfKey {
+impl KeyTerms {
     pub(super) fn new(key: &Key, reads: &[String]) -> Self {
         let columns = key.columns.iter().map(|column| format!("{column:?}")).collect();
         Self { strategy: key.strategy.to_string(), columns, reads: reads.to_vec() }

@@ -5,7 +5,7 @@
 use pgsluice_core::catalog::{Bound, Key, Node, NodeId, Relation, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::key::OfKey;
+use super::key::KeyTerms;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -13,14 +13,14 @@ use crate::plan::Plan;
 /// A tree as text. Two layouts are equal if they route all rows alike.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Layout {
-    keys: Vec<OfKey>,
-    nodes: Vec<OfNode>,
+    keys: Vec<KeyTerms>,
+    nodes: Vec<NodeLayout>,
     /// The fields whose values the server is asked to convert to text.
     pub(super) spelled: Option<Vec<usize>>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct OfNode {
+struct NodeLayout {
     schema: String,
     name: String,
     parent: Option<NodeId>,
@@ -33,20 +33,20 @@ struct OfNode {
 impl Layout {
     /// Returns the layout of the tree that a plan routes by.
     pub(super) fn from_plan(plan: &Plan) -> Self {
-        let mut keys: Vec<OfKey> = Vec::new();
-        let mut place = |key: OfKey| {
+        let mut keys: Vec<KeyTerms> = Vec::new();
+        let mut place = |key: KeyTerms| {
             keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
                 keys.len() - 1
             })
         };
         let nodes = plan.tree.nodes.iter().zip(&plan.catalogue.facts);
-        let nodes = nodes.map(|(node, facts)| OfNode {
+        let nodes = nodes.map(|(node, facts)| NodeLayout {
             schema: node.relation.schema.clone(),
             name: node.relation.name.clone(),
             parent: node.parent,
             bound: facts.bound.clone(),
-            key: node.key.as_ref().map(|key| place(OfKey::new(key, &facts.reads))),
+            key: node.key.as_ref().map(|key| place(KeyTerms::new(key, &facts.reads))),
         });
         let nodes = nodes.collect();
         let spelling = plan.catalogue.questions.spelling.as_ref();
@@ -85,7 +85,7 @@ impl Layout {
 
     /// Returns a key that routes like `wanted`. A key that is read natively must exist in the present tree.
     /// For an opaque key, any key at which all rows stop is enough.
-    fn key(&self, node: NodeId, wanted: &OfKey, now: &Now<'_>) -> Result<Key> {
+    fn key(&self, node: NodeId, wanted: &KeyTerms, now: &Now<'_>) -> Result<Key> {
         if let Some(key) = wanted.opaque() {
             return Ok(key);
         }
@@ -136,15 +136,15 @@ impl Layout {
 struct Now<'p> {
     plan: &'p Plan,
     /// The distinct keys.
-    keys: Vec<(OfKey, &'p Key)>,
+    keys: Vec<(KeyTerms, &'p Key)>,
 }
 
 impl<'p> Now<'p> {
     fn from_plan(plan: &'p Plan) -> Self {
-        let mut keys: Vec<(OfKey, &Key)> = Vec::new();
+        let mut keys: Vec<(KeyTerms, &Key)> = Vec::new();
         for (node, facts) in plan.tree.nodes.iter().zip(&plan.catalogue.facts) {
             let Some(key) = &node.key else { continue };
-            let of_key = OfKey::new(key, &facts.reads);
+            let of_key = KeyTerms::new(key, &facts.reads);
             if !keys.iter().any(|(known, _)| *known == of_key) {
                 keys.push((of_key, key));
             }
@@ -153,10 +153,10 @@ impl<'p> Now<'p> {
     }
 
     /// Returns the key of a table, if it has one.
-    fn key_of(&self, relation: Relation) -> Option<OfKey> {
+    fn key_of(&self, relation: Relation) -> Option<KeyTerms> {
         let nodes = &self.plan.tree.nodes;
         let node = nodes.iter().position(|node| node.relation == relation)?;
         let reads = &self.plan.catalogue.facts[node].reads;
-        nodes[node].key.as_ref().map(|key| OfKey::new(key, reads))
+        nodes[node].key.as_ref().map(|key| KeyTerms::new(key, reads))
     }
 }

@@ -81,7 +81,7 @@ pub struct Details {
     /// not simply inserted.
     pub counts: RowCounts,
     /// The committed rows, by the tables that they were routed to.
-    pub receipts: Vec<OfTable>,
+    pub receipts: Vec<TableReceipts>,
     /// The position of a writer, as given by its program: JSON, or else a string.
     pub position: Option<Box<RawValue>>,
     /// The positions of participants, if several writers share the load; null for a participant without one.
@@ -90,7 +90,7 @@ pub struct Details {
 
 /// The receipts of one table.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfTable {
+pub struct TableReceipts {
     /// Its name when the load began.
     pub table: String,
     /// The number of rows that were sent.
@@ -136,15 +136,16 @@ async fn details(target: &Target, schema: &str, id: &str) -> Result<Details> {
     let trees = client.query(&named.sql(sql::TREES), &[&id]).await?;
     let trees: BTreeMap<i32, Layout> =
         trees.iter().map(|row| Ok((row.get(0), parse(row.get(1))?))).collect::<Result<_>>()?;
-    let mut receipts: BTreeMap<(i32, usize), OfTable> = BTreeMap::new();
+    let mut receipts: BTreeMap<(i32, usize), TableReceipts> = BTreeMap::new();
     for receipt in client.query(&named.sql(sql::RECEIPTS), &[&id]).await?.iter().map(receipt) {
-        let of_table = receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| OfTable {
-            table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
-            rows: 0,
-            counts: RowCounts::default(),
-            upto: (0, 0),
-            ranges: Vec::new(),
-        });
+        let of_table =
+            receipts.entry((receipt.tree, receipt.node)).or_insert_with(|| TableReceipts {
+                table: trees.get(&receipt.tree).map_or_else(String::new, |t| t.label(receipt.node)),
+                rows: 0,
+                counts: RowCounts::default(),
+                upto: (0, 0),
+                ranges: Vec::new(),
+            });
         of_table.rows += receipt.rows;
         of_table.counts.add(receipt.counts);
         let Origin { input, at } = receipt.upto;
@@ -331,8 +332,8 @@ impl LookupSession {
         let begun = client.simple_query(&named.begin_unless_running()).await?;
         if !sql::is_held(&begun) {
             client.batch_execute(ROLLBACK).await?;
-            return match named.stranger(client).await? {
-                Some(stranger) => Err(named.held_up(&stranger)),
+            return match named.foreign_holder(client).await? {
+                Some(holder) => Err(named.held_up(&holder)),
                 None => Ok(false),
             };
         }

@@ -147,8 +147,8 @@ impl Ledger {
     pub(crate) async fn hold_alive_lock(&self, client: &Client) -> Result<()> {
         while !sql::is_held(&client.simple_query(&self.named.hold_alive_lock()).await?) {
             // Another run may hold it exclusively for a moment.
-            if let Some(stranger) = self.named.stranger(client).await? {
-                return Err(self.named.held_up(&stranger));
+            if let Some(holder) = self.named.foreign_holder(client).await? {
+                return Err(self.named.held_up(&holder));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -169,8 +169,8 @@ impl Ledger {
     /// must have ended.
     pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
-        match self.named.stranger(client).await {
-            Ok(Some(stranger)) => self.named.held_up(&stranger),
+        match self.named.foreign_holder(client).await {
+            Ok(Some(holder)) => self.named.held_up(&holder),
             _ => self.share.as_ref().map_or_else(|| self.overtaken(), Share::locked_out),
         }
     }

@@ -34,12 +34,12 @@ pub(super) async fn lock_out_others(
     let began = Instant::now();
     while !named.take_alive_lock(client).await? {
         if !named.is_running(&lives(&named.schema, client).await?)
-            && let Some(stranger) = named.stranger(client).await?
+            && let Some(holder) = named.foreign_holder(client).await?
         {
             // A shared lock does not keep another session out.
             return match is_held(&client.simple_query(&named.hold_alive_lock()).await?) {
                 true => Ok(false),
-                false => Err(named.held_up(&stranger)),
+                false => Err(named.held_up(&holder)),
             };
         }
         let found = named.run(client).await?;
@@ -87,8 +87,8 @@ pub(super) async fn wait_for(
                 other.insert(client)
             }
         };
-        if let Some(stranger) = named.stranger(other).await? {
-            return Err(named.held_up(&stranger));
+        if let Some(holder) = named.foreign_holder(other).await? {
+            return Err(named.held_up(&holder));
         }
         let mut holders = named.holders(other).await?;
         holders.retain(|holder| holder.pid != own);

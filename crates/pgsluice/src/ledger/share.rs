@@ -175,8 +175,8 @@ impl Share {
         watch: &mut Watch,
         control: &Control,
     ) -> Result<()> {
-        let in_the_way = self.participant.in_the_way(other, waiting, self.version).await?;
-        let silent: Vec<i32> = in_the_way
+        let blockers = self.participant.blockers(other, waiting, self.version).await?;
+        let silent: Vec<i32> = blockers
             .into_iter()
             .filter(|it| watch.is_silent(it.pid, it.waits_for_client.then_some(&it.activity)))
             .map(|it| it.pid)

@@ -19,7 +19,7 @@ use crate::counts::reconcile;
 use crate::counts::summary::Summary;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects, Sink};
-use crate::ledger::sql::{self as ledger, Access, Earlier, Look, Participant, quick_check};
+use crate::ledger::sql::{self as ledger, Access, Earlier, Participant, SearchScope, quick_check};
 use crate::ledger::{LoadRun, earlier, find_participant, insert_small_load};
 use crate::pg::connect::{self, Link};
 use crate::pg::lookup::{self, FoundTable};
@@ -226,7 +226,7 @@ struct KnownLoad {
 /// whether there are publications.
 fn questions(named: &Participant, job: &Job) -> [String; 3] {
     let sources = Fingerprint::read_all(&job.input.files).unwrap_or_default();
-    let look = Look::Last(LEDGER_BLOCKS);
+    let look = SearchScope::Last(LEDGER_BLOCKS);
     let earlier = earlier::question(named, &job.target.table, &sources, look);
     [named.find_load(), earlier, ledger::HAS_PUBLICATIONS.to_owned()]
 }

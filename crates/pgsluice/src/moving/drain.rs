@@ -19,7 +19,7 @@ use super::sql::drain::{
 };
 use super::state::RelationName;
 use super::survey::Survey;
-use super::table::{Table, Thing, describe, find};
+use super::table::{Property, Table, describe, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::partitions::names::{ExistingNames, alike};
@@ -45,7 +45,7 @@ pub(super) struct Drain {
     /// The condition that all its rows meet, if the parent is a partition itself.
     within: Option<String>,
     /// The definition of the DEFAULT partition, which must not change.
-    pub(super) things: Vec<Thing>,
+    pub(super) things: Vec<Property>,
 }
 
 impl Drain {

@@ -14,7 +14,7 @@ use super::sql::ddl;
 use super::sql::definitions::{LATE, OID, PUBLISHED, SEQUENCE};
 use super::sql::locks::{ATTEMPT, FRESH, GIVE_UP, IN_THE_WAY, lock_out_autovacuum, lock_parents};
 use super::survey::{NewIndex, Survey};
-use super::table::{Table, Thing, add_columns, describe};
+use super::table::{Property, Table, add_columns, describe};
 use crate::control::Control;
 use crate::error::kind::Kind;
 use crate::error::policy::{self, Policy};
@@ -315,7 +315,7 @@ impl<'a> Swap<'a> {
     }
 
     /// Fails if the new table differs from the old one.
-    async fn check_carried(&self, before: &[Thing]) -> Result<()> {
+    async fn check_carried(&self, before: &[Property]) -> Result<()> {
         let client = &self.link.client;
         let Relation { schema, name } = &self.survey.table.relation;
         let oid: u32 = client.query_one(OID, &[schema, name]).await?.get(0);
@@ -325,11 +325,11 @@ impl<'a> Swap<'a> {
 
     /// Fails if the properties of a table differ from its earlier ones, or from those of the table that it
     /// replaces.
-    fn check_same(&self, before: &[Thing], now: &[Thing], is_one_table: bool) -> Result<()> {
+    fn check_same(&self, before: &[Property], now: &[Property], is_one_table: bool) -> Result<()> {
         let lost = before.iter().find(|thing| !now.contains(thing));
         let gained = now.iter().find(|thing| !before.contains(thing));
         let Some((kind, what, _)) = lost.or(gained) else { return Ok(()) };
-        let text = |things: &[Thing]| {
+        let text = |things: &[Property]| {
             let thing = things.iter().find(|thing| (&thing.0, &thing.1) == (kind, what));
             thing.map_or("nothing", |thing| thing.2.as_str()).to_owned()
         };
@@ -350,9 +350,9 @@ impl<'a> Swap<'a> {
 
 /// Returns the expected description of the new table. Its unique keys may have more columns, and its foreign
 /// keys may belong to its leaves until they are checked.
-fn describe_new_table(survey: &Survey, mut things: Vec<Thing>) -> Vec<Thing> {
+fn describe_new_table(survey: &Survey, mut things: Vec<Property>) -> Vec<Property> {
     if survey.log.is_some() {
-        let is_late = |thing: &Thing| survey.foreign_keys.iter().any(|key| key.name == thing.1);
+        let is_late = |thing: &Property| survey.foreign_keys.iter().any(|key| key.name == thing.1);
         things.retain(|thing| thing.0 != "constraint" || !is_late(thing));
     }
     for NewIndex { index, widened: columns, .. } in &survey.indexes {

@@ -80,10 +80,10 @@ pub(super) struct ForeignKey {
 }
 
 /// A property that users see: kind, name, and text.
-pub(super) type Thing = (String, String, String);
+pub(super) type Property = (String, String, String);
 
 /// Returns the properties of a table that users see.
-pub(super) async fn describe(client: &Client, oid: Oid) -> Result<Vec<Thing>> {
+pub(super) async fn describe(client: &Client, oid: Oid) -> Result<Vec<Property>> {
     let rows = client.query(DESCRIBED, &[&oid]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pgsluice_core::catalog::label;
-use pgsluice_json::{KeyTarget, Lacking, MissingKey, Objects, UnknownKeys};
+use pgsluice_json::{KeyTarget, MissingKey, MissingKeyReason, Objects, UnknownKeys};
 use tokio_postgres::types::Type;
 
 use crate::error::{Setting, Words, option};
@@ -65,7 +65,7 @@ pub(super) fn targets(job: &Job, catalogue: &Catalogue, fields: &MatchedFields) 
 /// Returns the value of a missing column, or the reason why it has none.
 fn missing(job: &Job, catalogue: &Catalogue, column: &str, has_default: bool) -> MissingKey {
     let lacks = |why: &str, hint: Words| {
-        MissingKey::Refused(Arc::new(Lacking { why: why.to_owned(), hint }))
+        MissingKey::Refused(Arc::new(MissingKeyReason { why: why.to_owned(), hint }))
     };
     let is_key = is_key(catalogue, column);
     let by_default = || {

@@ -22,7 +22,7 @@ use crate::control::Control;
 use crate::counts::outcome::Outcome;
 use crate::error::kind::Kind;
 use crate::error::{Error, Location, Result};
-use crate::job::{self, Job, Most, RejectPlace};
+use crate::job::{self, Job, MaxRejects, RejectPlace};
 use crate::ledger::Ledger;
 use crate::plan::Plan;
 use pgsluice_core::origin::Origin;
@@ -77,7 +77,7 @@ impl<'r> Report<'r> {
 pub(crate) struct RejectWriter {
     /// The id of the load.
     id: String,
-    most: Most,
+    most: MaxRejects,
     count: AtomicU64,
     place: Place,
 }
@@ -150,8 +150,10 @@ impl RejectWriter {
     /// Counts another row. Returns `false` if the limit is reached.
     pub(crate) fn admit(&self, control: &Control) -> bool {
         let most = match self.most {
-            Most::Rows(rows) => rows,
-            Most::Percent(percent) => (control.progress.rows_expected() * percent / 100.0) as u64,
+            MaxRejects::Rows(rows) => rows,
+            MaxRejects::Percent(percent) => {
+                (control.progress.rows_expected() * percent / 100.0) as u64
+            }
         };
         let admit = |count| (count < most).then_some(count + 1);
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
@@ -174,14 +176,14 @@ impl RejectWriter {
 
     fn are_too_many(&self, read: u64) -> bool {
         let rejected = self.count.load(Relaxed) as f64;
-        matches!(self.most, Most::Percent(percent) if rejected > read as f64 * percent / 100.0)
+        matches!(self.most, MaxRejects::Percent(percent) if rejected > read as f64 * percent / 100.0)
     }
 
     /// Returns the limit for messages.
     pub(crate) fn limit(&self) -> String {
         match self.most {
-            Most::Rows(rows) => rows.to_string(),
-            Most::Percent(percent) => format!("{percent}%"),
+            MaxRejects::Rows(rows) => rows.to_string(),
+            MaxRejects::Percent(percent) => format!("{percent}%"),
         }
     }
 
@@ -229,7 +231,7 @@ impl RejectWriter {
 mod tests {
     use super::*;
 
-    fn writer(most: Most) -> RejectWriter {
+    fn writer(most: MaxRejects) -> RejectWriter {
         let place = Place::Table(RejectTable::default());
         RejectWriter { id: "id".to_owned(), most, count: AtomicU64::new(0), place }
     }
@@ -237,12 +239,12 @@ mod tests {
     #[test]
     fn a_limit_holds() {
         let control = Control::default();
-        let rejects = writer(Most::Rows(2));
+        let rejects = writer(MaxRejects::Rows(2));
         assert_eq!([(); 3].map(|()| rejects.admit(&control)), [true, true, false]);
         rejects.dismiss(1);
         assert!(rejects.admit(&control) && !rejects.admit(&control));
 
-        let rejects = writer(Most::Percent(1.0));
+        let rejects = writer(MaxRejects::Percent(1.0));
         assert!(!rejects.admit(&control));
         for (number, value) in [
             (&control.progress.rows_read, 100),

@@ -39,7 +39,7 @@ pub(crate) enum Batch {
 }
 
 /// The range of an input that a batch covers.
-pub(super) struct Stretch {
+pub(super) struct InputRange {
     /// The place of the first row.
     pub(super) start: u64,
     /// The distance from there to the end of the last row.
@@ -58,7 +58,7 @@ impl Batch {
     /// Appends the rows to `rows`, with places relative to the start of the returned range. The place of a row
     /// of typed columns is its number in the input, which is `number` for the first one; the place of a row of
     /// a table is its ctid.
-    pub(super) fn place(&self, number: u64, rows: &mut Vec<Row>) -> Stretch {
+    pub(super) fn place(&self, number: u64, rows: &mut Vec<Row>) -> InputRange {
         let row = |place: u32, line: usize| Row { start: place, end: place, line: line as u32 };
         match self {
             Self::Copied(copied) => {
@@ -67,11 +67,11 @@ impl Batch {
                 let places = copied.places.iter().map(|place| (place - first) as u32);
                 rows.extend(places.enumerate().map(|(line, place)| row(place, line)));
                 let last = rows.last().map_or(0, |row| row.start);
-                Stretch { start: first, length: last as usize + 1 }
+                InputRange { start: first, length: last as usize + 1 }
             }
             Self::Typed(_) => {
                 rows.extend((0..self.count()).map(|line| row(line as u32, line)));
-                Stretch { start: number, length: self.count() }
+                InputRange { start: number, length: self.count() }
             }
         }
     }

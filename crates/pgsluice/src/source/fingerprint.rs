@@ -23,22 +23,22 @@ pub(crate) struct Fingerprint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// `None` for a stream, whose blocks are compared as they arrive.
-    file: Option<OfFile>,
+    file: Option<FileFacts>,
     /// The stream as a whole, once all of it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    stream: Option<OfStream>,
+    stream: Option<StreamFacts>,
 }
 
 /// A stream as a whole. For batches, `bytes` counts rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OfStream {
+pub(crate) struct StreamFacts {
     pub(crate) bytes: u64,
     /// The hash, in base 16.
     pub(crate) hash: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OfFile {
+struct FileFacts {
     size: u64,
     /// Nanoseconds since 1970, or the hash of a pipe's contents; empty for an object.
     modified: String,
@@ -58,8 +58,8 @@ impl Fingerprint {
         let absolute = input.path().and_then(|path| std::path::absolute(path).ok());
         let path = absolute.map(|path| path.display().to_string());
         let read = |stored| match stored {
-            Stored::File(path) => File::open(path).and_then(OfFile::read),
-            Stored::Object(object) => Ok(OfFile::from_object(&**object)),
+            Stored::File(path) => File::open(path).and_then(FileFacts::read),
+            Stored::Object(object) => Ok(FileFacts::from_object(&**object)),
         };
         let file = input.stored().map(read).transpose();
         let mut file = file.map_err(|error| input.cannot_read(&error))?;
@@ -74,7 +74,7 @@ impl Fingerprint {
     /// written; `None` if one is a stream.
     pub(crate) fn content(inputs: &[Self]) -> Option<String> {
         let file = |input: &Self| {
-            let OfFile { size, head, tail, .. } = input.file.as_ref()?;
+            let FileFacts { size, head, tail, .. } = input.file.as_ref()?;
             Some(serde_json::json!({"file": {"size": size, "head": head, "tail": tail}}))
         };
         let files: Option<Vec<_>> = inputs.iter().map(file).collect();
@@ -84,7 +84,7 @@ impl Fingerprint {
     /// Returns a hash of the content of the inputs that does not depend on their order; `None` if one is a
     /// stream.
     pub(crate) fn content_hash(inputs: &[Self]) -> Option<u64> {
-        let file = |input: &Self| input.file.as_ref().map(OfFile::content);
+        let file = |input: &Self| input.file.as_ref().map(FileFacts::content);
         let mut files: Vec<String> = inputs.iter().map(file).collect::<Option<_>>()?;
         files.sort();
         Some(bytes_extended(files.join(",").as_bytes(), 0))
@@ -114,7 +114,7 @@ impl Fingerprint {
 
 impl Fingerprint {
     /// Returns this fingerprint with the description of a whole stream.
-    pub(crate) fn with_stream(&self, stream: Option<OfStream>) -> Self {
+    pub(crate) fn with_stream(&self, stream: Option<StreamFacts>) -> Self {
         Self { stream, ..self.clone() }
     }
 
@@ -124,7 +124,8 @@ impl Fingerprint {
         match before.iter().zip(now).zip(inputs).find(differs) {
             None => Ok(()),
             Some(((Self { stream: before, .. }, Self { name, stream: now, .. }), input)) => {
-                let length = |stream: &Option<OfStream>| stream.as_ref().map_or(0, |it| it.bytes);
+                let length =
+                    |stream: &Option<StreamFacts>| stream.as_ref().map_or(0, |it| it.bytes);
                 let unit = input.counted_by();
                 Err(changed(match (length(before), length(now)) {
                     (before, now) if before == now => format!("{name} has other contents"),
@@ -146,7 +147,7 @@ pub(crate) fn differs() -> Error {
         .with_sqlstate("55000")
 }
 
-impl OfFile {
+impl FileFacts {
     fn content(&self) -> String {
         let Self { size, head, tail, modified: _ } = self;
         format!("{size} {head} {tail}")

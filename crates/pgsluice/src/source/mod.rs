@@ -53,7 +53,7 @@ pub(crate) use excel::excel_delimiter;
 pub(crate) use extra::Extra;
 pub use extra::ExtraNames;
 pub use file_format::FileFormat;
-pub(crate) use fingerprint::{Fingerprint, OfStream, changed, differs};
+pub(crate) use fingerprint::{Fingerprint, StreamFacts, changed, differs};
 pub use header::Header;
 pub(crate) use inputs::OPENING;
 #[cfg(feature = "parquet")]

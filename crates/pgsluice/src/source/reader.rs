@@ -226,9 +226,9 @@ impl Reader {
         let used = used.take().map(|used| used.into_buffers(2 * SPLIT_BYTES));
         let Buffers { bytes, mut rows, rewritten } = used.unwrap_or_default();
         // Rows of a batch have places instead of byte offsets, and each counts as one line.
-        let stretch = batch.place(*row, &mut rows);
+        let range = batch.place(*row, &mut rows);
         let (count, input) = (rows.len() as u64, self.next as u32 - 1);
-        let (start, line) = (Origin { input, at: stretch.start }, *row + 1);
+        let (start, line) = (Origin { input, at: range.start }, *row + 1);
         *row += count;
         let split = Split {
             number: self.splits,
@@ -237,7 +237,7 @@ impl Reader {
             line,
             bytes,
             rows,
-            length: stretch.length,
+            length: range.length,
             raw_bytes: raw_bytes + std::mem::take(&mut self.raw_before),
             batch: Some(batch),
             rewritten,

@@ -13,12 +13,12 @@
 //! 4. A crash of the server undoes commits that did not wait for the disk. The next session proves that all
 //!    of them are still there, or its first call fails (`lifecycle`).
 
-mod along;
 mod batch;
 mod blame;
 mod changing;
 mod choose;
 mod explain;
+mod extras;
 mod failure;
 mod lifecycle;
 mod named;
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use pgsluice_core::catalog::ROOT;
 use tokio::runtime::Runtime;
 
-pub use self::along::{Along, Positions, RejectRows, Step};
+pub use self::extras::{Positions, RejectRows, Step, WriteExtras};
 use self::failure::{WriteFailure, doubtful, is_about_names, is_ended, pause, sent_again};
 pub use self::receipt::{Durability, Receipt};
 use self::record::WriterRecord;
@@ -180,11 +180,11 @@ impl Writer {
         rejected: u64,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
-        let along = Along { positions: position.into(), rejected, rejects: None };
-        self.write_with(input, &along, control)
+        let extras = WriteExtras { positions: position.into(), rejected, rejects: None };
+        self.write_with(input, &extras, control)
     }
 
-    /// Writes all rows of `input` in one transaction, together with the data in `along`; otherwise like
+    /// Writes all rows of `input` in one transaction, together with the data in `extras`; otherwise like
     /// [`Self::write`].
     ///
     /// # Errors
@@ -193,13 +193,13 @@ impl Writer {
     pub fn write_with(
         &mut self,
         input: &InputOptions,
-        along: &Along<'_>,
+        extras: &WriteExtras<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
-        match (along.positions, &self.record) {
+        match (extras.positions, &self.record) {
             (Positions::Unchanged, None) => {}
             (positions, Some(record)) => record.check(positions)?,
-            (Positions::Last(_) | Positions::Of(_), None) => {
+            (Positions::Last(_) | Positions::Steps(_), None) => {
                 let message = "only a Writer with a name can keep a position";
                 return Err(Error::new(Kind::Usage, message)
                     .with_remedy(Remedy::options("Name it", [option("load-id").with("NAME")])));
@@ -208,8 +208,8 @@ impl Writer {
         // An earlier request to stop was meant for another call.
         control.end();
         control.begin();
-        let receipt = self.write_patiently(input, along, control)?;
-        self.report_rejected(along.rejected, control);
+        let receipt = self.write_patiently(input, extras, control)?;
+        self.report_rejected(extras.rejected, control);
         if self.is_lazy() {
             self.unflushed += receipt.counts.read;
         }
@@ -265,7 +265,7 @@ impl Writer {
     fn write_patiently(
         &mut self,
         input: &InputOptions,
-        along: &Along<'_>,
+        extras: &WriteExtras<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt> {
         let began = Instant::now();
@@ -274,7 +274,7 @@ impl Writer {
         loop {
             control.emit(&Event::Attempt { number: control.attempts.count() });
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
-            let error = match self.try_write(input, along, control) {
+            let error = match self.try_write(input, extras, control) {
                 Ok(receipt) => return Ok(receipt),
                 Err(WriteFailure::Changed(_)) if changes < MOST_CHANGES => {
                     changes += 1;
@@ -331,7 +331,7 @@ impl Writer {
     fn try_write(
         &mut self,
         input: &InputOptions,
-        along: &Along<'_>,
+        extras: &WriteExtras<'_>,
         control: &Arc<Control>,
     ) -> Result<Receipt, WriteFailure> {
         self.ensure_session(control)?;
@@ -341,18 +341,18 @@ impl Writer {
         let Self { job, target, record, runtime, session, .. } = self;
         let session = session.as_mut().ok_or_else(Error::lost)?;
         let mut batch = gather(job, target, session, input, runtime, control)?;
-        batch.rejected = along.rejected;
+        batch.rejected = extras.rejected;
         let Session { link, planned: Some(planned), .. } = session else {
             return Err(Error::lost().into());
         };
-        if batch.rows() == 0 && !along.is_any() {
+        if batch.rows() == 0 && !extras.is_any() {
             return Ok(Receipt { counts: RowCounts::default(), method: None });
         }
         let method = planned.choose(&batch);
-        let update = record.as_ref().map(|record| (record, along.positions));
+        let update = record.as_ref().map(|record| (record, extras.positions));
         let channel = planned.channel(link, control);
         let began = Instant::now();
-        let storing = store(planned, channel, &batch, method, update, along.rejects);
+        let storing = store(planned, channel, &batch, method, update, extras.rejects);
         let settled = runtime.block_on(link.canceller.settle(control, storing));
         match settled {
             Some(Ok((counts, gone))) => {
@@ -367,7 +367,7 @@ impl Writer {
                 planned.gatherer.give_back(batch);
                 record
                     .iter_mut()
-                    .for_each(|record| record.record_committed(counts, along.positions));
+                    .for_each(|record| record.record_committed(counts, extras.positions));
                 Ok(Receipt { counts, method: Some(gone) })
             }
             // The plan is still valid after a row is refused.

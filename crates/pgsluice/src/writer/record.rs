@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_postgres::{Client, Error as PgError};
 
-use super::along::{Positions, Step};
+use super::extras::{Positions, Step};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::ChangeOptions;
@@ -161,16 +161,16 @@ impl WriterRecord {
     pub(super) fn check(&self, positions: Positions<'_>) -> Result<()> {
         let refuse = |message: String| Err(Error::new(Kind::Usage, message));
         let steps = match positions {
-            Positions::Unchanged | Positions::Last(_) | Positions::Of([]) if self.is_shared => {
+            Positions::Unchanged | Positions::Last(_) | Positions::Steps([]) if self.is_shared => {
                 return refuse(
                     "a Writer that shares its load needs positions of participants".into(),
                 );
             }
             Positions::Unchanged | Positions::Last(_) => return Ok(()),
-            Positions::Of(_) if !self.is_shared => {
+            Positions::Steps(_) if !self.is_shared => {
                 return refuse("only a Writer that shares its load has participants".to_owned());
             }
-            Positions::Of(steps) => steps,
+            Positions::Steps(steps) => steps,
         };
         for Step { participant, from, .. } in steps {
             let Some(open) = self.open.get(*participant) else {
@@ -209,7 +209,7 @@ impl WriterRecord {
         let steps: BTreeMap<&str, Option<&str>> = match positions {
             Positions::Unchanged => BTreeMap::from([(WHOLE, None)]),
             Positions::Last(position) => BTreeMap::from([(WHOLE, Some(position))]),
-            Positions::Of(steps) => {
+            Positions::Steps(steps) => {
                 steps.iter().map(|step| (step.participant, Some(step.to))).collect()
             }
         };

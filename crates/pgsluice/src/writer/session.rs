@@ -32,7 +32,7 @@ use crate::sink::part::Part;
 use crate::sink::stage_merge::apply;
 use crate::sink::transaction::{Commit, Transaction, begin};
 use crate::testing::failpoint::failpoint;
-use crate::writer::along::RejectInsert;
+use crate::writer::extras::RejectInsert;
 use crate::writer::sql::incarnation::Incarnation;
 use crate::writer::sql::insert::Inserts;
 

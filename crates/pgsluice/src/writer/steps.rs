@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::along::RejectRows;
 use super::batch::WriteBatch;
+use super::extras::RejectRows;
 use super::failure::WriteFailure;
 use super::record::RecordUpdate;
 use super::send_method::SendMethod;
@@ -17,7 +17,7 @@ use crate::pg::connect::Link;
 use crate::pg::conninfo::Target;
 use crate::row_counts::RowCounts;
 use crate::sink::channel::Channel;
-use crate::writer::along::RejectInsert;
+use crate::writer::extras::RejectInsert;
 
 /// Gathers the rows of `input`. The first call checks the job and makes a plan. It is replaced when the names
 /// in the rows refer to other columns.

@@ -20,34 +20,34 @@ const LENGTH: usize = 16;
 /// Returns the process that the server named when `token` was made, if it named one.
 pub(super) async fn login_pid(token: &CancelToken) -> Option<i32> {
     let mut said = Vec::new();
-    token.cancel_query_raw(Nowhere(&mut said), Agreeing).await.ok()?;
+    token.cancel_query_raw(Recorder(&mut said), Agreeing).await.ok()?;
     let request = &said[said.len().checked_sub(LENGTH)?..];
     Some(i32::from_be_bytes(request[PROCESS].try_into().ok()?))
 }
 
 /// A stream that keeps the bytes written to it.
-struct Nowhere<'a>(&'a mut Vec<u8>);
+struct Recorder<'a>(&'a mut Vec<u8>);
 
 /// A TLS connector that encrypts nothing.
 struct Agreeing;
 
-impl<'a> TlsConnect<Nowhere<'a>> for Agreeing {
-    type Stream = Nowhere<'a>;
+impl<'a> TlsConnect<Recorder<'a>> for Agreeing {
+    type Stream = Recorder<'a>;
     type Error = Infallible;
-    type Future = Ready<Result<Nowhere<'a>, Infallible>>;
+    type Future = Ready<Result<Recorder<'a>, Infallible>>;
 
-    fn connect(self, stream: Nowhere<'a>) -> Self::Future {
+    fn connect(self, stream: Recorder<'a>) -> Self::Future {
         ready(Ok(stream))
     }
 }
 
-impl TlsStream for Nowhere<'_> {
+impl TlsStream for Recorder<'_> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Nowhere<'_> {
+impl AsyncRead for Recorder<'_> {
     fn poll_read(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -58,7 +58,7 @@ impl AsyncRead for Nowhere<'_> {
     }
 }
 
-impl AsyncWrite for Nowhere<'_> {
+impl AsyncWrite for Recorder<'_> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -12,7 +12,7 @@ use super::liveness::Liveness;
 use super::passfile::Passfile;
 use super::settings::{Login, Settings, usage};
 use super::{config, gather, parse, sslmode};
-use crate::error::{How, Remedy, Words, option};
+use crate::error::{CommandChange, Remedy, Words, option};
 use crate::tls;
 use crate::{Error, Result};
 
@@ -220,7 +220,7 @@ fn check_encoding(settings: &Settings, env: &Environment<'_>) -> Result<()> {
     };
     Err(match is_of_variable {
         true if !options.is_empty() => {
-            let how = How::Variable(variable.to_owned(), "UTF8".to_owned(), options);
+            let how = CommandChange::Variable(variable.to_owned(), "UTF8".to_owned(), options);
             error.with_remedy(Remedy { what: "If the input is in this encoding".into(), how })
         }
         _ => error.with_hint(

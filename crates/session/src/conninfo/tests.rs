@@ -14,13 +14,13 @@ use super::target::Target;
 use crate::Result;
 
 /// A home directory with files, variables and psql's options.
-struct Surroundings {
+struct TestHome {
     home: TempDir,
     variables: HashMap<&'static str, String>,
     login: Login,
 }
 
-impl Surroundings {
+impl TestHome {
     fn new(variables: &[(&'static str, &str)]) -> Self {
         let mut variables: HashMap<_, _> =
             variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
@@ -70,9 +70,9 @@ fn passwords(target: &Target) -> Vec<Option<&str>> {
 
 #[test]
 fn nothing_said_is_no_target() {
-    assert!(Surroundings::new(&[]).resolve(None).unwrap().is_none());
+    assert!(TestHome::new(&[]).resolve(None).unwrap().is_none());
     let aside = [("PGSSLMODE", "require"), ("PGPASSWORD", "x"), ("PGHOST", "")];
-    assert!(Surroundings::new(&aside).resolve(None).unwrap().is_none());
+    assert!(TestHome::new(&aside).resolve(None).unwrap().is_none());
 }
 
 #[test]
@@ -94,14 +94,14 @@ fn each_place_variable_alone_is_a_target() {
         ),
     ];
     for (name, value, expected) in cases {
-        let target = Surroundings::new(&[(name, value)]).target(None);
+        let target = TestHome::new(&[(name, value)]).target(None);
         assert_eq!(target.to_string(), expected);
     }
 }
 
 #[test]
 fn string_then_service_then_variables_then_defaults() {
-    let here = Surroundings::new(&[
+    let here = TestHome::new(&[
         ("PGUSER", "env"),
         ("PGPORT", "3"),
         ("PGDATABASE", "env"),
@@ -116,14 +116,14 @@ fn string_then_service_then_variables_then_defaults() {
     );
     assert_eq!(target.config().get_application_name(), Some("env"));
     assert_eq!(
-        Surroundings::new(&[]).target(Some("d")).config().get_application_name(),
+        TestHome::new(&[]).target(Some("d")).config().get_application_name(),
         Some("pgsluice")
     );
 }
 
 #[test]
 fn options_yield_to_the_string_and_nothing_else() {
-    let here = Surroundings::new(&[("PGUSER", "env"), ("PGPORT", "3"), ("PGPASSWORD", "env")])
+    let here = TestHome::new(&[("PGUSER", "env"), ("PGPORT", "3"), ("PGPASSWORD", "env")])
         .file(".pg_service.conf", "[s]\nhost=service\nport=2\n");
     let given = |text: &str| Some(text.to_owned());
     let login = Login {
@@ -132,7 +132,7 @@ fn options_yield_to_the_string_and_nothing_else() {
         user: given("opt"),
         password: given("typed"),
     };
-    let here = Surroundings { login, ..here };
+    let here = TestHome { login, ..here };
     for (conninfo, expected) in [
         (None, "database \"opt\" as user \"opt\" at host \"opt\", port 4"),
         (Some("d"), "database \"d\" as user \"opt\" at host \"opt\", port 4"),
@@ -145,27 +145,27 @@ fn options_yield_to_the_string_and_nothing_else() {
         assert_eq!(passwords(&target), [Some("typed")]);
     }
     let only = Login { port: given("6"), ..Login::default() };
-    let url = Surroundings::new(&[("DATABASE_URL", "postgres://url/url")]);
-    let target = Surroundings { login: only, ..url }.target(None);
+    let url = TestHome::new(&[("DATABASE_URL", "postgres://url/url")]);
+    let target = TestHome { login: only, ..url }.target(None);
     assert!(target.to_string().ends_with("port 6"), "{target}");
 }
 
 #[test]
 fn database_url_yields_to_string_and_variables() {
     let url = ("DATABASE_URL", "postgres://url/url");
-    assert!(Surroundings::new(&[url]).target(Some("host=a")).to_string().contains("host \"a\""));
-    let both = Surroundings::new(&[url, ("PGDATABASE", "env")]).target(None);
+    assert!(TestHome::new(&[url]).target(Some("host=a")).to_string().contains("host \"a\""));
+    let both = TestHome::new(&[url, ("PGDATABASE", "env")]).target(None);
     assert!(both.to_string().starts_with("database \"env\""), "{both}");
-    let password = Surroundings::new(&[url, ("PGPASSWORD", "pw")]).target(None);
+    let password = TestHome::new(&[url, ("PGPASSWORD", "pw")]).target(None);
     assert_eq!(passwords(&password), [Some("pw")]);
-    let other = Surroundings::new(&[("DATABASE_URL", "mysql://u:secret@h/d")]);
+    let other = TestHome::new(&[("DATABASE_URL", "mysql://u:secret@h/d")]);
     let error = other.resolve(None).unwrap_err().to_string();
     assert!(error.starts_with("DATABASE_URL is not a PostgreSQL URL\nHINT"), "{error}");
 }
 
 #[test]
 fn service_files_are_searched_in_order() {
-    let here = Surroundings::new(&[("PGSERVICE", "s")]);
+    let here = TestHome::new(&[("PGSERVICE", "s")]);
     assert_eq!(
         here.resolve(None).unwrap_err().to_string().lines().next(),
         Some("definition of service \"s\" not found")
@@ -184,7 +184,7 @@ fn service_files_are_searched_in_order() {
 
 #[test]
 fn password_file_is_asked_for_each_host() {
-    let here = Surroundings::new(&[]).file(".pgpass", "a:1:d:u:first\nb:*:*:u:second\n");
+    let here = TestHome::new(&[]).file(".pgpass", "a:1:d:u:first\nb:*:*:u:second\n");
     let target = here.target(Some("host=a,b,c port=1 user=u dbname=d"));
     assert_eq!(passwords(&target), [Some("first"), Some("second"), None]);
     let given = here.target(Some("host=a,b port=1 user=u dbname=d password=own"));
@@ -193,7 +193,7 @@ fn password_file_is_asked_for_each_host() {
 
 #[test]
 fn password_file_that_others_can_read_is_ignored_with_a_warning() {
-    let here = Surroundings::new(&[]).file("pass", "*:*:*:*:x\n");
+    let here = TestHome::new(&[]).file("pass", "*:*:*:*:x\n");
     let path = here.path("pass");
     fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
     let target = here.target(Some(&format!("host=a passfile={}", path.display())));
@@ -203,7 +203,7 @@ fn password_file_that_others_can_read_is_ignored_with_a_warning() {
 
 #[test]
 fn a_socket_is_taken_where_the_port_has_one() {
-    let here = Surroundings::new(&[]).file("run/.s.PGSQL.6000", "");
+    let here = TestHome::new(&[]).file("run/.s.PGSQL.6000", "");
     let socket = here.path("run/.s.PGSQL.6000");
     let named = |port: &str| here.target(Some(&format!("port={port}"))).to_string();
     assert!(named("6000").ends_with(&format!("at socket \"{}\"", socket.display())));
@@ -212,7 +212,7 @@ fn a_socket_is_taken_where_the_port_has_one() {
 
 #[test]
 fn lists_of_hosts_and_ports_pair_up() {
-    let here = Surroundings::new(&[]);
+    let here = TestHome::new(&[]);
     let at = |conninfo: &str| here.target(Some(conninfo)).to_string();
     assert!(at("host=a,b port=1,2").ends_with("host \"a\", port 1 or host \"b\", port 2"));
     assert!(at("host=a,b port=3").ends_with("host \"a\", port 3 or host \"b\", port 3"));
@@ -224,7 +224,7 @@ fn lists_of_hosts_and_ports_pair_up() {
 
 #[test]
 fn refusals_name_the_option() {
-    let here = Surroundings::new(&[]);
+    let here = TestHome::new(&[]);
     let cases = [
         ("host=a,b port=1,2,3", "could not match 3 port numbers to 2 hosts"),
         ("host=a,b hostaddr=::1", "could not match 2 host names to 1 hostaddr values"),
@@ -262,7 +262,7 @@ fn refusals_name_the_option() {
 
 #[test]
 fn zone_and_date_style_become_startup_options() {
-    let here = Surroundings::new(&[
+    let here = TestHome::new(&[
         ("PGOPTIONS", "-c work_mem=1MB"),
         ("PGTZ", "America/New York"),
         ("PGDATESTYLE", "ISO, DMY"),
@@ -271,12 +271,12 @@ fn zone_and_date_style_become_startup_options() {
         here.target(Some("host=a")).config().get_options(),
         Some(r"-c work_mem=1MB -c datestyle=ISO,\ DMY -c timezone=America/New\ York")
     );
-    assert_eq!(Surroundings::new(&[]).target(Some("host=a")).config().get_options(), None);
+    assert_eq!(TestHome::new(&[]).target(Some("host=a")).config().get_options(), None);
 }
 
 #[test]
 fn sslrootcert_system_verifies_fully_by_default() {
-    let here = Surroundings::new(&[]);
+    let here = TestHome::new(&[]);
     let mode = |conninfo: &str| here.target(Some(conninfo)).tls().mode;
     assert_eq!(mode("sslrootcert=system"), crate::tls::Mode::VerifyFull);
     assert_eq!(mode("sslrootcert=x"), crate::tls::Mode::Prefer);
@@ -285,7 +285,7 @@ fn sslrootcert_system_verifies_fully_by_default() {
 
 #[test]
 fn passwords_are_not_shown() {
-    let here = Surroundings::new(&[("PGPASSWORD", "hush")]);
+    let here = TestHome::new(&[("PGPASSWORD", "hush")]);
     let target = here.target(Some("postgres://u:secret@h/d"));
     assert_eq!(passwords(&target), [Some("secret")]);
     assert!(!format!("{target} {target:?} {target:#?}").contains("secret"));

@@ -16,7 +16,7 @@ use tokio_postgres::error::DbError;
 use crate::error::hint::Hint;
 use crate::error::kind::Kind;
 pub use crate::error::printable::{on_one_line, printable};
-pub use crate::error::remedy::{How, Remedy, TABLE, is_stream, quote_shell};
+pub use crate::error::remedy::{CommandChange, Remedy, TABLE, is_stream, quote_shell};
 pub use pgsluice_core::words::{Named, Setting, Words, command, option};
 
 /// A result whose error is [`Error`].

@@ -11,12 +11,12 @@ pub struct Remedy {
     /// The purpose, in words.
     pub what: Words,
     /// The change.
-    pub how: How,
+    pub how: CommandChange,
 }
 
 /// A change of the command that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum CommandChange {
     /// Options that replace others of the same name.
     Options(Vec<Setting>),
     /// Programs that print loadable input in place of the original.
@@ -49,7 +49,7 @@ pub const TABLE: &str = "{table}";
 impl Remedy {
     /// Creates a remedy that adds options.
     pub fn options(what: impl Into<Words>, options: impl IntoIterator<Item = Setting>) -> Self {
-        Self { what: what.into(), how: How::Options(options.into_iter().collect()) }
+        Self { what: what.into(), how: CommandChange::Options(options.into_iter().collect()) }
     }
 
     /// Creates the remedy that rounds values.
@@ -59,7 +59,7 @@ impl Remedy {
 
     /// Whether the remedy rounds values.
     pub fn rounds(&self) -> bool {
-        matches!(&self.how, How::Options(options) if options == &[option("round")])
+        matches!(&self.how, CommandChange::Options(options) if options == &[option("round")])
     }
 
     /// Creates a remedy that puts a program in front; `{}` in it stands for the name of the input.
@@ -74,24 +74,27 @@ impl Remedy {
         source: &str,
         options: Vec<Setting>,
     ) -> Self {
-        Self { what: what.into(), how: How::Filtered { front, source: source.to_owned(), options } }
+        Self {
+            what: what.into(),
+            how: CommandChange::Filtered { front, source: source.to_owned(), options },
+        }
     }
 
     /// Creates a remedy that runs psql.
     pub fn psql(what: impl Into<Words>, front: String, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Self { what: what.into(), how: How::Psql { front, arguments } }
+        Self { what: what.into(), how: CommandChange::Psql { front, arguments } }
     }
 
     /// Creates a remedy that runs `pgsluice ledger`.
     pub fn ledger(what: impl Into<Words>, words: &[&str]) -> Self {
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        Self { what: what.into(), how: How::Ledger(words) }
+        Self { what: what.into(), how: CommandChange::Ledger(words) }
     }
 
     /// Adds an option for the output of programs in front.
     pub fn with_option(mut self, more: Setting) -> Self {
-        if let How::Filtered { options, .. } = &mut self.how {
+        if let CommandChange::Filtered { options, .. } = &mut self.how {
             options.push(more);
         }
         self
@@ -110,16 +113,16 @@ impl Remedy {
     /// Returns the change for callers without a command line.
     pub(super) fn command(&self) -> String {
         let command = match &self.how {
-            How::Options(options) => settings(options),
-            How::Filtered { front, options, .. } => {
+            CommandChange::Options(options) => settings(options),
+            CommandChange::Filtered { front, options, .. } => {
                 format!("{front} | pgsluice load - ... {}", settings(options))
             }
-            How::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
-            How::Ledger(arguments) => format!("pgsluice ledger {}", words(arguments)),
-            How::Session(name, value) => {
+            CommandChange::Psql { front, arguments } => format!("{front}psql {}", words(arguments)),
+            CommandChange::Ledger(arguments) => format!("pgsluice ledger {}", words(arguments)),
+            CommandChange::Session(name, value) => {
                 format!("PGOPTIONS={} pgsluice ...", quote_shell(&format!("-c {name}={value}")))
             }
-            How::Variable(name, value, options) => {
+            CommandChange::Variable(name, value, options) => {
                 format!("{name}={} pgsluice ... {}", quote_shell(value), settings(options))
             }
         };

@@ -2,7 +2,7 @@
 
 use super::Advice;
 use super::case::{HintCase, OwnedValue};
-use crate::error::{How, Remedy};
+use crate::error::{CommandChange, Remedy};
 
 /// Suggests a DateStyle with which the refused date and all others of its column can be read.
 pub(super) fn order(case: &HintCase<'_>) -> Option<Advice> {
@@ -46,7 +46,7 @@ pub(super) fn order(case: &HintCase<'_>) -> Option<Advice> {
         "dmy" => "The dates have the day before the month",
         _ => "The dates have the month before the day",
     };
-    let how = How::Session("datestyle".to_owned(), format!("iso,{style}"));
+    let how = CommandChange::Session("datestyle".to_owned(), format!("iso,{style}"));
     dates.iter().all(fits).then(|| Remedy { what: words.into(), how }.into())
 }
 

@@ -103,7 +103,7 @@ impl fmt::Display for Holder {
 
 /// A session that holds a lock of a load but does not belong to pgsluice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stranger {
+pub(crate) struct ForeignHolder {
     role: String,
     what: String,
     end: String,
@@ -162,8 +162,8 @@ impl Participant {
         let lock = self.schema.lock(*b"onceonly", input);
         let take = format!("SELECT pg_catalog.pg_try_advisory_xact_lock({lock})");
         while !is_held(&client.simple_query(&take).await?) {
-            if let Some(stranger) = self.stranger_at(client, &[lock]).await? {
-                return Err(self.held_up(&stranger));
+            if let Some(holder) = self.foreign_holder_at(client, &[lock]).await? {
+                return Err(self.held_up(&holder));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -221,14 +221,18 @@ impl Participant {
 
     /// Returns a session that holds one of this load's locks but does not belong to pgsluice, if there is
     /// one.
-    pub(crate) async fn stranger(&self, client: &Client) -> Result<Option<Stranger>> {
-        self.stranger_at(client, &[self.attempt_lock(), self.alive_lock()]).await
+    pub(crate) async fn foreign_holder(&self, client: &Client) -> Result<Option<ForeignHolder>> {
+        self.foreign_holder_at(client, &[self.attempt_lock(), self.alive_lock()]).await
     }
 
-    async fn stranger_at(&self, client: &Client, own: &[i64]) -> Result<Option<Stranger>> {
+    async fn foreign_holder_at(
+        &self,
+        client: &Client,
+        own: &[i64],
+    ) -> Result<Option<ForeignHolder>> {
         let found = others(&self.schema, client).await?;
         let mut of_load = found.iter().filter(|row| own.contains(&row.get(0)));
-        Ok(of_load.find_map(Stranger::from_row))
+        Ok(of_load.find_map(ForeignHolder::from_row))
     }
 
     /// Returns the other sessions that work at the load.
@@ -246,8 +250,8 @@ impl Participant {
     }
 
     /// Returns the error for a load that such a session blocks.
-    pub(crate) fn held_up(&self, stranger: &Stranger) -> Error {
-        let Stranger { role, what, end } = stranger;
+    pub(crate) fn held_up(&self, holder: &ForeignHolder) -> Error {
+        let ForeignHolder { role, what, end } = holder;
         let message =
             format!("role \"{role}\" holds the advisory lock of load {} ({what})", self.id);
         Error::new(Kind::Server, message)
@@ -263,7 +267,7 @@ impl Participant {
     }
 }
 
-impl Stranger {
+impl ForeignHolder {
     fn from_row(row: &Row) -> Option<Self> {
         let role: Option<String> = row.get(1);
         Some(Self { role: role?, what: row.get(2), end: row.get(3) })
@@ -288,7 +292,11 @@ pub(crate) fn is_held(answers: &[SimpleQueryMessage]) -> bool {
 /// may not write to the ledger do not count.
 pub(crate) async fn lives(schema: &Schema, client: &Client) -> Result<HashSet<i64>> {
     let found = others(schema, client).await?;
-    Ok(found.iter().filter(|row| Stranger::from_row(row).is_none()).map(|row| row.get(0)).collect())
+    Ok(found
+        .iter()
+        .filter(|row| ForeignHolder::from_row(row).is_none())
+        .map(|row| row.get(0))
+        .collect())
 }
 
 #[cfg(test)]

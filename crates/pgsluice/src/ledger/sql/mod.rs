@@ -26,7 +26,7 @@ use tokio_postgres::{Client, Row};
 
 pub(crate) use self::locks::{Holder, Participant, is_held, lives};
 pub(crate) use self::published::HAS_PUBLICATIONS;
-pub(crate) use self::same::{Earlier, Look, NOTHING, may_hold_rows};
+pub(crate) use self::same::{Earlier, NOTHING, SearchScope, may_hold_rows};
 pub(crate) use self::schema::Schema;
 pub(crate) use self::shares::{DROP_SHARES, StoredShare, TABLES, WITHDRAW_LOAD};
 pub(crate) use self::trust::Access;

@@ -17,7 +17,7 @@ pub(crate) struct Earlier {
 
 /// The part of the ledger that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum SearchScope {
     /// All loads, including unfinished ones: the answer decides whether rows are loaded.
     All,
     /// Finished loads in this number of blocks that were added last, about seven loads each, because a
@@ -51,14 +51,20 @@ FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})";
 impl Participant {
     /// Returns the query for the last loads into the table `name` with `count` inputs that match the JSON
     /// `files`, unfinished ones first. It runs before each load; [`may_hold_rows`] only if it finds one.
-    pub(crate) fn earlier(&self, name: &str, files: &str, count: usize, look: Look) -> String {
+    pub(crate) fn earlier(
+        &self,
+        name: &str,
+        files: &str,
+        count: usize,
+        look: SearchScope,
+    ) -> String {
         // This comes first, because the user's texts may contain placeholders.
         let ledger = self.sql("{ledger}");
         let load = literal(format!("{ledger}.load").as_bytes());
         let finished = format!("state {eq} 'finished' AND rows_inserted {gt} 0");
         let recent = match look {
-            Look::All => format!("(state {eq} 'running' OR {finished})"),
-            Look::Last(blocks) => format!(
+            SearchScope::All => format!("(state {eq} 'running' OR {finished})"),
+            SearchScope::Last(blocks) => format!(
                 "{finished} AND ctid {ge} (
                      SELECT pg_catalog.format('(%s,0)', GREATEST(0,
                          pg_catalog.pg_relation_size({load}::pg_catalog.regclass)
@@ -66,7 +72,7 @@ impl Participant {
                              {minus} {blocks}))::pg_catalog.tid)"
             ),
         };
-        let most = if look == Look::All { 1000 } else { 1 };
+        let most = if look == SearchScope::All { 1000 } else { 1 };
         // In a subquery, the name is resolved once instead of once for each load.
         let [name, files, id] = [name, files, &self.id].map(|text| literal(text.as_bytes()));
         // Only these rows are converted to text.

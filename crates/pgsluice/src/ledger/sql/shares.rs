@@ -66,7 +66,7 @@ pub(crate) struct StoredShare {
 
 /// A session that another one waits for.
 #[derive(Clone, Debug)]
-pub(crate) struct InTheWay {
+pub(crate) struct Blocker {
     pub(crate) pid: i32,
     /// A text that changes if the session has done anything since an earlier look.
     pub(crate) activity: String,
@@ -92,18 +92,18 @@ impl Participant {
     }
 
     /// Returns the sessions that the session `pid` waits for. `version` is the server's.
-    pub(crate) async fn in_the_way(
+    pub(crate) async fn blockers(
         &self,
         client: &Client,
         pid: i32,
         version: u32,
-    ) -> Result<Vec<InTheWay>, tokio_postgres::Error> {
+    ) -> Result<Vec<Blocker>, tokio_postgres::Error> {
         let sql = match version {
             ..140_000 => self.fill(IN_THE_WAY, &[("progress", "NULL"), ("join", "")]),
             _ => self.fill(IN_THE_WAY, &COPY_PROGRESS),
         };
         let rows = client.query(&sql, &[&pid]).await?;
-        let session = |row: &Row| InTheWay {
+        let session = |row: &Row| Blocker {
             pid: row.get(0),
             activity: row.get(1),
             waits_for_client: row.get(2),

@@ -28,7 +28,7 @@ pub(crate) struct Nullness {
 }
 
 /// The columns of the input.
-pub(super) struct OfInput {
+pub(super) struct InputColumns {
     /// The columns in the order of the input.
     pub(super) columns: Vec<String>,
     /// All columns of the table.
@@ -73,7 +73,7 @@ pub(super) async fn find_input(
     root: Oid,
     fields: FieldColumns<'_>,
     besides: Option<&str>,
-) -> Result<OfInput> {
+) -> Result<InputColumns> {
     let rows = transaction.query_typed(COLUMNS, &[(&root, Type::OID)]).await?;
     let writable: Vec<String> =
         rows.iter().filter(|row| !row.get::<_, bool>(1)).map(|row| row.get(0)).collect();
@@ -95,7 +95,14 @@ pub(super) async fn find_input(
         FieldColumns::All => {
             let nullness = nullness(&writable);
             let (columns, besides, omits) = (writable, None, false);
-            return Ok(OfInput { columns, known, besides, omits, input_fields: matched, nullness });
+            return Ok(InputColumns {
+                columns,
+                known,
+                besides,
+                omits,
+                input_fields: matched,
+                nullness,
+            });
         }
         FieldColumns::Listed(columns) => columns,
         FieldColumns::Named(names, job) => {
@@ -120,7 +127,14 @@ pub(super) async fn find_input(
     check(&named, &writable)?;
     let omits = writable.iter().any(|name| !asked.contains(name));
     let nullness = nullness(asked);
-    Ok(OfInput { columns: asked.to_vec(), known, besides, omits, input_fields: matched, nullness })
+    Ok(InputColumns {
+        columns: asked.to_vec(),
+        known,
+        besides,
+        omits,
+        input_fields: matched,
+        nullness,
+    })
 }
 
 /// Matches the names in the inputs to `columns`. A column that no first object has may occur in a later one.

@@ -37,7 +37,7 @@ use pgsluice_core::types::Codec;
 use tokio_postgres::types::{Oid, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
-use self::columns::OfInput;
+use self::columns::InputColumns;
 pub(crate) use self::columns::{FieldColumns, Nullness};
 pub use self::facts::Facts;
 pub(crate) use self::questions::Questions;
@@ -189,8 +189,14 @@ impl Catalogue {
         let oids: Vec<Oid> = rows.iter().map(|row| row.get("oid")).collect();
         let besides = existing.as_ref().and_then(|existing| existing.delete_when);
         let of_input = columns::find_input(transaction, root, fields, besides).await?;
-        let OfInput { columns, known, besides, omits: omits_columns, mut input_fields, nullness } =
-            of_input;
+        let InputColumns {
+            columns,
+            known,
+            besides,
+            omits: omits_columns,
+            mut input_fields,
+            nullness,
+        } = of_input;
         let keys = keys::read(transaction, session, &find_partitioned(&rows), &columns).await?;
         let literals = literals(&rows);
         let mut tree = assemble(&rows, &oids, keys);

@@ -218,7 +218,7 @@ impl Typed {
 /// Returns the error for a file that lacks a column of other files, if its rows would not get NULL there.
 fn lacks(input: &Input, target: &KeyTarget, missing: &MissingKey) -> Error {
     let (why, hint) = match missing {
-        MissingKey::Refused(lacking) => (&*lacking.why, lacking.hint.clone()),
+        MissingKey::Refused(reason) => (&*reason.why, reason.hint.clone()),
         MissingKey::Null | MissingKey::Default => (
             "its column has a default",
             "Load the files that lack it by themselves: their rows then get the default.".into(),

@@ -60,10 +60,10 @@ impl<R: ChunkReader> Length for Whole<R> {
 }
 
 impl<R: ChunkReader> ChunkReader for Whole<R> {
-    type T = ToEnd<R::T>;
+    type T = ExactReader<R::T>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.0.get_read(start).map(ToEnd)
+        self.0.get_read(start).map(ExactReader)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -71,9 +71,9 @@ impl<R: ChunkReader> ChunkReader for Whole<R> {
     }
 }
 
-struct ToEnd<T>(T);
+struct ExactReader<T>(T);
 
-impl<T: Read> Read for ToEnd<T> {
+impl<T: Read> Read for ExactReader<T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self.0.read(bytes)? {
             0 if !bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),

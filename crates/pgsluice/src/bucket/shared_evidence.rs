@@ -6,10 +6,10 @@ use crate::plan::landing::Evidence;
 
 /// The evidence that a load relies on. It can only become weaker.
 #[derive(Debug)]
-pub(super) struct Relied(AtomicU8);
+pub(super) struct SharedEvidence(AtomicU8);
 
-impl Relied {
-    pub(super) fn on(evidence: Evidence) -> Self {
+impl SharedEvidence {
+    pub(super) fn new(evidence: Evidence) -> Self {
         Self(AtomicU8::new(evidence as u8))
     }
 
@@ -30,14 +30,14 @@ mod tests {
 
     #[test]
     fn evidence_never_comes_back() {
-        let relied = Relied::on(Evidence::Counts);
+        let evidence = SharedEvidence::new(Evidence::Counts);
         for (next, expected) in [
             (Evidence::Counts, Evidence::Counts),
             (Evidence::Server, Evidence::Server),
             (Evidence::Leaves, Evidence::Server),
         ] {
-            relied.lower(next);
-            assert_eq!(relied.get(), expected);
+            evidence.lower(next);
+            assert_eq!(evidence.get(), expected);
         }
     }
 }

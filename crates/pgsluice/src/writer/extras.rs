@@ -7,7 +7,7 @@ use crate::rejects::sql::FoundRejects;
 
 /// The positions after the rows, and the rejected rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Along<'a> {
+pub struct WriteExtras<'a> {
     /// The positions after the rows.
     pub positions: Positions<'a>,
     /// The number of additional rows that were rejected: the program has removed them because an earlier call
@@ -26,7 +26,7 @@ pub enum Positions<'a> {
     /// The writer is at this position.
     Last(&'a str),
     /// These participants of a shared load advance.
-    Of(&'a [Step<'a>]),
+    Steps(&'a [Step<'a>]),
 }
 
 /// A change of a participant's position.
@@ -75,13 +75,13 @@ impl<'a> From<Option<&'a str>> for Positions<'a> {
     }
 }
 
-impl Along<'_> {
+impl WriteExtras<'_> {
     /// Whether a position changes or rejected rows are kept.
     pub(super) fn is_any(&self) -> bool {
         let moves = match self.positions {
             Positions::Unchanged => false,
             Positions::Last(_) => true,
-            Positions::Of(steps) => !steps.is_empty(),
+            Positions::Steps(steps) => !steps.is_empty(),
         };
         moves || self.rejects.is_some()
     }
