@@ -364,7 +364,7 @@ fn mismatched_marker() -> Step {
 /// sends every row with a line end.
 fn unended_marker() -> Step {
     Step::Bad(
-        "end-of-copy marker has no line end behind it",
-        Some("Put a line end behind it, or quotes around it if it is data."),
+        "end-of-copy marker is not followed by a line end",
+        Some("Add a line end after it, or put quotes around it if it is data."),
     )
 }

@@ -108,7 +108,7 @@ class BatchWriter(datasource.DataSourceArrowWriter):  # type: ignore[misc]
         done = sum(message is not None for message in messages)
         _log.warning(
             "pgsluice: the job of load %s into %s has failed; committed tasks known to Spark: %d."
-            ' To load the rest: mend the cause, and run the same job, with the same rows, with'
+            ' To load the rest: fix the cause, and run the same job, with the same rows, with'
             ' .option("load_id", "%s")',
             self.load_id, self.target.table, done, self.load_id,
         )  # fmt: skip
