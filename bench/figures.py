@@ -66,7 +66,7 @@ def as_best(record: Record) -> float | None:
 
 def beside(record: Record) -> float | None:
     """Return the peak memory of a load from Python without its table, in MiB."""
-    return record.peak("python-load") if record.of("python-load") else None
+    return record.peak("python-load") if record.loads_of("python-load") else None
 
 
 def beyond_memory(record: Record) -> float | None:

@@ -50,7 +50,9 @@ def main(args: list[str]) -> int:
         parameters = {**vars(options), "distinct": distinct, "leaves": LEAVES}
         parameters |= {"partitions": PARTITIONS}
         programs = {"Kafka": version}
-        record = Rounds.of("kafka", place, parameters, programs, WAYS, options.events, measured)
+        record = Rounds.from_measured(
+            "kafka", place, parameters, programs, WAYS, options.events, measured
+        )
     return goals.end(record, is_whole=not args)
 
 
@@ -179,9 +181,9 @@ def measure(
 def section(record: Rounds) -> str:
     """Return the ways to read events, in Markdown."""
     given = record.parameters
-    said = (
+    text = (
         f"{record.rows:,} events with {given['distinct']:,} ids from {given['partitions']}"
         f" partitions of a topic into {given['leaves']} hash leaves with a primary key, Kafka"
         f" {record.programs['Kafka']}:"
     )
-    return f"{said}\n\n{record.table}"
+    return f"{text}\n\n{record.table}"

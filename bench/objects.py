@@ -67,7 +67,9 @@ def main(args: list[str]) -> int:
         sizes = {f"{name} bytes": file.stat().st_size for name, file in files.items()}
         programs = {"SeaweedFS": about["version"]}
         given = {**vars(options), **sizes}
-        record = Rounds.of("objects", place, given, programs, titles(), rows.count, measured)
+        record = Rounds.from_measured(
+            "objects", place, given, programs, titles(), rows.count, measured
+        )
     return goals.end(record, is_whole=not args)
 
 
@@ -166,9 +168,9 @@ def section(record: Rounds) -> str:
         shown = " | ".join("" if each is None else f"{each:.2f}" for each in times)
         share = share_read(name)(record)
         lines.append(f"| {kind.title} | {shown} | {'' if share is None else f'{share:.2f}'} |")
-    said = (
+    text = (
         f"TPC-H's `lineitem` at scale {given['scale']:g}, {record.rows:,} rows, seconds from the"
         f" disk and from SeaweedFS {record.programs['SeaweedFS']} on the same machine, by round"
         " trip to it. The last column is the share of the file's bytes that was read:"
     )
-    return "\n".join([said, "", *lines])
+    return "\n".join([text, "", *lines])

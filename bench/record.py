@@ -58,18 +58,18 @@ class Record:
         """Return the name of a way to load, in words."""
         return self.head.engines[engine].title
 
-    def of(self, engine: str, point: Mapping = EVERYWHERE) -> list[Load]:
+    def loads_of(self, engine: str, point: Mapping = EVERYWHERE) -> list[Load]:
         """Return the loads of an engine at a point."""
         return [load for load in self.at(point).loads if load.done and load.engine == engine]
 
     def median(self, figure: str, engine: str, point: Mapping = EVERYWHERE) -> float | None:
         """Return the median of a figure; None if a round does not have it."""
-        value = median(load.figure(figure) for load in self.of(engine, point))
+        value = median(load.figure(figure) for load in self.loads_of(engine, point))
         return None if value is None else round(value, 4)
 
     def peak(self, engine: str, point: Mapping = EVERYWHERE) -> float:
         """Return the peak memory of a client, in MiB."""
-        return max(load.client_peak_mib for load in self.of(engine, point))
+        return max(load.client_peak_mib for load in self.loads_of(engine, point))
 
     def faster(self, engine: str, than: str) -> float | None:
         """Return how many times as fast an engine is as another, by medians; None without both."""
@@ -85,7 +85,7 @@ class Record:
     @property
     def rounds(self) -> list[int]:
         """Return the numbers of rounds; several if parts differ."""
-        return sorted({len(case.of(*way)) for case in self.cases for way in case.ways})
+        return sorted({len(case.loads_of(*way)) for case in self.cases for way in case.ways})
 
     def values(self, name: str) -> list:
         """Return the values of an axis, in the order of their first run."""

@@ -52,7 +52,7 @@ class Rounds:
     version: int = VERSION
 
     @classmethod
-    def of(
+    def from_measured(
         cls,
         case: str,
         place: Site,

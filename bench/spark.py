@@ -42,7 +42,9 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     with site.opened(None, None, list(SETTINGS)) as place:
         measured, programs = measure(place.url, place.env, options)
-        record = Rounds.of("spark", place, vars(options), programs, WAYS, options.rows, measured)
+        record = Rounds.from_measured(
+            "spark", place, vars(options), programs, WAYS, options.rows, measured
+        )
     return goals.end(record, is_whole=not args)
 
 
@@ -99,9 +101,9 @@ def check(connection: psycopg.Connection, way: str, rows: int) -> None:
 def section(record: Rounds) -> str:
     """Return the ways to write a frame, in Markdown."""
     given = record.parameters
-    said = (
+    text = (
         f"{record.rows:,} rows of `pgbench_accounts` from a cached frame of"
         f" {given['partitions']} partitions into {given['leaves']} hash leaves, by"
         f" {given['cores']} tasks at once, Spark {record.programs['Spark']}:"
     )
-    return f"{said}\n\n{record.table}"
+    return f"{text}\n\n{record.table}"

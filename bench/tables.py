@@ -214,7 +214,7 @@ def grid(record: Record) -> str:
 def repeated(record: Record) -> str:
     """Describe how often each size of the grid was loaded."""
     first = {"leaves": record.values("leaves")[0], "key": record.values("key")[0]}
-    counts = {n: len(record.of("psql", {"rows": n, **first})) for n in record.values("rows")}
+    counts = {n: len(record.loads_of("psql", {"rows": n, **first})) for n in record.values("rows")}
     last = {rounds: rows for rows, rounds in counts.items()}
     return ", ".join(f"{rounds} times up to {rows:,} rows" for rounds, rows in last.items())
 

@@ -110,7 +110,7 @@ fn names_may_differ(server: Server) {
 
 fn names_without_a_column_are_refused_before_a_row_is_read(server: Server) {
     let bench = bench(server);
-    for (header, options, said) in [
+    for (header, options, message) in [
         (
             "id,nope",
             &["--header=map"][..],
@@ -133,7 +133,7 @@ fn names_without_a_column_are_refused_before_a_row_is_read(server: Server) {
     ] {
         for count in COUNTS {
             file(&bench, header, count, |id| format!("{id},2026-01-01"));
-            load(&bench, options).fails(1, said);
+            load(&bench, options).fails(1, message);
         }
     }
     bench.file("rows.csv", ",,\n1,,\n");

@@ -17,7 +17,7 @@ on_each_server!([
     a_load_that_is_held_up_loses_nothing,
     a_load_that_is_killed_is_resumed,
     an_exchange_that_is_killed_is_resumed,
-    a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed,
+    a_load_whose_connection_is_cut_leaves_the_reported_rows_and_is_resumed,
 ]);
 
 const ROWS: usize = 40_000;
@@ -198,7 +198,7 @@ fn an_exchange_that_is_killed_is_resumed(server: Server) {
     }
 }
 
-fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed(server: Server) {
+fn a_load_whose_connection_is_cut_leaves_the_reported_rows_and_is_resumed(server: Server) {
     let chaos = Chaos::new(server);
     let proxy = Proxy::before(&chaos.bench.url);
     chaos.load(proxy.url(), &["-j2", MEMORY], &[]);
@@ -213,8 +213,8 @@ fn a_load_whose_connection_is_cut_leaves_what_is_said_and_is_resumed(server: Ser
         let transactions = chaos.transactions();
         let found = chaos.bench.count("t");
         if ended.stderr.contains(" of this load ") {
-            let said = ended.committed();
-            let possible = said..=said + ended.in_doubt();
+            let message = ended.committed();
+            let possible = message..=message + ended.in_doubt();
             assert!(possible.contains(&found), "{found} rows, {transactions} payloads\n{ended:?}");
             ended.fails(1, &["\nDETAIL:  "]);
         } else {

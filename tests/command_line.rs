@@ -54,8 +54,8 @@ fn each_shell_gets_a_script_and_another_is_refused() {
     // The program loads nothing, and gives the reason.
     let asked = program().env("PGSLUICE_COMPLETE", "tcsh").args(["load", "x.csv"]).output();
     let asked = asked.expect("the program runs");
-    let said = String::from_utf8_lossy(&asked.stderr);
-    assert!(asked.status.code() == Some(2) && said.contains("tcsh"), "{said}");
+    let message = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.code() == Some(2) && message.contains("tcsh"), "{message}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn bash_completes_tables(server: Server) {
     assert_eq!(on("-t '\"O"), "'\"Orders\"'");
     assert_eq!(on("-t nothing"), "");
     let nowhere = "pgsluice tree -d postgres://nobody@127.0.0.1:1/none -t o";
-    assert_eq!(completed(nowhere), "", "nothing is said at the prompt");
+    assert_eq!(completed(nowhere), "", "nothing is printed at the prompt");
 }
 
 /// Returns the completions that bash offers for the last word of the line.

@@ -196,8 +196,8 @@ fn truncated_input_is_an_error_with_its_place(server: Server) {
         let whole = way(&text);
         bench.file(&file, &whole[..whole.len() * 9 / 10]);
         let ended = bench.load([&*file, "-t", "t"]);
-        let said = format!("its {name} data is truncated");
-        ended.fails(1, &[&format!("error: {file}:"), &said, "The row begins at byte "]);
+        let message = format!("its {name} data is truncated");
+        ended.fails(1, &[&format!("error: {file}:"), &message, "The row begins at byte "]);
         let mut damaged = whole.clone();
         let place = whole.len() / 2;
         damaged[place..place + 8].fill(0x55);
@@ -220,14 +220,15 @@ fn bytes_behind_gzip_data_are_an_error(server: Server) {
     bench.file("padded.csv.gz", [&whole[..], &[0; 10_240]].concat());
     let ended = bench.load(["padded.csv.gz", "-t", "t", "--json"]);
     assert_eq!(ended.summary()["rows_loaded"], 3);
-    let said = format!("its gzip data ends before byte {}, followed by other bytes", whole.len());
+    let message =
+        format!("its gzip data ends before byte {}, followed by other bytes", whole.len());
     for garbage in [&b"4,d\n"[..], b"\x1f", b"\x1f\x8b", b"x"] {
         let bytes = [&whole[..], garbage].concat();
         bench.file("rows.csv.gz", &bytes);
         let ended = bench.load(["rows.csv.gz", "-t", "t"]);
         ended.fails(1, &["error: "]);
         let is_member = garbage[0] == 0x1f;
-        assert!(is_member || ended.stderr.contains(&said), "{ended:?}");
+        assert!(is_member || ended.stderr.contains(&message), "{ended:?}");
         let mut piped = bench.start(["-", "-t", "t", "--format=csv"], Stdio::piped());
         piped.feed(&bytes);
         drop(piped.child.stdin.take());

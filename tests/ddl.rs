@@ -217,7 +217,7 @@ impl Scene {
         let all = tables.collect::<Vec<_>>().join(" UNION ALL ");
         let counts = format!("SELECT count(*), count(DISTINCT id) FROM ({all}) AS loaded");
         let counts = session.rows(&counts).remove(0);
-        let said = if self.error.is_empty() {
+        let message = if self.error.is_empty() {
             outcome.summary().expect("all rows are loaded").rows_loaded
         } else {
             assert_eq!(outcome.status, Some(1), "{outcome:#?}");
@@ -226,9 +226,9 @@ impl Scene {
             }
             committed(&outcome.stderr)
         };
-        assert!(said > 0, "the DDL came too early: {}", outcome.stderr);
-        let said = Some(said.to_string());
-        assert_eq!(counts, [said.clone(), said], "rows, different rows: {}", outcome.stderr);
+        assert!(message > 0, "the DDL came too early: {}", outcome.stderr);
+        let message = Some(message.to_string());
+        assert_eq!(counts, [message.clone(), message], "rows, different rows: {}", outcome.stderr);
         if self.error.is_empty() {
             assert_eq!(counts[0], Some((2 * ROWS).to_string()));
         }

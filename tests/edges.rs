@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::harness::{Bench, Server, on_each_server, program};
 
-on_each_server!([inputs_end_as_those_of_copy, byte_order_marks_are_taken_off_and_said,]);
+on_each_server!([inputs_end_as_those_of_copy, byte_order_marks_are_skipped_and_reported,]);
 
 const INPUTS: [(&str, &str); 34] = [
     ("text", "1\ta\n\\."),
@@ -79,23 +79,23 @@ fn inputs_end_as_those_of_copy(server: Server) {
     }
 }
 
-fn byte_order_marks_are_taken_off_and_said(server: Server) {
+fn byte_order_marks_are_skipped_and_reported(server: Server) {
     let bench = Bench::with_table(server);
     bench.file("one.csv", "\u{feff}id,v\n1,a\n2,b\n");
     bench.file("two.csv", "id,v\n3,\u{feff}c\n");
     bench.file("three.csv", "\u{feff}id,v\n4,d\n\u{feff}5,e\n");
     let load = ["one.csv", "two.csv", "-t", "t", "--header=match"];
-    let said = |file: &str| format!("{file}: the byte order mark at its beginning was skipped");
+    let note = |file: &str| format!("{file}: the byte order mark at its beginning was skipped");
     let ended = bench.load(load);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    assert!(ended.stderr.contains(&said("one.csv")), "{ended:?}");
+    assert!(ended.stderr.contains(&note("one.csv")), "{ended:?}");
     assert!(!ended.stderr.contains("two.csv: "), "{ended:?}");
     assert_eq!(bench.value("SELECT string_agg(v, ',' ORDER BY id) FROM t"), "a,b,\u{feff}c");
     // Each row has its position in the file, and a rejected row does not include the mark.
     let load = ["three.csv", "-t", "t", "--header", "--reject-file", "bad", "--max-rejects=1"];
     let ended = bench.load(load);
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-    assert!(ended.stderr.contains(&said("three.csv")), "{ended:?}");
+    assert!(ended.stderr.contains(&note("three.csv")), "{ended:?}");
     let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
     assert_eq!(read("bad"), "id,v\n\u{feff}5,e\n");
     assert!(read("bad.log").contains("\"line\":3,\"offset\":12,"), "{}", read("bad.log"));
@@ -107,7 +107,7 @@ fn byte_order_marks_are_taken_off_and_said(server: Server) {
     running.feed(rows.as_bytes());
     running.child.stdin.take();
     let ended = running.ended();
-    assert!(ended.status.success() && ended.stderr.contains(&said("<stdin>")), "{ended:?}");
+    assert!(ended.status.success() && ended.stderr.contains(&note("<stdin>")), "{ended:?}");
     assert_eq!(bench.count("t"), 6000);
     // A killed load resumes.
     bench.session.run("TRUNCATE t");

@@ -121,7 +121,7 @@ fn several_lines_may_be_a_header(server: Server) {
 fn options_are_refused_as_copy_refuses_them(server: Server) {
     let bench = bench(server);
     bench.file("rows", "a\tb\t1\n");
-    for (options, said) in [
+    for (options, message) in [
         (&["--force-null=v"][..], "COPY FORCE_NULL requires CSV mode"),
         (&["--force-not-null=v"], "COPY FORCE_NOT_NULL requires CSV mode"),
         (
@@ -134,6 +134,6 @@ fn options_are_refused_as_copy_refuses_them(server: Server) {
             "CSV quote character must not appear in the DEFAULT specification",
         ),
     ] {
-        bench.load([&["rows", "-t", "ours"], options].concat()).fails(2, &[said]);
+        bench.load([&["rows", "-t", "ours"], options].concat()).fails(2, &[message]);
     }
 }

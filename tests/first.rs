@@ -29,10 +29,10 @@ const ROWS: usize = 200_000;
 const WAYS: [&[&str]; 4] = [&["-j1"], &["-j4"], &["-j4", "--wire=text"], &["-j2", "--no-ledger"]];
 
 /// Loads several files, one with a mistake in its format.
-fn fails(bench: &Bench, files: &[&str], options: &[&str], said: &str) {
+fn fails(bench: &Bench, files: &[&str], options: &[&str], message: &str) {
     for way in WAYS {
         let ended = bench.load([files, &["-t", "t", "-q"], options, way].concat());
-        ended.fails(1, &[said]);
+        ended.fails(1, &[message]);
         assert_eq!(bench.count("t"), 0, "{files:?} {options:?} {way:?}: {}", ended.stderr);
     }
 }
@@ -71,11 +71,11 @@ fn a_mistake_in_a_later_input_leaves_nothing(server: Server) {
         (b"\x28\xb5\x2f\xfdxyz", "file \"2.csv\": its zstd data"),
         (b"PAR1\x15\x04", "2.csv is parquet"),
     ];
-    for (content, said) in later {
+    for (content, message) in later {
         bench.file("2.csv", content);
         bench.file("3.csv", b"id,v\n1,x\n");
         let files = ["1.csv", "2.csv", "3.csv"];
-        fails(bench, &files, &["--header=match"], said);
+        fails(bench, &files, &["--header=match"], message);
     }
 }
 

@@ -208,9 +208,9 @@ fn statistics_say_which_partitions_may_get_rows(server: Server) {
     let mut command = program();
     command.args(["plan", "-t", "t", "-d", &bench.url, "a.parquet", "b.parquet"]);
     let ended = Running::start(command.current_dir(bench.path(""))).ended();
-    let said = "id ranges from 9 to 40 according to the file statistics: rows may go to 5 of 10 \
+    let message = "id ranges from 9 to 40 according to the file statistics: rows may go to 5 of 10 \
                 partitions of public.t";
-    assert!(ended.stdout.contains(said), "{ended:?}");
+    assert!(ended.stdout.contains(message), "{ended:?}");
 }
 
 fn damaged_files_are_errors(server: Server) {
@@ -223,8 +223,8 @@ fn damaged_files_are_errors(server: Server) {
         for length in [0, 3, 40, whole.len() / 2, whole.len() - 1] {
             fs::write(&path, &whole[..length]).unwrap();
             let ended = bench.load([file, "-t", "t", "-q"]);
-            let said = format!("could not read {file} as {format}: ");
-            ended.fails(1, &[&said]);
+            let message = format!("could not read {file} as {format}: ");
+            ended.fails(1, &[&message]);
         }
         fs::write(&path, "id,v\n1,x\n").unwrap();
         bench.load([file, "-t", "t"]).fails(1, &[&format!("could not read {file} as {format}: ")]);

@@ -42,7 +42,7 @@ fn run(bench: &Bench, command: &str, options: &[&str]) -> Ended {
 
 fn names_in_another_order_are_refused(server: Server) {
     let bench = bench(server);
-    let said = ["column name mismatch in header line field", "another order", "--header=map"];
+    let message = ["column name mismatch in header line field", "another order", "--header=map"];
     for (header, columns) in [
         ("id,b,a", None),
         ("ID,\"B\",A", None),
@@ -57,17 +57,17 @@ fn names_in_another_order_are_refused(server: Server) {
         let given: Vec<&str> =
             ["rows.csv", "--header"].into_iter().chain(columns.as_deref()).collect();
         for way in WAYS {
-            load(&bench, &[&given, way].concat()).fails(1, &said);
+            load(&bench, &[&given, way].concat()).fails(1, &message);
         }
         for command in ["plan", "verify"] {
             let ended = run(&bench, command, &given);
             assert_eq!(ended.status.code(), Some(1), "{command} {header}: {ended:?}");
-            assert!(ended.stderr.contains(said[0]), "{ended:?}");
+            assert!(ended.stderr.contains(message[0]), "{ended:?}");
         }
         assert_eq!(bench.count("t"), 0);
     }
     bench.file("rows.txt", "id\tb\ta\n1\tx\ty\n");
-    load(&bench, &["rows.txt", "--header"]).fails(1, &said);
+    load(&bench, &["rows.txt", "--header"]).fails(1, &message);
     let pipe = format!(
         "gzip -c rows.txt | {} load - --header -t t -d '{}'",
         program().get_program().display(),
@@ -76,7 +76,7 @@ fn names_in_another_order_are_refused(server: Server) {
     let mut shell = Command::new("sh");
     let ended = Running::start(shell.args(["-c", &pipe]).current_dir(bench.folder.path())).ended();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    assert!(ended.stderr.contains(said[0]), "{ended:?}");
+    assert!(ended.stderr.contains(message[0]), "{ended:?}");
     assert_eq!(bench.count("t"), 0);
 }
 
@@ -114,7 +114,7 @@ fn the_hint_takes_fields_by_their_names(server: Server) {
 fn files_have_one_header(server: Server) {
     let bench = bench(server);
     bench.file("1.csv", "No.,Text,Remark\n1,x,y\n");
-    for (first_row, said) in [
+    for (first_row, message) in [
         ("3,x,y", "the first row of 2.csv is not the header of 1.csv"),
         ("id,a,b", "the first row of 2.csv is not the header of 1.csv"),
         ("No.,Remark,Text", "the first row is \"No.\", \"Remark\", \"Text\""),
@@ -122,11 +122,11 @@ fn files_have_one_header(server: Server) {
         bench.file("2.csv", format!("{first_row}\n4,x,y\n"));
         for way in WAYS {
             load(&bench, &[&["1.csv", "2.csv", "--header"], way].concat())
-                .fails(1, &["2.csv:1: ", said, "--header=1"]);
+                .fails(1, &["2.csv:1: ", message, "--header=1"]);
         }
         for command in ["plan", "verify"] {
             let ended = run(&bench, command, &["1.csv", "2.csv", "--header"]);
-            assert!(ended.stderr.contains(said), "{command}: {ended:?}");
+            assert!(ended.stderr.contains(message), "{command}: {ended:?}");
         }
         assert_eq!(bench.count("t"), 0);
     }
@@ -190,9 +190,9 @@ fn a_name_that_comes_twice(server: Server) {
     assert_eq!(summary["extra_names_count"], 1);
     assert_eq!(bench.count("t WHERE id = 1 AND b = 'x'"), 1);
     bench.file("rows.csv", "id,b,b\n2,x,y\n");
-    let said =
+    let message =
         ["the input has field \"b\" more than once", "use --columns and --header instead of"];
-    load(&bench, &["rows.csv", "--ignore-extra"]).fails(1, &said);
+    load(&bench, &["rows.csv", "--ignore-extra"]).fails(1, &message);
     load(&bench, &["rows.csv", "--columns=id,a,b", "--header"]).summary();
     assert_eq!(bench.count("t WHERE id = 2 AND a = 'x' AND b = 'y'"), 1);
 }

@@ -208,13 +208,13 @@ fn a_mapped_name_is_in_some_object(server: Server) {
     run(&bench, "load", &file, &["--map=x=a"]).summary();
     assert_eq!(bench.count("t WHERE a = 'late'"), 1);
     bench.session.run("TRUNCATE t");
-    let said = ["the input has no field \"y\""];
-    run(&bench, "load", &file, &["--map=y=a", "--ignore-extra"]).fails(1, &said);
+    let message = ["the input has no field \"y\""];
+    run(&bench, "load", &file, &["--map=y=a", "--ignore-extra"]).fails(1, &message);
     bench.file("rows.ndjson", "{\"id\":1}\n");
-    run(&bench, "load", &file, &["--map=y=a"]).fails(1, &said);
+    run(&bench, "load", &file, &["--map=y=a"]).fails(1, &message);
     for format in ["parquet", "arrow"] {
         let two = files(&bench, format, &["id\n1\n", "id,x\n2,y\n"]);
-        run(&bench, "load", &two, &["--map=y=a", "--ignore-extra"]).fails(1, &said);
+        run(&bench, "load", &two, &["--map=y=a", "--ignore-extra"]).fails(1, &message);
         run(&bench, "load", &two, &["--map=x=a"]).summary();
         assert_eq!(stored(&bench), "1 - new, 2 y new");
         bench.session.run("TRUNCATE t");

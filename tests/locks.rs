@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{Bench, Server, WAITS, on_each_server, rows, wait_until};
 
 on_each_server!(with super::table, [
-    who_holds_a_lock_is_said,
+    the_holder_of_a_lock_is_reported,
     a_lock_timeout_names_the_holder,
     a_lock_timeout_of_the_swap,
     a_lock_timeout_of_new_partitions,
@@ -30,7 +30,7 @@ const LOCK: &str =
 /// Options of large and of small loads.
 const SIZES: [&str; 2] = ["--few-rows=0", "--few-rows=300"];
 
-fn who_holds_a_lock_is_said(bench: &Bench) {
+fn the_holder_of_a_lock_is_reported(bench: &Bench) {
     for size in SIZES {
         let other = bench.other();
         other.run(LOCK);
@@ -40,7 +40,7 @@ fn who_holds_a_lock_is_said(bench: &Bench) {
         other.run("COMMIT");
         let ended = load.ended();
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-        let said = [
+        let expected = [
             "waiting for a lock on public.t",
             " of user \"postgres\" (the nightly report) holds it, or waits ahead of this load, \
              since ",
@@ -48,7 +48,7 @@ fn who_holds_a_lock_is_said(bench: &Bench) {
             "the load continues",
         ];
         let mut rest = ended.stderr.as_str();
-        for words in said {
+        for words in expected {
             let at = rest.find(words).unwrap_or_else(|| panic!("{words} is not in {ended:?}"));
             rest = &rest[at..];
         }

@@ -67,18 +67,18 @@ fn peak(bench: &Bench, command: &str, arguments: &[&str]) -> u64 {
     line.current_dir(bench.folder.path()).stdin(Stdio::null());
     let mut running = Running::start(&mut line);
     let status = format!("/proc/{}/status", running.child.id());
-    let mut most = 0;
+    let mut max = 0;
     while running.child.try_wait().unwrap().is_none() {
-        let said = fs::read_to_string(&status).unwrap_or_default();
-        let high = said.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let message = fs::read_to_string(&status).unwrap_or_default();
+        let high = message.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let high = high.and_then(|high| high.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        most = most.max(high.unwrap_or(0) >> 10);
+        max = max.max(high.unwrap_or(0) >> 10);
         thread::sleep(Duration::from_millis(2));
     }
     let ended = running.ended();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    assert!(most > 0, "the memory of {command} was not measured");
-    most
+    assert!(max > 0, "the memory of {command} was not measured");
+    max
 }
 
 fn long_values_that_rows_share_take_little_memory(server: Server) {

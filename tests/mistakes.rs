@@ -104,16 +104,16 @@ impl Desk {
     }
 
     /// Makes the mistake, checks that it leaves nothing, and then follows the hint.
-    fn mend(&self, line: &str, said: &str) -> Ended {
+    fn mend(&self, line: &str, message: &str) -> Ended {
         let failed = self.run(line);
-        failed.fails(1, &["pgsluice: error: ", said]);
+        failed.fails(1, &["pgsluice: error: ", message]);
         assert_eq!(self.bench.count("orders"), 0, "{failed:?}");
         self.shell(&command_of(&failed))
     }
 
     /// Makes the mistake and follows the hint, which must load all rows.
-    fn mends(&self, line: &str, said: &str) {
-        let ended = self.mend(line, said);
+    fn mends(&self, line: &str, message: &str) {
+        let ended = self.mend(line, message);
         assert_eq!(ended.status.code(), Some(0), "{line}: {ended:?}");
         assert_eq!(self.bench.count("orders"), ROWS as u64, "{line}: {ended:?}");
     }
@@ -148,10 +148,12 @@ fn a_header_is_not_mentioned(server: Server) {
 }
 
 fn the_delimiter_is_another(server: Server) {
-    for (delimiter, said) in [(';', "--delimiter ';'"), ('\t', "'\\t'"), ('|', "--delimiter '|'")] {
+    for (delimiter, message) in
+        [(';', "--delimiter ';'"), ('\t', "'\\t'"), ('|', "--delimiter '|'")]
+    {
         let rows = rows().replace(',', &delimiter.to_string());
         let desk = Desk::with(server, "orders.csv", rows);
-        desk.mends("load orders.csv -t orders", said);
+        desk.mends("load orders.csv -t orders", message);
     }
     let text =
         Desk::with(server, "orders.txt", format!("id;day;name\n{}", rows().replace(',', ";")));
@@ -288,8 +290,8 @@ fn a_row_in_the_middle_is_bad(server: Server) {
     let desk = Desk::with(server, "orders.csv", text.concat());
     let failed = desk.run(&format!("load orders.csv -t orders {SHORT}"));
     // Either row may be refused first, because both can be in transit at once.
-    let said = ["orders.csv:3", "0001: column id: ", "--reject-file bad.csv --max-rejects 100"];
-    failed.fails(1, &said);
+    let message = ["orders.csv:3", "0001: column id: ", "--reject-file bad.csv --max-rejects 100"];
+    failed.fails(1, &message);
     assert!(failed.committed() > 0, "{failed:?}");
     assert_eq!(failed.committed(), desk.bench.count("orders"), "{failed:?}");
     let ended = desk.shell(&command_of(&failed));
@@ -321,9 +323,9 @@ fn the_plan_says_it_before(server: Server) {
     let desk = Desk::with(server, "orders.csv", format!("id,day,name\n{}", rows()));
     let plan = desk.run("plan orders.csv -t orders");
     assert_eq!(plan.status.code(), Some(1), "{plan:?}");
-    let said =
+    let message =
         "error: this load would fail at line 1 of orders.csv: column id: invalid input syntax";
-    assert!(plan.stderr.contains(said) && !plan.stdout.contains("fallback"), "{plan:?}");
+    assert!(plan.stderr.contains(message) && !plan.stdout.contains("fallback"), "{plan:?}");
     assert_eq!(desk.shell(&command_of(&plan)).status.code(), Some(0));
     desk.bench.file("none.csv", "");
     for verb in ["plan", "verify"] {

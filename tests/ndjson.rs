@@ -253,8 +253,8 @@ fn bad_lines_are_bad_rows(server: Server) {
     all.sort_unstable();
     assert_eq!(lines, all, "as they stand in the input");
     let log = fs::read_to_string(bench.path("bad.ndjson.log")).unwrap();
-    for said in ["duplicate key \\\"id\\\"", "not an array", "\"line\":3,"] {
-        assert!(log.contains(said), "{said}: {log}");
+    for message in ["duplicate key \\\"id\\\"", "not an array", "\"line\":3,"] {
+        assert!(log.contains(message), "{message}: {log}");
     }
     let ended = load(&bench, &text, &[]);
     ended.fails(1, &["rows.ndjson:3: duplicate key", "No row of this load is in the table"]);

@@ -107,7 +107,7 @@ fn an_object_that_changes_is_an_error(server: Server) {
 fn answers_that_are_not_the_object_are_errors(server: Server) {
     let (bench, store) = setting(server);
     let elsewhere = Store::new();
-    for (fault, said) in [
+    for (fault, message) in [
         (Fault::Page, "changed while it was being read"),
         (Fault::Redirect(elsewhere.port), "changed while it was being read"),
         (Fault::Status(403), "the server refuses access (Fault, HTTP status 403)"),
@@ -120,16 +120,16 @@ fn answers_that_are_not_the_object_are_errors(server: Server) {
         (Fault::Status(400), "the server rejects the request (Fault, HTTP status 400)"),
     ] {
         store.fail(fault, 0, usize::MAX);
-        load(&bench, &store, &["s3://bucket/rows.csv"]).fails(1, &[said]);
+        load(&bench, &store, &["s3://bucket/rows.csv"]).fails(1, &[message]);
     }
     assert_eq!(bench.count("t"), 0);
-    for (name, said) in [
+    for (name, message) in [
         ("s3://bucket/none.csv", "\"s3://bucket/none.csv\" for reading: the object does not exist"),
         ("s3://bucket/none/", "the object does not exist"),
         ("s3://bucket/*.tsv", "no object matches \"s3://bucket/*.tsv\""),
         ("s3://", "it does not name a bucket"),
     ] {
-        load(&bench, &store, &[name]).fails(1, &[said]);
+        load(&bench, &store, &[name]).fails(1, &[message]);
     }
 }
 

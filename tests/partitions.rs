@@ -154,7 +154,7 @@ fn numbers_and_steps(server: Server) {
 
 /// There is no bound beyond the last value of a type.
 fn ends_of_types(server: Server) {
-    for (ty, least, most) in [
+    for (ty, min, max) in [
         ("smallint", i64::from(i16::MIN), i64::from(i16::MAX)),
         ("integer", i32::MIN.into(), i32::MAX.into()),
         ("bigint", i64::MIN, i64::MAX),
@@ -163,10 +163,10 @@ fn ends_of_types(server: Server) {
             "CREATE TABLE t (id {ty}) PARTITION BY RANGE (id);
              CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (1000)"
         );
-        let rows = format!("{least}\n1000\n{most}\n");
-        let last = most / 1000 * 1000;
+        let rows = format!("{min}\n1000\n{max}\n");
+        let last = max / 1000 * 1000;
         let mut expected = [
-            format!("t__{} FOR VALUES FROM ({least}) TO ({})", least.unsigned_abs(), -last),
+            format!("t__{} FOR VALUES FROM ({min}) TO ({})", min.unsigned_abs(), -last),
             "t_1000 FOR VALUES FROM (1000) TO (2000)".to_owned(),
             format!("t_{last} FOR VALUES FROM ({last}) TO (MAXVALUE)"),
         ];
@@ -267,8 +267,8 @@ fn says_what_cannot_be_made(server: Server) {
         let tree = format!("CREATE TABLE t (a int, b int) PARTITION BY {tree}");
         let case = Case::new(server, &tree, rows);
         let plan = case.plan(&[]);
-        let said = |line: &str| line.contains("; cannot be created: ") && line.contains(why);
-        assert!(plan.lines().any(said), "{plan}");
+        let message = |line: &str| line.contains("; cannot be created: ") && line.contains(why);
+        assert!(plan.lines().any(message), "{plan}");
         let load = case.load(&[]);
         assert_eq!(load.status, Some(1));
         assert!(load.stderr.contains(why), "{}", load.stderr);
@@ -294,8 +294,8 @@ fn the_number_of_new_partitions_is_limited(server: Server) {
     let case = Case::new(server, tree, &rows);
     let refused = case.load(&[]);
     assert_eq!(refused.status, Some(1), "{}", refused.stderr);
-    let said = "the input needs 120 new partitions, more than 100 (SQLSTATE 54000)";
-    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    let message = "the input needs 120 new partitions, more than 100 (SQLSTATE 54000)";
+    assert!(refused.stderr.contains(message), "{}", refused.stderr);
     assert!(refused.stderr.contains("--max-new-partitions 120"), "{}", refused.stderr);
     assert_eq!(case.tree().len(), 1);
     let loaded = case.load(&["--max-new-partitions=120"]);
@@ -309,14 +309,14 @@ fn a_step_is_checked_whatever_is_missing(server: Server) {
     let tree = "CREATE TABLE t (n int) PARTITION BY RANGE (n);
                 CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (10)";
     let case = Case::new(server, tree, "1\n");
-    for (step, said) in [
+    for (step, message) in [
         ("fortnight", "the step \"fortnight\" is neither a number nor an interval"),
         ("-1 month", "the step \"-1 month\" is not positive"),
         ("0", "the step \"0\" is n"),
     ] {
         let refused = case.load(&[&format!("--step={step}")]);
         assert_eq!(refused.status, Some(2), "{step}: {}", refused.stderr);
-        assert!(refused.stderr.contains(said), "{step}: {}", refused.stderr);
+        assert!(refused.stderr.contains(message), "{step}: {}", refused.stderr);
     }
     for step in ["month", "7 days", "10", "quarters"] {
         let loaded = case.load(&[&format!("--step={step}")]);

@@ -105,7 +105,8 @@ fn compare(scratch: &Scratch) {
     assert!(texts.len() > 100);
     for (number, texts) in texts.chunk_by(|a, b| a[0] == b[0]).enumerate() {
         let table = &texts[0][0];
-        let both = texts.iter().filter_map(|[_, what, text]| Some((said(what, text)?, text, what)));
+        let both =
+            texts.iter().filter_map(|[_, what, text]| Some((expect(what, text)?, text, what)));
         let both: Vec<(String, &String, &String)> = both.collect();
         let plain = both.iter().map(|(_, text, what)| match &***what {
             "type" => format!("NULL::{text}"),
@@ -130,12 +131,12 @@ fn compare(scratch: &Scratch) {
 }
 
 /// Returns the qualified text. Returns `None` if SQL has no way to qualify a name in it.
-fn said(what: &str, text: &str) -> Option<String> {
-    let said = match what {
+fn expect(what: &str, text: &str) -> Option<String> {
+    let expected = match what {
         "type" => qualify_type(text).map(|ty| format!("NULL::{ty}")),
         _ => qualify(text).map(|text| format!("({text})")),
     };
     let by_name = ["NULLIF(", "IS DISTINCT FROM", "CASE "].iter().any(|word| text.contains(word));
-    assert!(said.is_some() || by_name, "{what}: {text}");
-    said
+    assert!(expected.is_some() || by_name, "{what}: {text}");
+    expected
 }

@@ -191,8 +191,8 @@ impl Bench {
         let places: BTreeSet<String> =
             refused.iter().map(|&row| format!(" at byte {}.", offsets[row])).collect();
         let outcome = self.load(case, &all);
-        let said = places.iter().any(|place| outcome.stderr.contains(place));
-        if outcome.status == Some(1) && outcome.stderr.contains(NO_PARTITION) && said {
+        let message = places.iter().any(|place| outcome.stderr.contains(place));
+        if outcome.status == Some(1) && outcome.stderr.contains(NO_PARTITION) && message {
             return Ok(());
         }
         Err(format!("should end with {NO_PARTITION} at one of {places:?}: {outcome:#?}"))

@@ -20,7 +20,7 @@ on_each_server!([
     a_trigger_that_is_gone_may_have_dropped_rows,
     triggers_that_leaves_alone_have_enabled_are_seen,
     rows_that_refer_to_other_leaves_stay_together,
-    without_track_counts_it_is_said_that_nothing_is_counted,
+    without_track_counts_the_lack_of_counts_is_reported,
 ]);
 
 /// Number of rows of the input, enough for several payloads with any options.
@@ -73,12 +73,12 @@ fn rows_that_go_astray_fail_the_load(server: Server) {
     for (name, options) in names.flat_map(|name| OPTIONS.map(|it| (name, it))) {
         bench.session.run("TRUNCATE t");
         let ended = load(bench, &format!("{name}:2"), options);
-        let said = match name {
+        let message = match name {
             // It is not known where its rows would have gone.
             "split::lost" => "do not add up (SQLSTATE XX000)\nDETAIL:  20000 rows read, ",
             _ => SAID,
         };
-        ended.fails(1, &[said, HINT]);
+        ended.fails(1, &[message, HINT]);
         assert!(!ended.stderr.contains("--load-id"), "{ended:?}");
         let is_whole = bench.count("t") == ROWS as u64;
         assert_eq!(is_whole, !name.ends_with("lost"), "{name} {options:?}: {ended:?}");
@@ -327,7 +327,7 @@ fn rows_that_refer_to_other_leaves_stay_together(server: Server) {
     assert!(summary["fallbacks"].to_string().contains("were not counted by leaf"), "{summary}");
 }
 
-fn without_track_counts_it_is_said_that_nothing_is_counted(server: Server) {
+fn without_track_counts_the_lack_of_counts_is_reported(server: Server) {
     let bench = with_default(server, "");
     let database = bench.value("SELECT quote_ident(current_database())");
     bench.session.run(&format!("ALTER DATABASE {database} SET track_counts = off"));

@@ -233,9 +233,9 @@ fn rows_of_a_pipe_are_kept_as_they_came(server: Server) {
     load.child.stdin.take();
     let ended = load.ended();
     compare(bench, &input, HEADER, &ended);
-    let said =
+    let message =
         format!("{} rows rejected: see bad.csv, and the reasons in bad.csv.log", input.bad.len());
-    assert!(ended.stderr.contains(&said), "{ended:?}");
+    assert!(ended.stderr.contains(&message), "{ended:?}");
     assert!(ended.stderr.contains("a pipe cannot be read again for rows that are rejected"));
 }
 
@@ -282,17 +282,17 @@ fn at_the_limit_the_load_ends(server: Server) {
     bench.file("rows.csv", &input.text);
     make_table(bench, "");
     let bad = input.bad.len();
-    let load = |most: &str| {
+    let load = |max: &str| {
         begin_anew(bench);
         let load = ["rows.csv", "-t", "t", "--header", "--reject-file", "bad.csv", "-q"];
-        bench.load(load.iter().chain(&["--max-rejects", most]))
+        bench.load(load.iter().chain(&["--max-rejects", max]))
     };
     let share = |bad: usize| format!("{}%", bad as f64 * 100.0 / ROWS as f64);
-    for most in [bad.to_string(), share(bad)] {
-        assert_eq!(load(&most).status.code(), Some(3), "{most}");
+    for max in [bad.to_string(), share(bad)] {
+        assert_eq!(load(&max).status.code(), Some(3), "{max}");
     }
-    for most in ["0".to_owned(), (bad - 1).to_string(), share(bad - 1)] {
-        let ended = load(&most);
+    for max in ["0".to_owned(), (bad - 1).to_string(), share(bad - 1)] {
+        let ended = load(&max);
         ended.fails(1, &["rejected"]);
         // The reject file is consistent with the committed rows.
         let rejected = fs::read_to_string(bench.path("bad.csv")).unwrap_or_default();
@@ -300,9 +300,9 @@ fn at_the_limit_the_load_ends(server: Server) {
         assert!(rejected.len() < bad && rejected.iter().all(|row| input.bad.contains_key(*row)));
         assert_eq!(bench.count("t"), 4 + ended.committed());
     }
-    for (most, rows) in [("1", "1 row"), ("0", "0 rows")] {
-        let said = format!("DETAIL:  No more than {rows} may be rejected.");
-        load(most).fails(1, &["rows.csv:", &said]);
+    for (max, rows) in [("1", "1 row"), ("0", "0 rows")] {
+        let message = format!("DETAIL:  No more than {rows} may be rejected.");
+        load(max).fails(1, &["rows.csv:", &message]);
     }
     assert!(!bench.path("bad.csv").exists() && !bench.path("bad.csv.log").exists());
 }
@@ -339,9 +339,9 @@ fn impossible_options_are_refused_beforehand(server: Server) {
     for (name, refused) in
         [("/dev/null", "/dev/null"), ("fifo", "fifo"), ("folder", "folder"), ("bad", "bad.log")]
     {
-        let said = format!("error: \"{refused}\" is not a regular file");
+        let message = format!("error: \"{refused}\" is not a regular file");
         load(&["--reject-file", name, "--max-rejects", "1"])
-            .fails(2, &[&said, "DETAIL:", "HINT:  Name a file that does not exist yet"]);
+            .fails(2, &[&message, "DETAIL:", "HINT:  Name a file that does not exist yet"]);
     }
     fs::remove_dir(bench.path("bad.log")).unwrap();
     bench.session.run(

@@ -26,8 +26,8 @@ fn a_small_load_waits_twice_more_than_psql(server: Server) {
     bench.file("first.csv", rows(5, 10));
     assert!(bench.load(["first.csv", "-t", "t", "-q"]).status.success());
     bench.file("new.csv", rows(50, 10));
-    let most = count_login(bench) + OF_COPY + 2;
-    assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);
+    let max = count_login(bench) + OF_COPY + 2;
+    assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), max);
     // The query whether the table still has its rows costs no additional round trip.
-    assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), most);
+    assert_eq!(answers(bench, &bench.url, 0, &["new.csv"]), max);
 }

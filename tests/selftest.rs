@@ -62,10 +62,10 @@ fn agrees(server: Server) {
     let case = Case::new(server);
     let plan = case.run("plan", &[]);
     assert_eq!(plan.status, Some(0), "{}", plan.stderr);
-    let said = plan.stdout.lines().find(|line| line.starts_with("self-test: ")).unwrap();
-    let words: Vec<&str> = said.split(' ').collect();
-    assert_eq!(words[2..], ["keys,", "2", "levels:", "equal"], "{said}");
-    assert!(words[1].parse::<u32>().unwrap() >= 12, "rows and values at bounds: {said}");
+    let message = plan.stdout.lines().find(|line| line.starts_with("self-test: ")).unwrap();
+    let words: Vec<&str> = message.split(' ').collect();
+    assert_eq!(words[2..], ["keys,", "2", "levels:", "equal"], "{message}");
+    assert!(words[1].parse::<u32>().unwrap() >= 12, "rows and values at bounds: {message}");
     assert!(!case.run("plan", &["--no-self-test"]).stdout.contains("self-test"));
     assert_eq!(case.run("load", &["-q", "--few-rows=300"]).status, Some(0));
     assert_eq!(case.rows(), "10");

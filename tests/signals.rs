@@ -218,7 +218,7 @@ mod catch {
         Caught::new(program, Stopped(pids))
     }
 
-    fn behind(bench: &Bench, mode: Mode) -> Caught {
+    fn load_through_proxy(bench: &Bench, mode: Mode) -> Caught {
         let proxy = Proxy::before(&bench.url);
         let mut load = fed(bench, proxy.url());
         proxy.set(mode);
@@ -227,11 +227,11 @@ mod catch {
     }
 
     pub(super) fn a_network_that_swallows(bench: &Bench) -> Caught {
-        behind(bench, Mode::Swallow)
+        load_through_proxy(bench, Mode::Swallow)
     }
 
     pub(super) fn a_network_that_stalls(bench: &Bench) -> Caught {
-        behind(bench, Mode::Stall)
+        load_through_proxy(bench, Mode::Stall)
     }
 
     pub(super) fn a_server_that_says_nothing(bench: &Bench) -> Caught {

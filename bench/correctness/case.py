@@ -35,11 +35,11 @@ class Case:
     """Whether no row should be stored."""
     encoding: str = "utf-8"
     times: int = TIMES
-    """How often its rows are repeated."""
+    """The number of times that its rows are repeated."""
     atomic: bool = False
     """Whether tools with an option for it load all rows or none."""
     runs: Literal["once", "twice", "killed"] = "once"
-    """How the tool is run: twice, or again after it was killed."""
+    """The way in which the tool is run: twice, or again after it was killed."""
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -101,4 +101,4 @@ def compare_one(bench: Bench, tool: Tool, case: Case, wanted: list | None) -> Re
         return Result(case.name, tool.name, "n/a")
     stored = trial(bench, tool, case)
     verdict, note = judge(case.values, stored, wanted)
-    return Result(case.name, tool.name, verdict, note, stored.said if stored.failed else "")
+    return Result(case.name, tool.name, verdict, note, stored.output if stored.failed else "")

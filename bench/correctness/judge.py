@@ -21,7 +21,7 @@ class Stored:
 
     rows: list[Row]
     failed: bool
-    said: str = ""
+    output: str = ""
     """Its error."""
 
 

@@ -32,7 +32,7 @@ class Tool:
     version: tuple[str, ...]
     """A command that prints the version."""
     forms: tuple[str, ...] = ("csv", "text", "ndjson", "parquet")
-    """What it reads."""
+    """The inputs that it reads."""
 
     def reads(self, case: Case) -> bool:
         return case.form in self.forms
@@ -89,7 +89,7 @@ def run_library(name: str, *options: str) -> tuple[str, ...]:
     return sys.executable, "-m", "bench.correctness.library", name, *options
 
 
-def of_library(name: str, title: str, *forms: str) -> Tool:
+def define_library(name: str, title: str, *forms: str) -> Tool:
     """Return a library of Python, which reads these forms; all forms if none is named."""
     known = {"forms": forms} if forms else {}
     return Tool(name, title, library(name), run_library(name, "--version"), **known)
@@ -100,9 +100,9 @@ FRAMES = ("csv", "ndjson", "parquet")
 TOOLS = [
     Tool("psql", r"psql `\copy`", psql, (programs.needed("psql"), "--version"), ("csv", "text")),
     Tool("pgsluice", "`pgsluice load`", pgsluice, (programs.needed("pgsluice"), "--version")),
-    of_library("load", "`pgsluice.load`"),
-    of_library("psycopg", "psycopg `copy`"),
-    of_library("adbc", "ADBC `adbc_ingest`", *FRAMES),
-    of_library("polars", "polars `write_database`", *FRAMES),
-    of_library("pandas", "pandas `to_sql`", *FRAMES),
+    define_library("load", "`pgsluice.load`"),
+    define_library("psycopg", "psycopg `copy`"),
+    define_library("adbc", "ADBC `adbc_ingest`", *FRAMES),
+    define_library("polars", "polars `write_database`", *FRAMES),
+    define_library("pandas", "pandas `to_sql`", *FRAMES),
 ]

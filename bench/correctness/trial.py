@@ -157,8 +157,8 @@ def is_under_way(bench: Bench, rows: int) -> bool:
     return found >= rows or is_seen
 
 
-def error(said: str) -> str:
+def error(output: str) -> str:
     """Return the line of an error that describes it, without the exception's context."""
-    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     named = [line for line in lines if RAISED.match(line)]
     return (named or lines or [""])[-1 if named else 0][:LONGEST]

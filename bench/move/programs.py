@@ -45,9 +45,9 @@ def run(site: Site, schema: str, command: list[str]) -> Timing:
         raise failed(command, failure.returncode, failure.stderr or "") from failure
 
 
-def failed(command: list[str], status: int, said: str) -> LabError:
+def failed(command: list[str], status: int, errors: str) -> LabError:
     """Return the error of a program that failed."""
-    return LabError(f"{Path(command[0]).name} ended with status {status}", said.strip())
+    return LabError(f"{Path(command[0]).name} ended with status {status}", errors.strip())
 
 
 def too_long(command: list[str]) -> LabError:

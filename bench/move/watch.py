@@ -55,9 +55,9 @@ def watched(site: Site, schema: str, command: list[str]) -> tuple[str, list[Wind
         finally:
             if process.poll() is None:
                 process.kill()
-        output, said = process.communicate()
+        output, errors = process.communicate()
     if process.returncode:
-        raise programs.failed(command, process.returncode, said)
+        raise programs.failed(command, process.returncode, errors)
     return output, windows(began, polls, ended)
 
 

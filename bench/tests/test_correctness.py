@@ -84,8 +84,10 @@ class Verdicts(unittest.TestCase):
 
 class Errors(unittest.TestCase):
     def test_the_exception_of_a_traceback_is_named(self):
-        said = 'Traceback (most recent call last):\n  File "x"\na.b.DataError: no\nCONTEXT:  x: y\n'
-        self.assertEqual(error(said), "a.b.DataError: no")
+        output = (
+            'Traceback (most recent call last):\n  File "x"\na.b.DataError: no\nCONTEXT:  x: y\n'
+        )
+        self.assertEqual(error(output), "a.b.DataError: no")
 
     def test_the_first_line_of_another_program_is_its_error(self):
         self.assertEqual(error("\nERROR:  no\nDETAIL:  more\n"), "ERROR:  no")

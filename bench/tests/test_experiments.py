@@ -69,7 +69,7 @@ class Experiments(unittest.TestCase):
             "first_row_seconds": 0.25,
             "first_row_cpu_seconds": 0.125,
         }
-        self.assertEqual(ALL["pgsluice"].said(output), expected)
+        self.assertEqual(ALL["pgsluice"].read_figures(output), expected)
 
 
 if __name__ == "__main__":

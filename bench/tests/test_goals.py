@@ -24,7 +24,7 @@ class Goals(unittest.TestCase):
         ):
             self.assertEqual(Judged(goal, value).verdict, verdict)
 
-    def test_figures_are_of_medians_and_what_was_left_out_is_said(self):
+    def test_figures_are_of_medians_and_left_out_loads_are_reported(self):
         record = a_record("uuids", {"psql": [60, 61, 99], "pgsluice": [10, 10, 10]})
         root, floor, empty, exchanged, _ = judge("uuids", record)
         self.assertEqual((root.measured, root.verdict), (6.1, "holds"))

@@ -52,7 +52,7 @@ class Parts(unittest.TestCase):
         one = a_record("x", {"psql": [1, 3]})
         other = [replace(load, case="other", seconds=5) for load in one.loads]
         both = replace(one, loads=one.loads + other)
-        self.assertEqual((both.rounds, len(both.of("psql"))), ([2], 4))
+        self.assertEqual((both.rounds, len(both.loads_of("psql"))), ([2], 4))
         self.assertEqual([case.median("seconds", "psql") for case in both.cases], [2, 5])
 
     def test_an_older_server_is_in_the_name_and_beside_the_newest(self):

@@ -64,7 +64,7 @@ class Tables(unittest.TestCase):
         lines = [line for line in tables.relation(record).splitlines() if PSQL in line]
         self.assertEqual([line.split(" | ")[1] for line in lines], ["2.00", "4.00"])
 
-    def test_goals_without_a_record_are_said_to_be_unmeasured(self):
+    def test_goals_without_a_record_are_reported_as_unmeasured(self):
         few = a_record("few", {"psql": [1.0], "pgsluice": [1.1]})
         lines = tables.goals({"few": few}).splitlines()
         [line] = (each for each in lines if each.startswith("| 100 rows into 800 leaves |"))

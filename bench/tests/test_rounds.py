@@ -47,13 +47,13 @@ class Records(unittest.TestCase):
             tempfile.TemporaryDirectory() as folder,
             patch.object(rounds, "RECORDS", Path(folder)),
             patch.object(goals.place, "ROOT", Path(folder)),
-            redirect_stdout(StringIO()) as said,
+            redirect_stdout(StringIO()) as output,
         ):
             self.assertEqual(goals.end(a_record(), is_whole=False), 0)
             self.assertIsNone(rounds.newest("spark"))
             self.assertEqual(goals.end(a_record(), is_whole=True), 0)
             self.assertEqual(rounds.newest("spark"), a_record())
-        self.assertIn("record: spark-2026-11-27T200000.json", said.getvalue())
+        self.assertIn("record: spark-2026-11-27T200000.json", output.getvalue())
 
     def test_a_record_is_read_as_it_was_written(self):
         with tempfile.TemporaryDirectory() as folder, patch.object(rounds, "RECORDS", Path(folder)):

@@ -71,8 +71,10 @@ class Ways(InCache):
                     # The whole process, Python and its libraries, would take more.
                     self.assertLess(each.client_peak_mib, 40, each.engine)
                     self.assertNotIn("client_peak_mib", each.figures)
-        [said] = record.within("hash").of("python-load")
-        self.assertEqual((said.figures["rows_read"], said.figures["fallbacks"]), (1_000, "[]"))
+        [measured] = record.within("hash").loads_of("python-load")
+        self.assertEqual(
+            (measured.figures["rows_read"], measured.figures["fallbacks"]), (1_000, "[]")
+        )
         self.assertIn("| pgsluice.load(table), jobs=2 |", tables.python(record))
         self.assertNotIn("not measured", [each.verdict for each in judge("python", record)])
 

@@ -19,5 +19,5 @@ def ready(table: pyarrow.Table) -> pyarrow.Table:
 def load(table: pyarrow.Table, to: Target) -> dict:
     """Load with the same connections and memory as the command line."""
     done = pgsluice.load(table, to.table, to.url, jobs=to.jobs, memory=f"{to.memory}MiB")
-    said = asdict(done)
-    return {name: said[name] for name in FIGURES}
+    fields = asdict(done)
+    return {name: fields[name] for name in FIGURES}

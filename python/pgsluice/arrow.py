@@ -9,7 +9,7 @@ def readable(item: Any) -> Any:
     """Return the object in a form that can be read. Most objects are returned unchanged."""
     match type(item).__module__.partition(".")[0]:
         case "polars":
-            return _of_polars(item)
+            return _cast_polars(item)
         case "pyarrow":
             return _without_nested_slices(item)
         case "pandas":
@@ -17,7 +17,7 @@ def readable(item: Any) -> Any:
     return item
 
 
-def _of_polars(frame: Any) -> Any:
+def _cast_polars(frame: Any) -> Any:
     """Convert columns that Polars exports in a wrong form.
 
     It exports a buffer for a column without a type, although the interface has no buffer there,

@@ -40,12 +40,12 @@ class Batch:
     """The names of the columns in it, if it has any."""
 
     @classmethod
-    def of(cls, given: Any, keeps_rows: bool = False) -> "Batch":
+    def from_data(cls, given: Any, keeps_rows: bool = False) -> "Batch":
         """Create a batch. Data that the caller may change later is copied."""
         if isinstance(given, cls):
             return given
         if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-            return cls._of_arrow(given)
+            return cls._from_arrow(given)
         is_iterable = isinstance(given, Iterable) and not isinstance(given, Mapping)
         if is_iterable and not isinstance(given, (str, bytes, bytearray, memoryview)):
             rows = iter(given)
@@ -56,7 +56,7 @@ class Batch:
                 names: set[str] = set()
                 all_rows: Iterable[Any] = () if first is _NOTHING else chain([first], rows)
                 text = b"".join(written(_note_rows(all_rows, names, kept), lines))
-                return cls._of_rows(text, lines, frozenset(names), kept)
+                return cls._from_rows(text, lines, frozenset(names), kept)
         refuse_relation(
             "Writer.write", given, "Use pgsluice.load, which reads a relation as a whole."
         )
@@ -66,7 +66,7 @@ class Batch:
         )
 
     @classmethod
-    def _of_arrow(cls, given: Any) -> "Batch":
+    def _from_arrow(cls, given: Any) -> "Batch":
         rows = getattr(given, "num_rows", None)
         if rows is None and hasattr(given, "__len__"):
             rows = len(given)
@@ -78,7 +78,7 @@ class Batch:
         return cls(kind="arrow", data=given, rows=rows, size=_size(given), names=_names(given))
 
     @classmethod
-    def _of_rows(
+    def _from_rows(
         cls, text: bytes, lines: Lines, names: frozenset[str], given: Sequence[Any] | None
     ) -> "Batch":
         rows = text.count(b"\n")
@@ -132,14 +132,14 @@ class Extras:
     """Positions and rejected rows that are stored in the transaction of a batch."""
 
     position: str | None = None
-    """The position behind it, as JSON."""
+    """The position after it, as JSON."""
     steps: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
-    """The positions of participants before the batch, and behind it."""
+    """The positions of participants before the batch and after it."""
     rejects: Sequence[Mapping[str, Any]] = ()
     """Rows for the reject table."""
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         position: Any,
         positions: Mapping[str, tuple[Any, Any]] | None,
@@ -147,11 +147,11 @@ class Extras:
     ) -> "Extras":
         """Create it from the arguments of `write`."""
         steps = {
-            name: (None if before is None else json.dumps(before), json.dumps(behind))
-            for name, (before, behind) in (positions or {}).items()
+            name: (None if before is None else json.dumps(before), json.dumps(after))
+            for name, (before, after) in (positions or {}).items()
         }
-        said = None if position is None else json.dumps(position)
-        return cls(position=said, steps=steps, rejects=rejects)
+        text = None if position is None else json.dumps(position)
+        return cls(position=text, steps=steps, rejects=rejects)
 
     def __bool__(self) -> bool:
         return self.position is not None or bool(self.steps) or bool(self.rejects)
@@ -169,9 +169,9 @@ class Waiting:
     left_out: set[int] = field(default_factory=set)
     """The numbers of the rows that are not sent."""
     rejected: int = 0
-    """How many rows count as rejected: some of these, and those that came as rejected."""
+    """The number of rejected rows, including rows that came as rejected."""
     steps: dict[str, tuple[str | None, str]] = field(default_factory=dict)
-    """The positions of participants before the first batch, and behind the last."""
+    """The positions of participants before the first batch and after the last."""
     rejects: list[Mapping[str, Any]] = field(default_factory=list)
     """Rows for the reject table."""
 
@@ -197,8 +197,8 @@ class Waiting:
                 )
         if not self:
             self.since = now
-        for name, (before, behind) in extras.steps.items():
-            self.steps[name] = (self.steps.get(name, (before, ""))[0], behind)
+        for name, (before, after) in extras.steps.items():
+            self.steps[name] = (self.steps.get(name, (before, ""))[0], after)
         self.rejects.extend(extras.rejects)
         self.rejected += len(extras.rejects)
         self.entries.append((batch, extras))
@@ -234,7 +234,7 @@ class Waiting:
         """The number of rows to send."""
         return self.rows - len(self.left_out)
 
-    def of_rejects(self, table: str | None) -> tuple[str, list[str], str] | None:
+    def rejects_for(self, table: str | None) -> tuple[str, list[str], str] | None:
         """Return the rows for the reject table: its name, their columns, and the rows as JSON."""
         if table is None or not self.rejects:
             return None

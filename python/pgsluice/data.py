@@ -35,7 +35,7 @@ class Source(NamedTuple):
     input: Input | None = None
     is_rows: bool = False
     feed: Feed | None = None
-    """What the thread that waits has to feed with rows, if it does."""
+    """The feed that the waiting thread must supply with rows, if any."""
     relation: Relation | None = None
 
     def options(self) -> dict[str, Any]:
@@ -55,25 +55,25 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     thread of the load reads them.
     """
     if _is_name(data):
-        return _of_names([data])
+        return _from_names([data])
     if isinstance(data, Relation):
         return Source(relation=data)
     if isinstance(data, Objects):
-        return _of_input(Input.objects(list(data.addresses), partial(credential_of, data)))
+        return _from_input(Input.objects(list(data.addresses), partial(credential_of, data)))
     if isinstance(data, TextIOBase):
         raise TypeError("data is a file opened in text mode: open it in mode 'rb'")
     if hasattr(data, "read"):
         name = getattr(data, "name", NAME)
         pieces = iter(partial(data.read, _PIECE), b"")
-        return _of_input(Input.reader(name if isinstance(name, str) else NAME, pieces))
+        return _from_input(Input.reader(name if isinstance(name, str) else NAME, pieces))
     if isinstance(data, Iterator):
-        return _of_items(data, is_fed)
+        return _from_items(data, is_fed)
     if _is_arrow(data):
-        return _of_arrow([data])
+        return _from_arrow([data])
     if isinstance(data, Sequence) and not isinstance(data, (bytes, bytearray, memoryview)):
-        return _of_sequence(data)
+        return _from_sequence(data)
     if hasattr(data, "__iter__") and not isinstance(data, (Mapping, bytes, bytearray, memoryview)):
-        return _of_items(iter(data), is_fed)
+        return _from_items(iter(data), is_fed)
     raise TypeError(
         f"data cannot be of type {type(data).__name__}: it must be a path, a relation, an object"
         " with Arrow data or an iterable of such objects, a binary file, or an iterable of dicts or"
@@ -81,11 +81,11 @@ def source_of(data: Any, *, is_fed: bool = True) -> Source:
     )
 
 
-def of_batch(data: Any) -> Source:
+def source_from_batch(data: Any) -> Source:
     """Return a source for an object with Arrow data, which is read completely."""
     if not _is_arrow(data):
         raise TypeError(f"an object of type {type(data).__name__} has no Arrow data")
-    return _of_input(Input.table(NAME, map(readable, [data])))
+    return _from_input(Input.table(NAME, map(readable, [data])))
 
 
 def is_used_up(data: Any) -> bool:
@@ -95,9 +95,9 @@ def is_used_up(data: Any) -> bool:
     return hasattr(data, "read") or isinstance(data, Iterator)
 
 
-def _of_sequence(data: Sequence[Any]) -> Source:
+def _from_sequence(data: Sequence[Any]) -> Source:
     if not data:
-        return _of_arrow([])
+        return _from_arrow([])
     first = type(data[0]).__name__
     for is_such, source in _KINDS:
         if not is_such(data[0]):
@@ -108,32 +108,34 @@ def _of_sequence(data: Sequence[Any]) -> Source:
     raise TypeError(f"data cannot be a list of items of type {first}")
 
 
-def _of_names(names: Sequence[Any]) -> Source:
+def _from_names(names: Sequence[Any]) -> Source:
     return Source([fspath(name) for name in names])
 
 
-def _of_arrow(objects: Sequence[Any]) -> Source:
+def _from_arrow(objects: Sequence[Any]) -> Source:
     if all(any(hasattr(type(each), size) for size in _SIZES) for each in objects):
-        return _of_input(Input.table(NAME, map(readable, objects)))
-    return _of_stream(iter(objects))
+        return _from_input(Input.table(NAME, map(readable, objects)))
+    return _from_stream(iter(objects))
 
 
-def _of_stream(objects: Iterator[Any]) -> Source:
-    return _of_input(Input.stream(NAME, map(readable, objects)))
+def _from_stream(objects: Iterator[Any]) -> Source:
+    return _from_input(Input.stream(NAME, map(readable, objects)))
 
 
-def _of_items(items: Iterator[Any], is_fed: bool) -> Source:
+def _from_items(items: Iterator[Any], is_fed: bool) -> Source:
     """Return a source for the items of an iterator. The first item determines their kind."""
     try:
         first = next(items)
     except StopIteration:
-        return _of_stream(iter(()))
+        return _from_stream(iter(()))
     except Exception as error:
         # The error ends the load, like any later one.
-        return _of_stream(_raising(error))
+        return _from_stream(_raising(error))
     items = chain([first], items)
     lines = None if _is_arrow(first) else lines_of(first)
-    return _of_stream(items) if lines is None else _of_rows(written(items, lines), lines, is_fed)
+    return (
+        _from_stream(items) if lines is None else _from_rows(written(items, lines), lines, is_fed)
+    )
 
 
 def _raising(error: Exception) -> Iterator[Any]:
@@ -141,21 +143,21 @@ def _raising(error: Exception) -> Iterator[Any]:
     yield
 
 
-def _of_rows(pieces: Iterator[bytes], lines: Lines, is_fed: bool = False) -> Source:
+def _from_rows(pieces: Iterator[bytes], lines: Lines, is_fed: bool = False) -> Source:
     feed = Feed(pieces) if is_fed else None
     given = Input.reader(NAME, iter(feed) if feed else pieces, lines)
-    return _of_input(given)._replace(is_rows=True, feed=feed)
+    return _from_input(given)._replace(is_rows=True, feed=feed)
 
 
-def _of_dicts(rows: Sequence[Any]) -> Source:
-    return _of_rows(written(rows, "dicts"), "dicts")
+def _from_dicts(rows: Sequence[Any]) -> Source:
+    return _from_rows(written(rows, "dicts"), "dicts")
 
 
-def _of_tuples(rows: Sequence[Any]) -> Source:
-    return _of_rows(written(rows, "rows"), "rows")
+def _from_tuples(rows: Sequence[Any]) -> Source:
+    return _from_rows(written(rows, "rows"), "rows")
 
 
-def _of_input(given: Input) -> Source:
+def _from_input(given: Input) -> Source:
     return Source(input=given)
 
 
@@ -177,8 +179,8 @@ def _is_row(item: Any) -> bool:
 
 # The possible kinds of a list's items, with the corresponding inputs.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any]], Source]], ...] = (
-    (_is_name, _of_names),
-    (_is_arrow, _of_arrow),
-    (_is_dict, _of_dicts),
-    (_is_row, _of_tuples),
+    (_is_name, _from_names),
+    (_is_arrow, _from_arrow),
+    (_is_dict, _from_dicts),
+    (_is_row, _from_tuples),
 )

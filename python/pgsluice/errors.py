@@ -11,7 +11,7 @@ class Error(Exception):
     """
 
     message: str
-    """What went wrong, on one line."""
+    """The error, on one line."""
     detail: str | None
     """Sentences that say more, one in each line."""
     hint: str | None
@@ -122,22 +122,22 @@ def error_of(text: str, failure: dict[str, Any]) -> Error:
 
 def raised(failure: BaseException) -> Error:
     """Return the exception for a failure of the extension module."""
-    text, said = failure.args[1], json.loads(failure.args[0])
-    return error_of(text, said)
+    text, details = failure.args[1], json.loads(failure.args[0])
+    return error_of(text, details)
 
 
 def no_such_table(table: str, hint: str | None = None) -> Error:
     """Return the exception for a table that does not exist, or is not visible to other sessions."""
     message = f'relation "{table}" does not exist{" for other sessions" if hint else ""}'
-    return of_python("server", message, hint, "42P01")
+    return python_error("server", message, hint, "42P01")
 
 
 def usage_error(message: str, hint: str, detail: str | None = None) -> Error:
     """Return the exception for invalid arguments."""
-    return of_python("usage", message, hint, detail=detail)
+    return python_error("usage", message, hint, detail=detail)
 
 
-def of_python(
+def python_error(
     kind: str,
     message: str,
     hint: str | None = None,

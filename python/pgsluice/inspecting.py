@@ -2,7 +2,7 @@
 
 from typing import Any, Unpack
 
-from pgsluice.data import is_used_up, of_batch, source_of
+from pgsluice.data import is_used_up, source_from_batch, source_of
 from pgsluice.options import (
     FinishOptions,
     LeafOptions,
@@ -135,7 +135,7 @@ def leaf(
         "leaf", batch, "To count the rows of each leaf, use pgsluice.plan(..., full=True)."
     )
     given = spec("leaf", LeafOptions, options, conninfo, table)
-    running = begin("leaf", given, of_batch(batch))
+    running = begin("leaf", given, source_from_batch(batch))
     wait(running)
     array = raw(running)
     try:

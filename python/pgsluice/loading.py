@@ -53,7 +53,7 @@ def load_for(
     source.check(options)
     with shown(progress) as show:
         running = begin("load", given, source, keywords=keywords)
-        loaded = LoadResult.of(finish(running, show, source.feed))
+        loaded = LoadResult.from_summary(finish(running, show, source.feed))
     warn(loaded.warnings)
     return loaded
 
@@ -105,6 +105,6 @@ async def aload(
             raise
         finally:
             log_events(running)
-    loaded = LoadResult.of(result(running))
+    loaded = LoadResult.from_summary(result(running))
     warn(loaded.warnings)
     return loaded

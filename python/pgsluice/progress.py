@@ -22,7 +22,7 @@ class Progress:
     bytes_total: int | None
     """The bytes of all data, where that is known."""
     waiting_for: str | None
-    """What the load waits for, if it does."""
+    """The reason why the load waits; None if it does not."""
 
 
 Show = Callable[[Progress], object]

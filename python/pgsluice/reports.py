@@ -66,11 +66,11 @@ class PlanResult:
 
     def __repr__(self) -> str:
         rows = "rows" if self.is_full else "rows of a sample"
-        said = [f"{self.rows_routed:,} of {self.rows:,} {rows} routed", f"wire {self.wire}"]
-        said += [f"fallback {each.what}: {each.why}" for each in self.fallbacks]
-        said += [f"missing {each.table}" for each in self.missing]
-        said += [f"missing and cannot be created, {each.what}" for each in self.impossible]
-        return f"<PlanResult: {self.table}, {_leaves(self.leaves)}: {'; '.join(said)}>"
+        parts = [f"{self.rows_routed:,} of {self.rows:,} {rows} routed", f"wire {self.wire}"]
+        parts += [f"fallback {each.what}: {each.why}" for each in self.fallbacks]
+        parts += [f"missing {each.table}" for each in self.missing]
+        parts += [f"missing and cannot be created, {each.what}" for each in self.impossible]
+        return f"<PlanResult: {self.table}, {_leaves(self.leaves)}: {'; '.join(parts)}>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,15 +116,15 @@ class VerifyResult:
         return self.equal
 
     def __repr__(self) -> str:
-        said = ["equal" if self.equal else "different"]
-        said.append(f"{self.rows_input:,} rows of data, {self.rows_table:,} of {self.table}")
+        parts = ["equal" if self.equal else "different"]
+        parts.append(f"{self.rows_input:,} rows of data, {self.rows_table:,} of {self.table}")
         differences = {
             "missing": self.rows_missing,
             "too many": self.rows_surplus,
             "in the wrong leaf": self.rows_misplaced,
         }
-        said += [f"{rows:,} {what}" for what, rows in differences.items() if rows]
-        return f"<VerifyResult: {', '.join(said)}>"
+        parts += [f"{rows:,} {what}" for what, rows in differences.items() if rows]
+        return f"<VerifyResult: {', '.join(parts)}>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ class LedgerDetails(LedgerEntry):
     counts: RowCounts
     receipts: tuple[LedgerReceipt, ...]
     position: Any
-    """How far a `Writer` has come, as its program has said it; None for a load."""
+    """The position of a `Writer` that its program has stored; None for a load."""
     positions: Mapping[str, Any]
     """The positions of participants by their names, if several writers share the load."""
 

@@ -31,9 +31,9 @@ class Receipt:
     rows_inserted: int
     """Rows that are new: all, unless a trigger drops some, or some were there already."""
     counts: RowCounts
-    """What became of the rows."""
+    """The number of rows by outcome."""
     position: Any
-    """The position behind them, if the writer keeps one."""
+    """The position after them, if the writer keeps one."""
     method: str | None
     """The statement that sent them: `arrays` or `copy`, or `conflict` or `stage` if some exist
     already; None if no row was sent."""
@@ -119,14 +119,14 @@ class LoadResult:
     already_finished: bool
 
     @classmethod
-    def of(cls, summary: dict[str, Any]) -> Self:
+    def from_summary(cls, summary: dict[str, Any]) -> Self:
         """Return the result for the object that `--json` prints."""
         return typed(cls, summary)
 
     def __repr__(self) -> str:
         counts = {field.name: getattr(self.counts, field.name) for field in fields(RowCounts)}
-        said = ", ".join(f"{rows:,} {name}" for name, rows in counts.items() if rows)
+        outcome = ", ".join(f"{rows:,} {name}" for name, rows in counts.items() if rows)
         return (
-            f"<LoadResult: {said or 'no row'} into {self.table}"
+            f"<LoadResult: {outcome or 'no row'} into {self.table}"
             f" in {self.seconds:.2f} s, load_id {self.load_id!r}>"
         )

@@ -66,7 +66,7 @@ def document(number: int, column: Any, value: Any) -> str | None:
 
 def placed(number: int, column: Any, error: Exception) -> TypeError:
     """Return the error for a value, with its row and its column."""
-    return TypeError(f"row {number}, column {column!r}: {_said(error)}")
+    return TypeError(f"row {number}, column {column!r}: {_describe(error)}")
 
 
 def _in_json(tagged: re.Match[str]) -> str:
@@ -111,10 +111,10 @@ def _blamed(number: int, row: Any, lines: Lines, error: Exception) -> TypeError:
             _encode(plain(value)).encode()
         except (UnwritableError, UnicodeEncodeError, RecursionError, ValueError) as why:
             return placed(number, column, why)
-    return TypeError(f"row {number}: {_said(error)}")
+    return TypeError(f"row {number}: {_describe(error)}")
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     match error:
         case UnicodeEncodeError():
             return (

@@ -136,7 +136,7 @@ class Writer:
                 raise ValueError("rows wait for participants: flush or discard them first")
             self._failure = None
             outcome = self._session.wait(lambda: self._writer.participants(names))
-        given = (None if said is None else json.loads(said) for said in outcome[5])
+        given = (None if text is None else json.loads(text) for text in outcome[5])
         return dict(zip(names, given, strict=True))
 
     def write(
@@ -160,8 +160,8 @@ class Writer:
         drops them. An error about one of them has its `row`, a number among the waiting rows, and
         its `batch` and `row_of_batch`.
         """
-        taken = Batch.of(batch, self._on_reject is not None)
-        extras = Extras.of(position, positions, rejects)
+        taken = Batch.from_data(batch, self._on_reject is not None)
+        extras = Extras.from_arguments(position, positions, rejects)
         with self._filling:
             self._check()
             is_placed = extras.position is not None or bool(extras.steps)
@@ -356,7 +356,7 @@ class Writer:
         def begin() -> RunningOrder:
             rest = going.given(kind)
             steps = [(name, *step) for name, step in going.steps.items()] or None
-            rejects = going.of_rejects(self._reject_table)
+            rejects = going.rejects_for(self._reject_table)
             return self._writer.write(
                 self._reading, rest, going.position, going.rejected, steps, rejects
             )

@@ -223,7 +223,7 @@ def advise(
     from pgsluice_lab import advise as advice
     from pgsluice_lab.advise import command
 
-    written = advice.Format.of(form, file, header, delimiter, null, quote, columns)
+    written = advice.Format.from_options(form, file, header, delimiter, null, quote, columns)
     wish = advice.Wish(table, file, written, rows, rounds, jobs or advice.processors(), target)
     command.run(wish, bar, yes, as_json)
 

@@ -45,7 +45,7 @@ class Engine:
         place = programs.find(self.program)
         return [place] if place else None
 
-    def said(self, output: str) -> dict[str, float | str]:
+    def read_figures(self, output: str) -> dict[str, float | str]:
         """Return the figures in the output of a load; a value that is not a number stays text."""
         matches = {name: re.search(pattern, output) for name, pattern in self.figures.items()}
         return {name: number(match[1]) for name, match in matches.items() if match}
@@ -122,5 +122,5 @@ def version(engine: Engine, command: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LabError(f"{engine.title} does not say its version", str(error)) from error
     lines = (done.stdout or done.stderr).strip().splitlines()
-    said = lines[0] if lines else "unknown"
-    return f"{said}, by pg_wrapper" if programs.wrapped(command[0]) else said
+    line = lines[0] if lines else "unknown"
+    return f"{line}, by pg_wrapper" if programs.wrapped(command[0]) else line

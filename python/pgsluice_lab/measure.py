@@ -31,23 +31,23 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
         stage.site.end_loads()
         return {"status": "stopped", "reason": str(overdue), **about}
     except subprocess.CalledProcessError as failure:
-        said = (failure.stderr or "").strip().splitlines()
+        output = (failure.stderr or "").strip().splitlines()
         program = Path(failure.cmd[0]).name
         # The last line of a Python traceback describes the error.
-        line = said[-1 if said[0].startswith("Traceback") else 0] if said else ""
+        line = output[-1 if output[0].startswith("Traceback") else 0] if output else ""
         reason = f"{program} ended with status {failure.returncode}: {line}"
         return {"status": "failed", "reason": reason.removesuffix(": "), **about}
     cost = meter.stop()
     if wrong := stage.wrong(engine):
         return {"status": "wrong", "reason": wrong, **about}
-    said = engine.said(timing.output)
+    reported = engine.read_figures(timing.output)
     if engine.rejects:
-        said["reject_lines"] = lines(stage.rejects(engine))
-    if unmet := stage.unmet(engine, said):
+        reported["reject_lines"] = lines(stage.rejects(engine))
+    if unmet := stage.unmet(engine, reported):
         return {"status": "wrong", "reason": unmet, **about}
     [[table, indexes]] = stage.site.query(SIZES, stage.table)
     rows = sent(stage)
-    measured = spent(engine, timing, said)
+    measured = spent(engine, timing, reported)
     seconds = measured["seconds"]
     figures = {
         **measured,
@@ -59,10 +59,12 @@ def load(stage: Stage, engine: Engine, limit: float) -> dict:
         "rows": rows,
         "rows_per_second": round(rows / seconds, 1) if rows and seconds else None,
     }
-    return {"status": "done", **figures, "figures": said, **about}
+    return {"status": "done", **figures, "figures": reported, **about}
 
 
-def spent(engine: Engine, timing: Timing, said: dict[str, float | str]) -> dict[str, float | None]:
+def spent(
+    engine: Engine, timing: Timing, reported: dict[str, float | str]
+) -> dict[str, float | None]:
     """Take a program's cost from its own output, or else from the measurement outside.
 
     A program that measures itself leaves out its start, and the memory that it held before the
@@ -73,7 +75,9 @@ def spent(engine: Engine, timing: Timing, said: dict[str, float | str]) -> dict[
         "client_cpu_seconds": timing.cpu_seconds,
         "client_peak_mib": timing.peak_mib,
     }
-    found = {name: said.pop(name, None if engine.untimed else outside[name]) for name in outside}
+    found = {
+        name: reported.pop(name, None if engine.untimed else outside[name]) for name in outside
+    }
     return {
         name: None if value is None else round(float(value), DIGITS[name])
         for name, value in found.items()

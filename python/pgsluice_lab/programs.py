@@ -41,8 +41,8 @@ def started_by(name: str, wrapper: str) -> str:
     """Return the program that a wrapper starts; the wrapper itself if it is unknown."""
     folders = sorted(INSTALLED.glob("*/bin"), key=lambda each: version(each.parent), reverse=True)
     if config := shutil.which(CONFIG):
-        said = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)
-        folders += [Path(said.stdout.strip())] if said.returncode == 0 else []
+        result = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)
+        folders += [Path(result.stdout.strip())] if result.returncode == 0 else []
     real = (shutil.which(name, path=str(each)) for each in folders)
     return next((each for each in real if each and not wrapped(each)), wrapper)
 

@@ -73,7 +73,7 @@ class Head:
     commit: str | None = None
 
     @classmethod
-    def of(cls, data: Mapping, what: str) -> "Head":
+    def from_json(cls, data: Mapping, what: str) -> "Head":
         """Read the head from a line."""
         if data.get("version", 1) not in range(1, VERSION + 1):
             raise LabError(
@@ -118,7 +118,7 @@ class Load:
     figures: dict[str, float | str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: Mapping, what: str) -> "Load":
+    def from_json(cls, data: Mapping, what: str) -> "Load":
         """Read a load from a line."""
         load = build(cls, data, what)
         if load.status not in STATUSES:
@@ -163,9 +163,9 @@ class Run:
                 raise LabError(f"{what} is not JSON", str(error)) from error
             match data.pop("kind", None):
                 case "run" if run is None:
-                    run = cls(file, Head.of(data, what))
+                    run = cls(file, Head.from_json(data, what))
                 case "load" if run:
-                    run.loads.append(Load.of(data, what))
+                    run.loads.append(Load.from_json(data, what))
                 case "end" if run:
                     run.ended = True
                 case other:

@@ -115,8 +115,8 @@ class Site:
         except OSError as error:
             raise LabError(f"could not run {Path(command[0]).name}", str(error)) from error
         except Exception as error:
-            said = (getattr(error, "stderr", "") or "").strip()
-            raise LabError(f"{Path(command[0]).name} failed", said) from error
+            message = (getattr(error, "stderr", "") or "").strip()
+            raise LabError(f"{Path(command[0]).name} failed", message) from error
         return done.stdout
 
     def environment(self, schema: str) -> dict[str, str]:
@@ -288,8 +288,8 @@ def opened(
         try:
             server = Server.start("--data", f"{folder}/data", *options, quiet=True)
         except subprocess.CalledProcessError as error:
-            said = (error.stderr or "").strip().removeprefix("pgsluice: error: ")
-            raise LabError("the embedded server did not start", said) from error
+            message = (error.stderr or "").strip().removeprefix("pgsluice: error: ")
+            raise LabError("the embedded server did not start", message) from error
         try:
             with closing(Site(server.url, environment(), embedded=True)) as site:
                 yield site

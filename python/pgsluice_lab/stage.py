@@ -144,7 +144,7 @@ class Stage:
         try:
             holds = evaluate(check, {**self.names, "rows": sent(self), **figures})
         except ValueError as error:
-            return f"not said: {error}"
+            return f"unknown: {error}"
         return None if holds else f"not so: {check}, but {figures}"
 
 

@@ -68,8 +68,8 @@ def timed(
         for child in children:
             if child.returncode not in statuses:
                 errors.seek(0)
-                said = errors.read()
-                raise subprocess.CalledProcessError(child.returncode, child.args, stderr=said)
+                message = errors.read()
+                raise subprocess.CalledProcessError(child.returncode, child.args, stderr=message)
         output.seek(0)
         cpu = sum(usage.ru_utime + usage.ru_stime for usage in usages)
         peak = max(usage.ru_maxrss for usage in usages) * rss_unit() / MIB

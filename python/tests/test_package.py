@@ -29,8 +29,8 @@ class Package(unittest.TestCase):
         # `pip install --target`, which the tests use, puts it here.
         command = Path(pgsluice.__file__).parents[1] / "bin/pgsluice"
         self.assertNotEqual(command.read_bytes()[:2], b"#!")
-        said = subprocess.check_output([command, "--version"], text=True, timeout=60)
-        self.assertEqual(said.split(), ["pgsluice", pgsluice.__version__])
+        output = subprocess.check_output([command, "--version"], text=True, timeout=60)
+        self.assertEqual(output.split(), ["pgsluice", pgsluice.__version__])
 
     def test_import_does_not_load_what_is_large(self):
         names = {"asyncio", "airflow", "pandas", "psycopg", "pyarrow", "sqlalchemy"}

@@ -49,9 +49,9 @@ fn rejects_are_exact(server: Server) {
     let row = |id: usize| format!("{id},{}\n", if id % 100 == 7 { "bad" } else { "good" });
     whole.bench.file("rows.csv", (0..ROWS).map(row).collect::<String>());
     let file = whole.bench.path("bad.csv");
-    let limited = |most: &str| {
-        let most = format!("--max-rejects={most}");
-        let options = ["--atomic", MEMORY, "--reject-file=bad.csv", &most];
+    let limited = |max: &str| {
+        let max = format!("--max-rejects={max}");
+        let options = ["--atomic", MEMORY, "--reject-file=bad.csv", &max];
         whole.load(&options, &[])
     };
     for few in ["399", "0.5%"] {

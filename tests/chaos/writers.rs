@@ -149,10 +149,10 @@ fn writes_a_stream() {
     let mut writer =
         Writer::open(job, target, Durability::Commit, &control).expect("the writer opens");
     let position = writer.position().map_or(0, |position| position.parse().expect("a number"));
-    for (call, behind) in CALLS.into_iter().zip(sums()).filter(|(_, behind)| *behind > position) {
-        let input = rows(behind as usize - call, call);
-        let behind = behind.to_string();
-        writer.write(&input, Some(&behind), 0, &control).expect("the rows are written");
+    for (call, end) in CALLS.into_iter().zip(sums()).filter(|(_, end)| *end > position) {
+        let input = rows(end as usize - call, call);
+        let end = end.to_string();
+        writer.write(&input, Some(&end), 0, &control).expect("the rows are written");
     }
 }
 
@@ -174,7 +174,7 @@ fn moves_participants() {
         writer.position_of(name).map_or(0, |position| position.parse::<usize>().expect("a number"))
     };
     let done: usize = names.iter().map(|name| position(&writer, name)).sum();
-    for (call, behind) in CALLS.into_iter().zip(sums()).filter(|(_, it)| *it > done as i64) {
+    for (call, end) in CALLS.into_iter().zip(sums()).filter(|(_, it)| *it > done as i64) {
         let before = names.each_ref().map(|name| position(&writer, name));
         let behind_both =
             [(before[0] + call / 2).to_string(), (before[1] + call - call / 2).to_string()];
@@ -185,7 +185,7 @@ fn moves_participants() {
             to: &behind_both[place],
         });
         let extras = WriteExtras { positions: Positions::Steps(&steps), ..WriteExtras::default() };
-        let input = rows(behind as usize - call, call);
+        let input = rows(end as usize - call, call);
         writer.write_with(&input, &extras, &control).expect("the rows are written");
     }
 }

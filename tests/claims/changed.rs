@@ -12,14 +12,20 @@ on_each_server!([
 ]);
 
 /// Lets a load die, makes a change, and resumes the load. Checks that it is refused and names the change.
-fn is_refused(bench: &Bench, ddl: &str, value: fn(usize) -> String, change: &str, said: &[&str]) {
+fn is_refused(
+    bench: &Bench,
+    ddl: &str,
+    value: fn(usize) -> String,
+    change: &str,
+    expected: &[&str],
+) {
     bench.session.run(ddl);
     bench.file("rows.csv", rows(ROWS, value));
     die(bench, &bench.url, &[]);
     bench.session.run(change);
     let ended = comes_to(bench, &bench.url, ROWS as u64);
-    let said = [&["public.t: its key was read by "], said, &["(SQLSTATE 0A000)"]].concat();
-    ended.fails(1, &said);
+    let expected = [&["public.t: its key was read by "], expected, &["(SQLSTATE 0A000)"]].concat();
+    ended.fails(1, &expected);
 }
 
 fn a_function_is_replaced(server: Server) {
@@ -34,9 +40,9 @@ fn a_function_is_replaced(server: Server) {
         + "CREATE TABLE t (id int, n int, v text) PARTITION BY LIST (f(id));
            CREATE TABLE t0 PARTITION OF t FOR VALUES IN (0);
            CREATE TABLE t1 PARTITION OF t FOR VALUES IN (1)";
-    let said =
+    let message =
         ["function public.f(integer) ", " when the load began, and is now read by function "];
-    is_refused(bench, &ddl, |id| id.to_string(), &function("($1 + 1) % 2"), &said);
+    is_refused(bench, &ddl, |id| id.to_string(), &function("($1 + 1) % 2"), &message);
     // The function is the original one again.
     bench.session.run(&function("$1 % 2"));
     assert_eq!(comes_to(bench, &bench.url, ROWS as u64).status.code(), Some(0));

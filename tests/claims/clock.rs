@@ -57,9 +57,9 @@ fn the_clock_is_named(server: Server) {
         bench.file("rows.csv", rows(100, |_| value.to_owned()));
         let ended = bench.load(["rows.csv", "-t", "t", "--few-rows=300", "--json"]);
         let summary = ended.summary();
-        let said = summary["fallbacks"].to_string().contains("the value depends on the clock");
+        let message = summary["fallbacks"].to_string().contains("the value depends on the clock");
         let context = format!("{ty} {key} {value}: {summary}");
-        assert_eq!(said, rows_of_clock > 0, "{context}");
+        assert_eq!(message, rows_of_clock > 0, "{context}");
         assert_eq!(summary["lanes"]["routed_by_server"], rows_of_clock, "{context}");
         assert_eq!(bench.count("t"), 100);
         bench.session.run("DROP TABLE t");

@@ -82,8 +82,8 @@ fn missing_privileges_are_listed_as_a_fallback(server: Server) {
     let url = as_role(bench, &role_of(bench, "loader"));
     let ended = load(bench, &url, &["--json"]);
     let summary = ended.summary();
-    let said = "and the server cannot be asked: permission denied for schema s";
-    assert!(summary["fallbacks"].to_string().contains(said), "{summary}");
+    let message = "and the server cannot be asked: permission denied for schema s";
+    assert!(summary["fallbacks"].to_string().contains(message), "{summary}");
     assert_eq!(summary["lanes"]["routed_by_server"], ROWS, "{summary}");
 }
 
@@ -127,6 +127,6 @@ fn a_type_that_may_not_be_named_does_not_keep_rows_out(server: Server) {
     let ended = load(bench, &url, &["--json", "--no-self-test"]);
     ended.summary();
     assert_eq!((bench.count("t0"), bench.count("t2")), (500, 500));
-    let said = "the value, but it cannot be asked: permission denied for schema s";
-    assert!(ended.stdout.contains(said), "{ended:?}");
+    let message = "the value, but it cannot be asked: permission denied for schema s";
+    assert!(ended.stdout.contains(message), "{ended:?}");
 }

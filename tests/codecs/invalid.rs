@@ -34,11 +34,11 @@ const NO_TEXTS: &[&[u8]] =
 fn text_that_is_no_utf8_is_refused(server: Server) {
     let scratch = server.scratch();
     scratch.session().run(TYPES);
-    for (ty, before, behind) in TEXTS {
+    for (ty, before, after) in TEXTS {
         let sides = Sides::create(&scratch, settings(0), &[ty]);
         let codec = sides.codec();
         for bytes in NO_TEXTS {
-            let text = [before.as_bytes(), bytes, behind.as_bytes()].concat();
+            let text = [before.as_bytes(), bytes, after.as_bytes()].concat();
             if let Some(row) = Row::encode(&codec, &text) {
                 let (taken, _) = sides.divide_by_text(std::slice::from_ref(&row));
                 assert!(taken.is_empty(), "{ty}: COPY text takes {row:?}");

@@ -173,9 +173,9 @@ impl Case {
         let is_large = self.is_killed || chance.is_one_in(12);
         // Where several constraints count, the reference compares each row with all earlier ones.
         let large = if self.is_by_any() { ROWS_TO_KILL / 4 } else { ROWS_TO_KILL };
-        let (most, before) = if is_large { (large, large / 2) } else { (60, 25) };
+        let (max, before) = if is_large { (large, large / 2) } else { (60, 25) };
         let many = if is_large { 1 + chance.below(2_000) } else { 2 + chance.below(10) };
-        let rows = if self.is_killed { most } else { chance.below(most + 1) };
+        let rows = if self.is_killed { max } else { chance.below(max + 1) };
         let cell = |column: &Column, chance: &mut Chance| {
             let nulls = match column.name {
                 "gone" => 0.6,

@@ -217,8 +217,8 @@ fn rights_that_are_missing(server: Server) {
     let grant = format!("HINT:  GRANT TEMPORARY ON DATABASE {database} TO {role};");
     load("skip").fails(1, &["temporary tables in the database (SQLSTATE 42501)", &grant]);
     for right in ["UPDATE", "DELETE"] {
-        let said = format!("this user lacks the {right} privilege (SQLSTATE 42501)");
-        load(&right.to_lowercase()).fails(1, &[&said, &format!("can grant {right} on it")]);
+        let message = format!("this user lacks the {right} privilege (SQLSTATE 42501)");
+        load(&right.to_lowercase()).fails(1, &[&message, &format!("can grant {right} on it")]);
     }
     bench.session.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
 }

@@ -163,8 +163,8 @@ fn options_that_need_keys_as_the_input_has_them(server: Server) {
         ("update --no-insert", ["--no-insert", "trigger too on ours.t_2 "]),
     ] {
         let load = format!("rows.csv -t ours.t --on-conflict {options}");
-        let said = ["needs unchanged keys", "may change keys (SQLSTATE 0A000)"];
-        let parts: Vec<&str> = [parts[0], said[0], parts[1], said[1]].into();
+        let message = ["needs unchanged keys", "may change keys (SQLSTATE 0A000)"];
+        let parts: Vec<&str> = [parts[0], message[0], parts[1], message[1]].into();
         bench.load(load.split(' ')).fails(2, &parts);
     }
     let load = "rows.csv -t ours.t --on-conflict delete";

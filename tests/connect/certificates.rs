@@ -45,8 +45,8 @@ impl Cluster {
         let mut psql = Command::new(self.psql());
         psql.args(["-X", "-c", "SELECT 1", "-d", &self.conninfo(options)])
             .env("HOME", self.path(""));
-        let (reached, said) = run(&mut psql);
-        assert_eq!(outcome == TLS, reached, "{options}: {outcome}\npsql: {said}");
+        let (reached, message) = run(&mut psql);
+        assert_eq!(outcome == TLS, reached, "{options}: {outcome}\npsql: {message}");
         outcome
     }
 }

@@ -112,8 +112,8 @@ fn obstacles_of_many_leaves(case: &Case) {
             ));
         }
         let refused = case.load(ROWS, &[]);
-        let said = "cannot exchange public.t_1: it has row security; the same applies to";
-        refused.fails(1, &[&format!("{said} {named} (SQLSTATE 0A000)\n")]);
+        let message = "cannot exchange public.t_1: it has row security; the same applies to";
+        refused.fails(1, &[&format!("{message} {named} (SQLSTATE 0A000)\n")]);
         assert_eq!(refused.stderr.matches("cannot exchange").count(), 1, "{refused:?}");
         case.run("DROP TABLE t");
     }
@@ -151,10 +151,10 @@ fn tables_without_a_way_to_leaves(case: &Case) {
     case.run("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION f()");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!(summary["exchanged"], 0);
-    said(&summary, "not exchanged: public.t has a statement-level trigger", 2);
+    check_fallback(&summary, "not exchanged: public.t has a statement-level trigger", 2);
 }
 
-fn said(summary: &serde_json::Value, why: &str, rows: u64) {
+fn check_fallback(summary: &serde_json::Value, why: &str, rows: u64) {
     let fallbacks = summary["fallbacks"].as_array().unwrap();
     let found = fallbacks.iter().find(|f| f["why"].as_str().unwrap().contains(why));
     assert_eq!(found.unwrap_or_else(|| panic!("{why}: {summary}"))["rows"], rows, "{summary}");
@@ -170,7 +170,7 @@ fn leaves_that_are_not_empty(case: &Case) {
     assert_eq!(case.value("SELECT string_agg(v, ' ') FROM t"), "old");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!((&summary["exchanged"], &summary["rows_loaded"]), (&1.into(), &2.into()));
-    said(&summary, "not exchanged: it is not empty, so rows are copied into it", 1);
+    check_fallback(&summary, "not exchanged: it is not empty, so rows are copied into it", 1);
     let rows = "SELECT string_agg(tableoid::regclass || t::text, ' ' ORDER BY t) FROM t";
     assert_eq!(case.value(rows), "t_1(1,0,old) t_1(1,1,x) t_2(2,2,y)");
     case.nothing_is_left();
@@ -181,7 +181,7 @@ fn leaves_beside_a_default_with_rows(case: &Case) {
     case.run("CREATE TABLE t_d PARTITION OF t DEFAULT; INSERT INTO t VALUES (7)");
     let summary = case.load(ROWS, &[]).summary();
     assert_eq!(summary["exchanged"], 0);
-    said(&summary, "not exchanged: the DEFAULT partition public.t_d has rows", 2);
+    check_fallback(&summary, "not exchanged: the DEFAULT partition public.t_d has rows", 2);
 }
 
 fn more_leaves_than_locks(case: &Case) {
@@ -189,7 +189,7 @@ fn more_leaves_than_locks(case: &Case) {
     let leaf = |k: u32| format!("CREATE TABLE t_{k} PARTITION OF t FOR VALUES IN ({k})");
     (0..500).map(leaf).for_each(|leaf| case.run(&leaf));
     let rows: String = (0..1000).map(|row| format!("{}\n", row % 500)).collect();
-    let most: u64 = case
+    let max: u64 = case
         .value(
             "SELECT current_setting('max_locks_per_transaction')::int
                     * (current_setting('max_connections')::int
@@ -197,10 +197,14 @@ fn more_leaves_than_locks(case: &Case) {
         )
         .parse()
         .unwrap();
-    assert!(most < 500, "the server of the tests has room for {most}");
+    assert!(max < 500, "the server of the tests has room for {max}");
     let summary = case.load(&rows, &[]).summary();
-    assert_eq!(summary["exchanged"], most);
-    said(&summary, "not exchanged: one transaction cannot lock more tables", 2 * (500 - most));
+    assert_eq!(summary["exchanged"], max);
+    check_fallback(
+        &summary,
+        "not exchanged: one transaction cannot lock more tables",
+        2 * (500 - max),
+    );
     assert_eq!(case.value("SELECT count(*) FROM t"), "1000");
 }
 

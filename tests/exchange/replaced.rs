@@ -54,9 +54,9 @@ fn leaves_without_rows_stay(case: &Case) {
     case.nothing_is_left();
 
     let loaded = case.bench.load(["rows.csv", "-t", "t", REPLACE]);
-    let said = "3 leaves built beside the table and swapped in; the old rows of 3 leaves were \
+    let message = "3 leaves built beside the table and swapped in; the old rows of 3 leaves were \
                 dropped";
-    assert!(loaded.stderr.contains(said), "{loaded:?}");
+    assert!(loaded.stderr.contains(message), "{loaded:?}");
     assert_eq!(case.value(CONTENT), "01 new 10, 02 new 10, 03 old 50");
 }
 
@@ -206,9 +206,9 @@ fn verified_leaf_by_leaf(case: &Case) {
     assert_eq!(verify(&[]).status, Some(1), "other leaves have rows");
     let equal = verify(&["--replaced"]);
     assert_eq!(equal.status, Some(0), "{equal:?}");
-    let said = "equal: the leaves that the input has rows for hold exactly these rows";
+    let message = "equal: the leaves that the input has rows for hold exactly these rows";
     assert!(equal.stdout.contains("table  20 rows in 3 leaves"), "{equal:?}");
-    assert!(equal.stdout.contains(said), "{equal:?}");
+    assert!(equal.stdout.contains(message), "{equal:?}");
     for (change, different) in [
         ("INSERT INTO t VALUES ('2026-01-05', -1, 'theirs')", "t_01: of 11 rows, 1 not in"),
         ("DELETE FROM t WHERE d < '2026-02-01'", "t_01: of 0 rows, 10 missing"),

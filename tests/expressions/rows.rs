@@ -53,9 +53,9 @@ pub(super) fn line(row: &Row) -> Vec<u8> {
     row.iter().map(field).collect::<Vec<_>>().join("\t").into_bytes()
 }
 
-fn near(random: &mut Random, least: i64, greatest: i64) -> String {
+fn near(random: &mut Random, min: i64, greatest: i64) -> String {
     match random.below(12) {
-        0 => least.saturating_add(random.below(3) as i64).to_string(),
+        0 => min.saturating_add(random.below(3) as i64).to_string(),
         1 => greatest.saturating_sub(random.below(3) as i64).to_string(),
         2 => (random.next() as i64 % (greatest / 2)).to_string(),
         3 => awkward::integer(random),

@@ -71,8 +71,9 @@ fn a_question_that_is_refused_leaves_the_rows_to_the_server(server: Server) {
     bench.file("rows.csv", "1,a\n2,b\n");
     let ended = bench.load(["rows.csv", "-t", "t", "--few-rows=300"]);
     assert_eq!((ended.status.code(), bench.count("t1"), bench.count("t2")), (Some(0), 1, 1));
-    let said = "key LIST (public.picky(id)) of public.t: the server could not evaluate it: 2 rows";
-    assert!(ended.stderr.contains(said), "{ended:?}");
+    let message =
+        "key LIST (public.picky(id)) of public.t: the server could not evaluate it: 2 rows";
+    assert!(ended.stderr.contains(message), "{ended:?}");
 }
 
 fn a_key_that_is_refused_leaves_the_keys_beside_it_where_they_belong(server: Server) {

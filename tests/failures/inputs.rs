@@ -127,13 +127,13 @@ fn entries_that_cannot_be_read_end_the_load(server: Server) {
     fs::create_dir(bench.path("days")).unwrap();
     bench.file("days/1.csv", "1,a\n");
     symlink("nowhere.csv", bench.path("days/2.csv")).unwrap();
-    let said = [
+    let message = [
         "could not open file \"days/2.csv\" for reading: No such file or directory",
         "DETAIL:  It is a symbolic link to \"nowhere.csv\".",
     ];
     for name in ["days", "days/*.csv", "days/2.csv"] {
         for command in ["load", "plan", "verify"] {
-            run(&bench, command, [name, "-t", "t"]).fails(1, &said);
+            run(&bench, command, [name, "-t", "t"]).fails(1, &message);
         }
     }
     assert_eq!(bench.count("t"), 0);
@@ -233,7 +233,7 @@ fn foreign_files_are_refused_by_name(server: Server) {
 
 fn a_header_that_is_no_text_is_refused(server: Server) {
     let bench = Bench::with_table(server);
-    for (file, said) in [
+    for (file, message) in [
         (
             &b"\x01\x02 unknown \0 bytes"[..],
             "x:1: invalid byte sequence for encoding \"UTF8\": 0x00",
@@ -241,7 +241,7 @@ fn a_header_that_is_no_text_is_refused(server: Server) {
         (b"id,v\0\n1,a\n", "x:1: invalid byte sequence for encoding \"UTF8\": 0x00"),
     ] {
         bench.file("x", file);
-        bench.load(["x", "-t", "t", "--header", "--format=csv"]).fails_empty(&[said]);
+        bench.load(["x", "-t", "t", "--header", "--format=csv"]).fails_empty(&[message]);
         let copied = bench.session.copy_in("COPY t FROM STDIN (FORMAT csv, HEADER)", file.to_vec());
         assert_eq!(copied.unwrap_err().code().unwrap().code(), "22021");
     }

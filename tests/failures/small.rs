@@ -30,8 +30,8 @@ fn a_small_load_reports_that_it_goes_through_the_root(server: Server) {
     assert_eq!((&summary["lanes"], &summary["jobs"]), (&lanes, &1.into()), "{summary}");
     assert!(summary["fallbacks"].to_string().contains(SAID), "{summary}");
     let ended = load(bench, &[]);
-    let said = "in one COPY by 1 connection, which is fastest for so few rows";
-    assert!(ended.stderr.contains(said), "{ended:?}");
+    let message = "in one COPY by 1 connection, which is fastest for so few rows";
+    assert!(ended.stderr.contains(message), "{ended:?}");
     assert!(!ended.stderr.contains("fallback"), "{ended:?}");
 }
 
@@ -69,7 +69,7 @@ fn small_depends_on_the_leaves(server: Server) {
 
 fn a_mistake_in_a_small_load_is_found_where_it_is(server: Server) {
     let bench = &Bench::with_table(server);
-    for (at, row, said) in [
+    for (at, row, message) in [
         (1, "id,v", "rows.csv:1: column id: invalid input syntax for type integer: \"id\""),
         (9_000, "x,1", "rows.csv:9000:"),
         (10_000, "1000,b", "no partition of relation \"t\" found for row"),
@@ -79,7 +79,7 @@ fn a_mistake_in_a_small_load_is_found_where_it_is(server: Server) {
         let mut lines: Vec<&str> = input.lines().collect();
         lines[at - 1] = row;
         bench.file("rows.csv", lines.join("\n"));
-        really(bench, &[]).fails_empty(&[said]);
+        really(bench, &[]).fails_empty(&[message]);
         assert_eq!(bench.count("t"), 0);
     }
     let rejects = ["--reject-file=bad", "--max-rejects=5", "--json", "-q"];

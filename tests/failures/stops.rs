@@ -13,7 +13,7 @@ on_each_server!([
     a_signal_ends_a_load_that_waits_for_its_first_byte,
     a_signal_ends_a_load_from_a_pipe_that_nobody_has_opened,
     a_signal_ends_a_load_that_waits_for_a_lock,
-    a_signal_in_the_middle_of_a_file_leaves_what_is_said,
+    a_signal_in_the_middle_of_a_file_leaves_the_reported_rows,
     one_statement_is_stopped_as_a_whole,
     a_second_signal_ends_at_once,
     closed_outputs_do_not_hurt,
@@ -95,7 +95,7 @@ fn a_signal_ends_a_load_that_waits_for_a_lock(server: Server) {
     }
 }
 
-fn a_signal_in_the_middle_of_a_file_leaves_what_is_said(server: Server) {
+fn a_signal_in_the_middle_of_a_file_leaves_the_reported_rows(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     bench.file("rows.csv", rows(400_000, 100));

@@ -7,7 +7,7 @@ on_each_server!([
     names_are_read_as_sql_reads_them,
     every_kind_of_table_takes_rows,
     privileges_are_the_servers_to_judge,
-    settings_of_a_role_do_not_matter_or_are_said,
+    settings_of_a_role_do_not_matter_or_are_reported,
     a_table_that_was_never_split_has_no_partition_for_a_row,
 ]);
 
@@ -131,7 +131,7 @@ fn privileges_are_the_servers_to_judge(server: Server) {
     drop_role(bench, "loader");
 }
 
-fn settings_of_a_role_do_not_matter_or_are_said(server: Server) {
+fn settings_of_a_role_do_not_matter_or_are_reported(server: Server) {
     let bench = &Bench::new(server);
     bench.make_table();
     let url = as_role(bench, "odd");

@@ -154,8 +154,8 @@ impl Summary {
         if native + server + slow != self.rows_read {
             return Err("the lanes do not add up to the rows read".into());
         }
-        let said: u64 = self.fallbacks.iter().map(|fallback| fallback.rows).sum();
-        if said < server + slow {
+        let reported: u64 = self.fallbacks.iter().map(|fallback| fallback.rows).sum();
+        if reported < server + slow {
             return Err("rows left the native lane without a reason".into());
         }
         match self.fallbacks.iter().find(|f| f.what.is_empty() || f.why.is_empty()) {

@@ -178,7 +178,7 @@ fn pump(
 ) {
     from.set_read_timeout(Some(TICK)).unwrap();
     let mut buffer = vec![0; 64 << 10];
-    let (mut said, mut is_told) = (Said::default(), false);
+    let (mut message, mut is_told) = (Said::default(), false);
     loop {
         match state.mode() {
             Mode::Cut => return,
@@ -204,7 +204,7 @@ fn pump(
         if has_asked.swap(counts, SeqCst) && !counts {
             state.answers.fetch_add(1, SeqCst);
         }
-        let passed = if counts { state.pass(&buffer[..length], &mut said) } else { length };
+        let passed = if counts { state.pass(&buffer[..length], &mut message) } else { length };
         let swallows = match state.mode() {
             Mode::Swallow | Mode::Full => passed == length,
             Mode::Deafen => !counts,
@@ -229,7 +229,7 @@ impl State {
     }
 
     /// Returns how many of a client's `bytes` may pass before the mode changes.
-    fn pass(&self, bytes: &[u8], said: &mut Said) -> usize {
+    fn pass(&self, bytes: &[u8], message: &mut Said) -> usize {
         let length = bytes.len() as u64;
         let before = self.sent.fetch_add(length, SeqCst);
         let mut passed = bytes.len();
@@ -243,7 +243,7 @@ impl State {
         }
         let mut on = self.on.lock().unwrap();
         if let Some(words) = &*on
-            && let Some(place) = said.place_of(&words.texts, bytes)
+            && let Some(place) = message.place_of(&words.texts, bytes)
         {
             *self.mode.lock().unwrap() = words.mode;
             if words.mode != Mode::Deafen {

@@ -94,12 +94,12 @@ fn rows_that_no_subscriber_could_find_are_not_changed(server: Server) {
     for change in [&["--on-conflict=update"][..], &["--on-conflict=delete"]] {
         let what = if change[0].ends_with("update") { "update" } else { "delete from" };
         let refused = load(change);
-        let said = [
+        let message = [
             &format!("cannot {what} table \"t0\" because it does not have a replica identity"),
             "(SQLSTATE 55000)",
             "HINT:  ALTER TABLE public.t0 REPLICA IDENTITY FULL;",
         ];
-        refused.fails(1, &said);
+        refused.fails(1, &message);
         assert_eq!(bench.count("t"), 0);
     }
     assert_eq!(load(&["--on-conflict=skip"]).summary()["rows_loaded"], 100);

@@ -135,10 +135,11 @@ fn loads_are_chosen(bench: &Bench) {
         bench.start(["-", "-t", "t", "--format=csv", "--load-id", "r"], Stdio::piped());
     running.feed(&rows(120_000, 100));
     wait_until("a commit", || bench.count("t") > 60_000);
-    let said = forget(&["--all"]).stderr;
+    let message = forget(&["--all"]).stderr;
     assert!(
-        said.contains("load r is running and was kept\n") && said.ends_with("2 loads forgotten\n"),
-        "{said}"
+        message.contains("load r is running and was kept\n")
+            && message.ends_with("2 loads forgotten\n"),
+        "{message}"
     );
     drop(running.child.stdin.take());
     assert_eq!(running.ended().status.code(), Some(0));

@@ -51,12 +51,12 @@ fn locks_are_named(bench: &Bench) {
                 assert!(!ledger(&bench.url, &["list"]).stdout.contains("running"));
                 assert_eq!(ledger(&bench.url, &["forget", "l"]).status.code(), Some(1));
             } else {
-                let said = format!(
+                let message = format!(
                     "role \"{}\" holds the advisory lock of load l (process {pid}) (SQLSTATE 55006)",
                     role.name
                 );
                 let end = format!("SELECT pg_terminate_backend({pid});");
-                refused.fails(1, &[&said, "may not write to the ledger", &end]);
+                refused.fails(1, &[&message, "may not write to the ledger", &end]);
             }
             drop(session);
             wait_until("the end of a session", || bench.value(ADVISORY) == "0");
@@ -77,8 +77,8 @@ fn a_lock_in_the_middle_is_named(bench: &Bench) {
     let session = role.session();
     session.run(&format!("SELECT pg_advisory_lock({})", locks()[0]));
     bench.session.run("COMMIT");
-    let said = format!("role \"{}\" holds the advisory lock of load l (process ", role.name);
-    load.ended().fails(1, &[&said, "SELECT pg_terminate_backend("]);
+    let message = format!("role \"{}\" holds the advisory lock of load l (process ", role.name);
+    load.ended().fails(1, &[&message, "SELECT pg_terminate_backend("]);
     drop(session);
     wait_until("the end of a session", || bench.value(ADVISORY) == "0");
     assert_eq!(bench.load(LOAD).status.code(), Some(0));
@@ -104,11 +104,11 @@ fn prepared_transactions_are_left_alone(bench: &Bench) {
          PREPARE TRANSACTION '{name}'"
     ));
     bench.session.run("TRUNCATE t");
-    let said = format!(
+    let message = format!(
         "role \"{}\" holds the advisory lock of load l (prepared transaction '{name}')",
         role.name
     );
-    bench.load(LOAD).fails(1, &[&said, &format!("ROLLBACK PREPARED '{name}';")]);
+    bench.load(LOAD).fails(1, &[&message, &format!("ROLLBACK PREPARED '{name}';")]);
     assert_eq!((bench.value(prepared), bench.count("u")), ("1".to_owned(), 0));
     role.session().run(&format!("ROLLBACK PREPARED '{name}'"));
     assert_eq!(bench.load(LOAD).status.code(), Some(0));
@@ -147,7 +147,7 @@ fn exchanges_name_who_is_in_the_way(bench: &Bench) {
         session.rows(&format!("SELECT pg_backend_pid() FROM pg_advisory_lock({key}, {root})"));
     let pid = pid[0][0].clone().unwrap();
     let refused = bench.load(LOAD.iter().chain(&["--exchange"]));
-    let said = format!("role \"{}\" (process {pid}) holds", role.name);
-    refused.fails(1, &["another load is exchanging partitions of public.t", &said]);
+    let message = format!("role \"{}\" (process {pid}) holds", role.name);
+    refused.fails(1, &["another load is exchanging partitions of public.t", &message]);
     drop(session);
 }

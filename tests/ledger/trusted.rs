@@ -93,22 +93,26 @@ fn nothing_ran(bench: &Bench) {
     assert_eq!(bench.value("SELECT is_called FROM traces"), "f");
 }
 
-/// Checks that every command that uses the ledger refuses it with the message `said`.
+/// Checks that every command that uses the ledger refuses it with `message`.
 #[track_caller]
-fn all_refuse(bench: &Bench, said: &str) {
-    let said =
-        ["the ledger in schema pgsluice cannot be trusted: ", said, "(SQLSTATE 42501)", "--ledger"];
+fn all_refuse(bench: &Bench, message: &str) {
+    let message = [
+        "the ledger in schema pgsluice cannot be trusted: ",
+        message,
+        "(SQLSTATE 42501)",
+        "--ledger",
+    ];
     // A small load uses only the table `load`, and so it checks no other table.
-    let is_of_others = ["receipt", "tree", "witness"].iter().any(|name| said[1].contains(name));
+    let is_of_others = ["receipt", "tree", "witness"].iter().any(|name| message[1].contains(name));
     if is_of_others {
         assert_eq!(bench.load(["few.csv", "-t", "t"]).status.code(), Some(0));
         bench.session.run("TRUNCATE t");
     } else {
-        bench.load(["few.csv", "-t", "t"]).fails(1, &said);
+        bench.load(["few.csv", "-t", "t"]).fails(1, &message);
     }
-    bench.load(["many.csv", "-t", "t", "-j", "2"]).fails(1, &said);
+    bench.load(["many.csv", "-t", "t", "-j", "2"]).fails(1, &message);
     for command in [&["list"][..], &["show", "l"], &["forget", "l"], &["forget", "--all"]] {
-        ledger(&bench.url, command).fails(1, &said);
+        ledger(&bench.url, command).fails(1, &message);
     }
     assert_eq!(bench.count("t"), 0);
     nothing_ran(bench);
@@ -119,10 +123,10 @@ fn additions_of_the_owner_are_refused(name: &str, server: Server) {
     // This role owns the tables now, but another role created them with the defect.
     bench.load(["many.csv", "-t", "t"]);
     bench.session.run("TRUNCATE t");
-    let (change, said) = fault(name);
+    let (change, message) = fault(name);
     bench.session.run(change);
     bench.session.run("ALTER SEQUENCE traces RESTART");
-    all_refuse(&bench, said);
+    all_refuse(&bench, message);
     // With another ledger, or without one, it loads.
     assert_eq!(bench.load(["many.csv", "-t", "t", "--ledger", "mine"]).status.code(), Some(0));
     assert_eq!(bench.load(["few.csv", "-t", "t", "--no-ledger"]).status.code(), Some(0));
@@ -158,7 +162,7 @@ mod owners {
         bench.load(["many.csv", "-t", "t"]);
         bench.session.run("TRUNCATE t");
         let role = &other.name;
-        let (change, said) = match name {
+        let (change, message) = match name {
             "of_the_schema" => (
                 format!("ALTER SCHEMA pgsluice OWNER TO {role}"),
                 format!("schema pgsluice belongs to role {role}"),
@@ -179,7 +183,7 @@ mod owners {
             ),
         };
         bench.session.run(&change);
-        all_refuse(&bench, &said);
+        all_refuse(&bench, &message);
         if name == "who_may_make_triggers" {
             let refused = bench.load(["many.csv", "-t", "t"]);
             let mend = format!("REVOKE TRIGGER ON ALL TABLES IN SCHEMA pgsluice FROM {role};");

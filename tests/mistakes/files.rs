@@ -21,11 +21,11 @@ on_each_server!([
 
 fn backslashes_are_characters(server: Server) {
     let desk = desk(server, "id int, b text, c text");
-    let said = "--format csv --delimiter '\\t' --null '\\N'";
+    let message = "--format csv --delimiter '\\t' --null '\\N'";
     for value in ["vfa\\", "bag\\20100614/10", "as\\.d"] {
         desk.bench.file("a.tsv", format!("1\t{value}\tx\n2\tplain\t\\N\n"));
         let is_value = format!("b = '{value}' AND c = 'x'");
-        desk.follow("load a.tsv -t t", said, &is_value, 1);
+        desk.follow("load a.tsv -t t", message, &is_value, 1);
     }
     // COPY's own escapes are not changed.
     desk.bench.file("a.tsv", "1\ta\\\\b\\n\tx\nz\tplain\ty\n");
@@ -43,8 +43,8 @@ fn backslashes_escape_in_csv(server: Server) {
     desk.bench.file("a.csv", "\"1\",\"say \\\"hi, x\",\"3\"\n\"2\",\"a \"\"b\"\"\",\"4\"\n");
     desk.is_not_told("load a.csv -t t", &["--escape"]);
     desk.bench.file("a.csv", "1,hello\\, world,\n2,two\\nlines,4\n");
-    let said = "--format text --delimiter , --null ''";
-    desk.follow("load a.csv -t t", said, "b IN ('hello, world', E'two\\nlines')", 2);
+    let message = "--format text --delimiter , --null ''";
+    desk.follow("load a.csv -t t", message, "b IN ('hello, world', E'two\\nlines')", 2);
     let json = Desk::new(server);
     json.bench.session.run("CREATE TABLE t (id int, data jsonb)");
     json.bench.file("a.csv", "1,\"{\\\"a\\\": 1}\"\n");
@@ -67,7 +67,7 @@ fn fields_are_quoted_in_another_way(server: Server) {
 
 fn lines_are_no_rows(server: Server) {
     let desk = desk(server, "id int, b text NOT NULL");
-    for (content, line, said) in [
+    for (content, line, message) in [
         ("1,x\n\n2,y\n\n", "load a.csv -t t", "sed '/^$/d' a.csv"),
         ("1,x\n,\n2,y\n,\n", "load a.csv -t t", "sed '/^[,]*$/d' a.csv"),
         ("\nid,b\n1,x\n2,y\n", "load a.csv --header -t t", "--header=2"),
@@ -75,7 +75,7 @@ fn lines_are_no_rows(server: Server) {
         ("## one\n1,x\n## two\n2,y\n", "load a.csv -t t", "sed '/^#/d' a.csv"),
     ] {
         desk.bench.file("a.csv", content);
-        desk.follow(line, said, "b IN ('x', 'y')", 2);
+        desk.follow(line, message, "b IN ('x', 'y')", 2);
     }
     // A blank line within quotes is data.
     desk.bench.file("a.csv", "1,\"x\n\ny\"\n\n2,y\n");
@@ -120,11 +120,11 @@ fn numbers_are_written_for_people(server: Server) {
 }
 
 fn values_are_in_the_notation_of_another_program(server: Server) {
-    let of = |columns: &str, name: &str, content: &str, said: &str, where_: &str| {
+    let of = |columns: &str, name: &str, content: &str, message: &str, where_: &str| {
         let desk = Desk::new(server);
         desk.bench.session.run(&format!("CREATE TABLE t ({columns})"));
         desk.bench.file(name, content);
-        desk.follow(&format!("load {name} -t t"), said, where_, 1);
+        desk.follow(&format!("load {name} -t t"), message, where_, 1);
     };
     let arrays = "1,\"[\"\"a b\"\",\"\"c\"\"]\"\n";
     of("id int, b text[]", "a.csv", arrays, "tr '[]'", "b = '{a b,c}'");
@@ -145,7 +145,7 @@ fn values_are_in_the_notation_of_another_program(server: Server) {
 }
 
 fn a_column_is_too_small(server: Server) {
-    for (kind, value, said) in [
+    for (kind, value, message) in [
         ("int", "999999999999", "ALTER TABLE public.t ALTER COLUMN b TYPE bigint"),
         ("varchar(3)", "abcd", "ALTER TABLE public.t ALTER COLUMN b TYPE text"),
         ("time", "25:10:00", "ALTER TABLE public.t ALTER COLUMN b TYPE interval"),
@@ -153,26 +153,27 @@ fn a_column_is_too_small(server: Server) {
         let desk = Desk::new(server);
         desk.bench.session.run(&format!("CREATE TABLE t (id int, b {kind})"));
         desk.bench.file("a.csv", format!("1,{value}\n"));
-        desk.run("load a.csv -t t").fails(1, &[said]);
-        desk.bench.session.run(said);
+        desk.run("load a.csv -t t").fails(1, &[message]);
+        desk.bench.session.run(message);
         desk.shell_loads("pgsluice load a.csv -t t", "true", 1);
     }
     // A count of milliseconds first needs a separate column.
     let desk = desk(server, "id int, b timestamptz");
     desk.bench.file("a.csv", "1,1692352800000\n");
-    let said = "ALTER TABLE public.t ALTER COLUMN b TYPE timestamptz USING to_timestamp(b / 1e3)";
-    desk.run("load a.csv -t t").fails(1, &["column of type bigint", said]);
+    let message =
+        "ALTER TABLE public.t ALTER COLUMN b TYPE timestamptz USING to_timestamp(b / 1e3)";
+    desk.run("load a.csv -t t").fails(1, &["column of type bigint", message]);
     desk.bench.session.run("DROP TABLE t; CREATE TABLE t (id int, b bigint)");
     assert_eq!(desk.run("load a.csv -t t").status.code(), Some(0));
-    desk.bench.session.run(said);
+    desk.bench.session.run(message);
     assert_eq!(desk.bench.count("t WHERE b = '2023-08-18 10:00+00'"), 1);
 }
 
 fn names_are_no_columns(server: Server) {
     let desk = desk(server, "id int, \"B\" text");
     desk.bench.file("a.csv", ",id,B\n0,10,x\n1,11,y\n");
-    let said = "--header=map --ignore-extra";
-    desk.follow("load a.csv --header -t t", said, "id > 9", 2);
+    let message = "--header=map --ignore-extra";
+    desk.follow("load a.csv --header -t t", message, "id > 9", 2);
     desk.bench.file("a.csv", "1,x\n");
     desk.follow("load a.csv --columns ID,B -t t", "--columns 'id,\"B\"'", "id = 1", 1);
     let json = Desk::new(server);
@@ -190,12 +191,12 @@ fn names_are_no_columns(server: Server) {
 
 fn the_file_is_another(server: Server) {
     let desk = desk(server, "id int, b text");
-    for (content, said) in [
+    for (content, message) in [
         ("version https://git-lfs.github.com/spec/v1\noid sha256:03\nsize 5\n", "git lfs pull"),
         ("\n\n<!DOCTYPE html>\n<html>\n", "a.csv is a web page"),
     ] {
         desk.bench.file("a.csv", content);
-        desk.run("load a.csv --header -t t").fails(1, &[said, "say so with --format"]);
+        desk.run("load a.csv --header -t t").fails(1, &[message, "say so with --format"]);
     }
     // These lines are rows.
     let page = Desk::new(server);

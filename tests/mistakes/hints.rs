@@ -40,9 +40,9 @@ pub(super) fn desk(server: Server, columns: &str) -> Desk {
 
 impl Desk {
     /// Runs a load that fails, then the command in its hint. Then `rows` rows must match `where_`.
-    pub(super) fn follow(&self, line: &str, said: &str, where_: &str, rows: u64) {
+    pub(super) fn follow(&self, line: &str, message: &str, where_: &str, rows: u64) {
         let failed = self.run(line);
-        failed.fails(1, &["HINT:  ", said]);
+        failed.fails(1, &["HINT:  ", message]);
         self.shell_loads(&command_of(&failed), where_, rows);
     }
 
@@ -71,14 +71,14 @@ fn compress(desk: &Desk, name: &str) {
 
 fn null_is_spelled_in_another_way(server: Server) {
     let desk = desk(server, "id int, b int, c text");
-    for (name, content, said) in [
+    for (name, content, message) in [
         ("a.csv", "1,NULL,x\n2,3,y\n", "--null NULL"),
         ("a.csv", "1,\\N,x\n2,3,y\n", "--null '\\N'"),
         ("a.csv", "1,\"\",x\n2,\"3\",\n", "--force-null b"),
         ("a.txt", "1\t\tx\n2\t3\ty\n", "--null ''"),
     ] {
         desk.bench.file(name, content);
-        desk.follow(&format!("load {name} -t t"), said, "b IS NULL AND c = 'x'", 1);
+        desk.follow(&format!("load {name} -t t"), message, "b IS NULL AND c = 'x'", 1);
     }
     // Present NULLs would become values, or NA is the name of a country.
     for content in ["1,NULL,x\n2,,y\n", "1,NA,x\n2,3,NA\n"] {
@@ -175,7 +175,7 @@ fn the_encoding_is_another(server: Server) {
         text.encode_utf16().flat_map(bytes).collect()
     };
     let rows = "1,\u{41c}\u{43e}\u{441}\u{43a}\u{432}\u{430}\r\n2,x\r\n";
-    for (name, content, said) in [
+    for (name, content, message) in [
         ("a.csv", wide(rows, u16::to_le_bytes), "--encoding utf-16le"),
         ("a.csv", wide(rows, u16::to_be_bytes), "--encoding utf-16be"),
         ("a.csv", wide(&format!("\u{feff}{rows}"), u16::to_be_bytes), "--encoding utf-16"),
@@ -198,7 +198,7 @@ fn the_encoding_is_another(server: Server) {
         desk.bench.file(name, content);
         desk.follow(
             &format!("load {name} -t t"),
-            said,
+            message,
             "b = U&'\\041c\\043e\\0441\\043a\\0432\\0430'",
             1,
         );
@@ -227,20 +227,20 @@ fn excel_has_written_a_line_of_its_own(server: Server) {
 fn a_header_comes_again(server: Server) {
     let desk = desk(server, "id int, b int, c text");
     desk.bench.file("a.csv", "id,b,c\n1,2,x\nid,b,c\n2,3,y\nid,b,c\n");
-    let said = "Line 3 repeats the header";
+    let message = "Line 3 repeats the header";
     for option in ["--header", "--header=map", "--header=match"] {
-        desk.follow(&format!("load a.csv -t t {option}"), said, "true", 2);
+        desk.follow(&format!("load a.csv -t t {option}"), message, "true", 2);
     }
     compress(&desk, "a.csv");
-    desk.follow("load a.csv.gz -t t --header", said, "true", 2);
-    desk.is_not_told("load a.csv -t t --header=2", &[said]);
+    desk.follow("load a.csv.gz -t t --header", message, "true", 2);
+    desk.is_not_told("load a.csv -t t --header=2", &[message]);
 }
 
 fn a_quote_is_a_character(server: Server) {
     let desk = desk(server, "id int, b int, c text");
     desk.bench.file("a.csv", "1;;a 5\" pipe\n2;3;b\n");
-    let said = "--format text --delimiter ';' --null ''";
-    desk.follow("load a.csv -t t --delimiter ;", said, "b IS NULL AND c = 'a 5\" pipe'", 1);
+    let message = "--format text --delimiter ';' --null ''";
+    desk.follow("load a.csv -t t --delimiter ;", message, "b IS NULL AND c = 'a 5\" pipe'", 1);
     desk.bench.file("a.csv", "1;;a 5\" pipe\n2;3;b;\n");
     desk.is_not_told("load a.csv -t t --delimiter ;", &["--format text"]);
 }
@@ -263,13 +263,13 @@ fn a_pipe_is_read_in_another_way(server: Server) {
     let desk = desk(server, "id int, b int, c text");
     desk.bench.file("a.csv", "id;b;c\n1;2;x\n2;3;NULL\n");
     let load = "load - -t t --format csv";
-    for (line, said) in [
+    for (line, message) in [
         (load, "--delimiter ';' --header"),
         ("load - -t t --format csv --delimiter ';'", "--header"),
     ] {
         let command = format!("pgsluice {line} -d {} < a.csv", desk.bench.url);
         let failed = desk.shell(&command);
-        failed.fails(1, &["HINT:  ", said]);
+        failed.fails(1, &["HINT:  ", message]);
         let follow = format!("{} < a.csv", command_of(&failed));
         desk.shell_loads(&follow, "true", 2);
     }

@@ -156,10 +156,10 @@ fn write_parquet(batch: &RecordBatch, path: &Path, number: usize) {
 
 fn write_arrow(batch: &RecordBatch, path: &Path, number: usize) {
     let file = File::create(path).expect("a file");
-    let most = [2, 1000][number % 2];
+    let max = [2, 1000][number % 2];
     let pieces = (0..batch.num_rows())
-        .step_by(most)
-        .map(|start| batch.slice(start, most.min(batch.num_rows() - start)));
+        .step_by(max)
+        .map(|start| batch.slice(start, max.min(batch.num_rows() - start)));
     if number.is_multiple_of(3) {
         let mut writer = StreamWriter::try_new(file, &batch.schema()).expect("a writer");
         pieces.for_each(|piece| writer.write(&piece).expect("rows"));

@@ -165,9 +165,10 @@ fn lanes(summary: &Summary, expected: &Loaded) -> Result<(), String> {
             return Err(format!("lane {lane} should have {share:?} of the rows: {summary:#?}"));
         }
     }
-    let said = summary.fallbacks.iter().map(|f| format!("{} {}\n", f.what, f.why));
-    let said = said.collect::<String>().to_lowercase();
-    match expected.fallbacks.iter().find(|part| !part.split('|').any(|part| said.contains(part))) {
+    let message = summary.fallbacks.iter().map(|f| format!("{} {}\n", f.what, f.why));
+    let message = message.collect::<String>().to_lowercase();
+    match expected.fallbacks.iter().find(|part| !part.split('|').any(|part| message.contains(part)))
+    {
         Some(part) => Err(format!("no fallback says {part:?}: {summary:#?}")),
         None => Ok(()),
     }

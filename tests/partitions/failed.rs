@@ -21,7 +21,7 @@ CREATE TABLE t_2024_01 PARTITION OF t FOR VALUES FROM ('2024-01-01') TO ('2024-0
 fn a_load_that_would_fail_at_once_makes_none(server: Server) {
     let lists = "CREATE TABLE t (land text NOT NULL, id int) PARTITION BY LIST (land);
                  CREATE TABLE land_de PARTITION OF t FOR VALUES IN ('DE')";
-    for (tree, rows, said) in [
+    for (tree, rows, message) in [
         (PLAIN, "2024-02-01,1,x\n2024-03-01,x,y\n", "invalid input syntax for type integer: \"x\""),
         (PLAIN, "2024-02-01,1,x\n2024-02-02,,y\n", "null value in column \"id\""),
         (PLAIN, "2024-02-01,1,x\n2024-02-02,2\n", "missing data for column \"v\""),
@@ -32,7 +32,7 @@ fn a_load_that_would_fail_at_once_makes_none(server: Server) {
         let before = case.tree();
         let load = case.load(&[]);
         assert_eq!(load.status, Some(1), "{}", load.stderr);
-        assert!(load.stderr.contains(said), "{said}: {}", load.stderr);
+        assert!(load.stderr.contains(message), "{message}: {}", load.stderr);
         assert_eq!(case.tree(), before, "{rows}");
     }
     // A trigger may replace NULL.
@@ -55,9 +55,9 @@ fn a_load_that_fails_later_drops_the_empty_ones(server: Server) {
     let before = case.tree();
     let load = case.load(&[]);
     assert_eq!(load.status, Some(1), "{}", load.stderr);
-    let said = "DETAIL:  The load created these partitions, and dropped them again because they \
+    let message = "DETAIL:  The load created these partitions, and dropped them again because they \
                 were empty: public.t_2024_02, public.t_2024_03, public.t_2024_05.";
-    assert!(load.stderr.contains(said), "{}", load.stderr);
+    assert!(load.stderr.contains(message), "{}", load.stderr);
     assert_eq!(case.tree(), before);
     // Partitions with rows stay.
     let load = case.load(&["--memory=1MiB", "-j1", "--few-rows=0", "--load-id=l"]);
@@ -102,7 +102,7 @@ fn partitions_of_others_are_left(server: Server) {
 
 fn partitions_far_from_all_others_are_named(server: Server) {
     let far = "warning: new partitions are far from the existing ones: ";
-    for (tree, rows, said) in [
+    for (tree, rows, message) in [
         (PLAIN, "2024-04-01,1,x\n2024-02-01,1,x\n", ""),
         (PLAIN, "2024-11-02,1,x\n2024-02-01,1,x\n", "public.t_2024_11 (10 steps); "),
         (
@@ -121,7 +121,7 @@ fn partitions_far_from_all_others_are_named(server: Server) {
         let case = Case::new(server, tree, rows);
         let load = case.load(&[]);
         assert_eq!(load.status, Some(0), "{}", load.stderr);
-        assert_eq!(load.stderr.contains(far), !said.is_empty(), "{rows}: {}", load.stderr);
-        assert!(load.stderr.contains(said), "{rows}: {}", load.stderr);
+        assert_eq!(load.stderr.contains(far), !message.is_empty(), "{rows}: {}", load.stderr);
+        assert!(load.stderr.contains(message), "{rows}: {}", load.stderr);
     }
 }

@@ -18,8 +18,9 @@ on_each_server!([
 const WITH_TABLE: [&str; 4] = ["--reject-table", "bad", "--max-rejects", "2%"];
 
 /// Returns the statement in the last hint of a failure, after `before`.
-fn hint<'f>(said: &'f str, before: &str) -> &'f str {
-    let (_, statement) = said.split_once(before).unwrap_or_else(|| panic!("{before}: {said}"));
+fn hint<'f>(message: &'f str, before: &str) -> &'f str {
+    let (_, statement) =
+        message.split_once(before).unwrap_or_else(|| panic!("{before}: {message}"));
     statement.lines().next().expect("a line")
 }
 
@@ -71,8 +72,8 @@ fn every_row_is_in_one_of_the_tables(server: Server) {
         let ended = bench.load(load.iter().chain(&WITH_TABLE).chain(options));
         let summary = ended.summary_of(3);
         assert_eq!(summary["rows_rejected"], input.bad.len(), "{summary}");
-        let said = format!("{} rows rejected: see table bad\n", input.bad.len());
-        assert!(ended.stderr.contains(&said), "{ended:?}");
+        let message = format!("{} rows rejected: see table bad\n", input.bad.len());
+        assert!(ended.stderr.contains(&message), "{ended:?}");
         is_whole(bench, &input);
     }
     bench.session.run("DELETE FROM t WHERE v = 'before'");
@@ -87,8 +88,8 @@ fn every_row_is_in_one_of_the_tables(server: Server) {
     assert!(status == Some(0) && verified.contains(&left_out), "{verified}");
     assert_eq!(verify(&[]).0, Some(1));
     bench.session.run("ALTER TABLE bad DROP source");
-    let (status, said) = verify(&["--reject-table=bad"]);
-    assert!(status == Some(2) && said.contains("has no column \\\"source\\\""), "{said}");
+    let (status, message) = verify(&["--reject-table=bad"]);
+    assert!(status == Some(2) && message.contains("has no column \\\"source\\\""), "{message}");
 }
 
 fn a_killed_load_goes_on_with_the_same_table(server: Server) {
@@ -202,8 +203,8 @@ fn hints_of_mistakes_work(server: Server) {
     load(&[table]).fails(2, &["--max-rejects"]);
     for itself in ["t", "public.t"] {
         let itself = format!("--reject-table={itself}");
-        let said = ["table public.t is loaded itself", "HINT:  Name another table."];
-        load(&[&itself, "--max-rejects=1"]).fails(2, &said);
+        let message = ["table public.t is loaded itself", "HINT:  Name another table."];
+        load(&[&itself, "--max-rejects=1"]).fails(2, &message);
     }
     load(&[table, "--max-rejects=1", "--reject-file=bad"]).fails(2, &["--reject-file"]);
     load(&[table, "--max-rejects=1", "--exchange"]).fails(2, &["--exchange"]);

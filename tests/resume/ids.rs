@@ -49,12 +49,12 @@ fn a_finished_load_is_not_loaded_again(server: Server) {
             assert_eq!(again["rows_already_loaded"], count);
         }
         assert_eq!(bench.count("t"), count as u64);
-        let said = bench.load(["rows.csv", "-t", "t", "--load-id", id]).stderr;
+        let message = bench.load(["rows.csv", "-t", "t", "--load-id", id]).stderr;
         let rows = if count == 20 { "20" } else { "2,000" };
         let said_rows = format!(
             "load {id} has already finished: {rows} rows loaded into public.t; nothing was done"
         );
-        assert!(said.contains(&said_rows), "{said}");
+        assert!(message.contains(&said_rows), "{message}");
     }
 }
 
@@ -84,8 +84,9 @@ fn a_load_that_is_not_the_same_is_refused(server: Server) {
             "with columns \"v text, id integer\"",
         ),
     ] {
-        let said = format!("this load was begun {before}, and is resumed {now} (SQLSTATE 55000)");
-        load(options).fails(1, &[&said, "\nHINT:", "pgsluice ledger forget 'it'\\''s \"one\"'"]);
+        let message =
+            format!("this load was begun {before}, and is resumed {now} (SQLSTATE 55000)");
+        load(options).fails(1, &[&message, "\nHINT:", "pgsluice ledger forget 'it'\\''s \"one\"'"]);
     }
     let id = ["--load-id", "it's \"one\""];
     let refused = bench.load(["other.csv", "-t", "t"].iter().chain(&id));
@@ -102,11 +103,11 @@ fn a_load_that_is_not_the_same_is_refused(server: Server) {
         &["begun with DateStyle \"ISO, MDY\", and is resumed with DateStyle \"SQL, MDY\""],
     );
     bench.session.run("ALTER TABLE t ALTER v TYPE varchar(99)");
-    let said = [
+    let message = [
         "with columns \"id integer, v text\", and is resumed",
         "with columns \"id integer, v character varying(99)\"",
     ];
-    load(&[]).fails(1, &said);
+    load(&[]).fails(1, &message);
     assert_eq!((bench.count("t"), bench.count("u")), (2000, 0));
 }
 

@@ -58,8 +58,8 @@ fn an_input_that_is_being_loaded_is_refused(server: Server) {
     let hold = bench.hold("load::begun");
     let first = begun(&bench, &hold.environment());
     hold.wait();
-    let said = ["this input is being loaded into public.t by load first (SQLSTATE 55006)"];
-    once(&bench, &["rows too.csv"]).ended().fails(1, &said);
+    let message = ["this input is being loaded into public.t by load first (SQLSTATE 55006)"];
+    once(&bench, &["rows too.csv"]).ended().fails(1, &message);
     hold.let_go();
     assert_eq!(first.ended().status.code(), Some(0));
     assert_eq!(bench.count("t"), 3000);
@@ -72,8 +72,8 @@ fn an_input_of_a_load_that_was_killed_is_refused(server: Server) {
     let before = bench.count("t");
     assert!(before > 0);
     let refused = once(&bench, &["rows too.csv"]).ended();
-    let said = ["load first started to load this input into public.t (SQLSTATE 55000)"];
-    refused.fails(1, &said).fails(1, &["\nHINT:  To load the rest: ", "--load-id first"]);
+    let message = ["load first started to load this input into public.t (SQLSTATE 55000)"];
+    refused.fails(1, &message).fails(1, &["\nHINT:  To load the rest: ", "--load-id first"]);
     assert_eq!(bench.count("t"), before);
     let rest = bench.load(["rows.csv", "-t", "t", "--once", "--load-id", "first"]);
     assert_eq!((rest.status.code(), bench.count("t")), (Some(0), 3000));

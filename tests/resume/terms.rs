@@ -191,8 +191,8 @@ fn options_that_decide_are_terms(server: Server) {
             assert_eq!(known, 1, "{name}: {first:?}");
             let before = bench.count("t");
             let refused = load(&bench, of, &[both, resumed], false);
-            let said = ["error: this load was begun ", ", and is resumed ", "(SQLSTATE 55000)"];
-            refused.fails(1, &said).fails(1, &["HINT:  ", "pgsluice ledger forget"]);
+            let message = ["error: this load was begun ", ", and is resumed ", "(SQLSTATE 55000)"];
+            refused.fails(1, &message).fails(1, &["HINT:  ", "pgsluice ledger forget"]);
             assert_eq!(bench.count("t"), before, "{name}");
         }
     }

@@ -107,8 +107,8 @@ fn a_mistake_costs_nothing(server: Server) {
     shared.load(0, &[]).summary();
     // But a share that is committed keeps its load.
     shared.bench.file("1.csv", super::rows(1) + "x,y\n");
-    let said = ["error: ", "22P02", "No row of this participant is in the table."];
-    shared.load(1, &[]).fails(1, &said);
+    let message = ["error: ", "22P02", "No row of this participant is in the table."];
+    shared.load(1, &[]).fails(1, &message);
     assert_eq!(shared.recorded(), " running, 0 finished");
     shared.has(1);
 }

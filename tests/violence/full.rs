@@ -7,7 +7,7 @@ use crate::harness::{
     wait_within,
 };
 
-on_each_server!([a_disk_that_is_full, a_disk_that_is_said_to_be_full,]);
+on_each_server!([a_disk_that_is_full, a_disk_that_is_reported_as_full,]);
 
 fn a_disk_that_is_full(server: Server) {
     let bench = Bench::new(server);
@@ -73,7 +73,7 @@ fn is_full(room: &Room, bench: Bench) {
     );
 }
 
-fn a_disk_that_is_said_to_be_full(server: Server) {
+fn a_disk_that_is_reported_as_full(server: Server) {
     let bench = Bench::new(server);
     let proxy = Proxy::before(&bench.url);
     let clean = Clean::new(bench, size().rows);
@@ -82,5 +82,5 @@ fn a_disk_that_is_said_to_be_full(server: Server) {
     let all = proxy.sent() / 10..proxy.sent();
     let strike = |ordeal: &mut _, id: &_| strike(&proxy, Mode::Full, &all, ordeal, id);
     let story = ordeal.endure(size().fulls, strike);
-    story.tell("disks said to be full", ordeal.subject.rows());
+    story.tell("disks reported as full", ordeal.subject.rows());
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use arrow_schema::{DataType, Field, FieldRef};
 use pgsluice_core::types::{Column, ColumnType, TypeStructure};
 
-use crate::array::{ArrayOf, MOST_DIMENSIONS};
+use crate::array::{ArrayOf, MAX_DIMENSIONS};
 use crate::codec::{codec, element_of, interval_precision, numeric_scale, precision};
 use crate::composite::{ColumnOf, CompositeOf};
 use crate::extension::Extension;
@@ -53,13 +53,13 @@ fn plain(ty: &DataType) -> &DataType {
 }
 
 fn spelled_type(base: &ColumnType) -> SpelledType {
-    let most = match base.oid {
+    let max = match base.oid {
         // `NAMEDATALEN`, `src/include/pg_config_manual.h`, without the terminating zero.
         oid::NAME => 63,
         oid::CHAR => 1,
         _ => usize::MAX,
     };
-    SpelledType { codec: codec(base), most, name: base.name.clone() }
+    SpelledType { codec: codec(base), max, name: base.name.clone() }
 }
 
 fn admit_nested(
@@ -110,8 +110,8 @@ fn array(
         field = inner;
         dimensions += 1;
     }
-    if dimensions > MOST_DIMENSIONS {
-        return Err(format!("an array has at most {MOST_DIMENSIONS} dimensions"));
+    if dimensions > MAX_DIMENSIONS {
+        return Err(format!("an array has at most {MAX_DIMENSIONS} dimensions"));
     }
     let writer = writer(field, element, inexact).map_err(|why| format!("its elements: {why}"))?;
     Ok(ColumnWriter::Array(Box::new(ArrayOf {

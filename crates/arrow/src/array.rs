@@ -4,7 +4,7 @@ use crate::source::{ArrowValue, Items};
 use crate::writer::{ColumnWriter, ValueError, ValueResult};
 
 /// `MAXDIM`, `src/include/utils/array.h`.
-pub(crate) const MOST_DIMENSIONS: usize = 6;
+pub(crate) const MAX_DIMENSIONS: usize = 6;
 
 /// An array type.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl ArrayOf {
     /// Returns the length of each dimension, if all its lists have the same length. An empty array has no
     /// dimensions.
     pub(crate) fn lengths(&self, items: Items<'_, '_>) -> ValueResult<Lengths> {
-        let mut lengths = Lengths { of: [0; MOST_DIMENSIONS], count: 0 };
+        let mut lengths = Lengths { of: [0; MAX_DIMENSIONS], count: 0 };
         if items.len() > 0 {
             lengths.count = self.dimensions;
             lengths.find(items, 0)?;
@@ -34,7 +34,7 @@ impl ArrayOf {
 
 /// The lengths of the dimensions of an array.
 pub(crate) struct Lengths {
-    of: [usize; MOST_DIMENSIONS],
+    of: [usize; MAX_DIMENSIONS],
     count: usize,
 }
 

@@ -59,10 +59,10 @@ impl<'b> BoundBatch<'b> {
         self.rows
     }
 
-    /// Divides the rows into ranges. A range has at most `most` rows and takes about `bytes` bytes once written,
+    /// Divides the rows into ranges. A range has at most `max` rows and takes about `bytes` bytes once written,
     /// unless a single row takes more.
     #[must_use]
-    pub fn ranges(&self, bytes: usize, most: usize) -> Vec<Range<usize>> {
+    pub fn ranges(&self, bytes: usize, max: usize) -> Vec<Range<usize>> {
         let sources = || self.columns.iter().map(|(_, source)| source);
         let constant: usize = sources().filter_map(Source::constant_weight).sum();
         let others: Vec<_> = sources().filter(|it| it.constant_weight().is_none()).collect();
@@ -71,7 +71,7 @@ impl<'b> BoundBatch<'b> {
             let of_row = others.iter().map(|source| source.weight(row));
             let of_row = of_row.fold(constant, usize::saturating_add);
             weight = weight.saturating_add(of_row);
-            if row > start && (weight > bytes || row - start == most) {
+            if row > start && (weight > bytes || row - start == max) {
                 ranges.push(start..row);
                 (start, weight) = (row, of_row);
             }

@@ -27,8 +27,8 @@ pub(crate) fn put<S: ValueSink>(
         (ColumnWriter::Spelled(ty), ArrowValue::Text(text)) => put_spelled(text, ty, sink)?,
         (ColumnWriter::Int4, value) => sink.int4(int(&value, "integer")?),
         (ColumnWriter::Int8, value) => sink.int8(int(&value, "bigint")?),
-        (ColumnWriter::Numeric { scale }, ArrowValue::Decimal(digits, behind)) => {
-            numeric(Decimal::new(digits, behind), *scale, sink)?;
+        (ColumnWriter::Numeric { scale }, ArrowValue::Decimal(digits, places)) => {
+            numeric(Decimal::new(digits, places), *scale, sink)?;
         }
         (ColumnWriter::Float8(_), ArrowValue::Float8(value)) => sink.float8(value),
         (ColumnWriter::Date, value) => sink.date(date(&value)?),
@@ -68,8 +68,8 @@ fn rare<S: ValueSink>(
                 None => sink.infinite(value),
             }
         }
-        (ColumnWriter::Numeric { scale }, ArrowValue::Wide(digits, behind)) => {
-            numeric(Decimal::wide(*digits, behind), *scale, sink)?;
+        (ColumnWriter::Numeric { scale }, ArrowValue::Wide(digits, places)) => {
+            numeric(Decimal::wide(*digits, places), *scale, sink)?;
         }
         (ColumnWriter::Numeric { scale }, ArrowValue::Int(value)) => {
             numeric(Decimal::new(value, 0), *scale, sink)?;
@@ -108,12 +108,12 @@ fn rare<S: ValueSink>(
 
 #[inline]
 fn put_spelled<S: ValueSink>(text: &str, ty: &SpelledType, sink: &mut S) -> ValueResult {
-    if text.len() > ty.most {
+    if text.len() > ty.max {
         return unfit(format!(
             "has {} bytes, but {} holds at most {}",
             text.len(),
             ty.name,
-            ty.most
+            ty.max
         ));
     }
     sink.put_spelled(text, ty)

@@ -9,7 +9,7 @@ use crate::decimal::{Decimal, Digits};
 use crate::writer::Interval;
 
 /// The most zeros that are written before or after the digits of a number.
-const MOST_ZEROS: usize = 130;
+const MAX_ZEROS: usize = 130;
 
 pub(crate) fn bool(value: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
@@ -67,7 +67,7 @@ pub(crate) fn decimal(value: &Decimal, out: &mut Vec<u8>) {
     magnitude(value, out);
     let length = out.len() - start;
     let size = value.scale.unsigned_abs() as usize;
-    if size > MOST_ZEROS {
+    if size > MAX_ZEROS {
         put(out, format_args!("e{}", -value.scale));
     } else if value.scale > 0 {
         let zeros = (size + 1).saturating_sub(length);

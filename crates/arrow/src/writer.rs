@@ -48,7 +48,7 @@ pub(crate) struct SpelledType {
     /// Its codec for COPY BINARY, if it has one.
     pub(crate) codec: Option<Codec>,
     /// The maximum length in bytes; the type's input function truncates longer values.
-    pub(crate) most: usize,
+    pub(crate) max: usize,
     /// The name of the type.
     pub(crate) name: String,
 }

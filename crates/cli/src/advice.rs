@@ -61,19 +61,22 @@ mod tests {
 
     #[test]
     fn options_of_other_programs_lead_to_ours() {
-        let said = |option: &str| {
+        let explain = |option: &str| {
             let line = ["pgsluice", "load", "a.csv", "-t", "t", option, "5"];
             let error = add(crate::command()).try_get_matches_from(line).expect_err("unknown");
             error.to_string()
         };
         for (names, tip) in OPTIONS {
             for name in names {
-                let said = said(&format!("--{name}"));
-                assert!(said.contains(&format!("'--{name}'")) && said.contains(tip), "{said}");
-                assert!(!said.contains("similar"), "{said}");
+                let message = explain(&format!("--{name}"));
+                assert!(
+                    message.contains(&format!("'--{name}'")) && message.contains(tip),
+                    "{message}"
+                );
+                assert!(!message.contains("similar"), "{message}");
             }
         }
-        assert!(said("-f").contains("without an option"));
+        assert!(explain("-f").contains("without an option"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) struct LedgerArgs {
     command: LedgerCommand,
 }
 
-/// Which ledger of the server.
+/// The ledger, one of possibly several on the server.
 #[derive(Args, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct LedgerPlace {

@@ -104,8 +104,8 @@ struct SafetyArgs {
     #[arg(long, value_name = "NAME")]
     reject_table: Option<String>,
     /// Number or share of rows that may be rejected before the load fails: 100, 1%
-    #[arg(long, value_name = "N|P%", value_parser = parse_most)]
-    #[serde(deserialize_with = "most")]
+    #[arg(long, value_name = "N|P%", value_parser = parse_max_rejects)]
+    #[serde(deserialize_with = "max_rejects")]
     max_rejects: Option<MaxRejects>,
     /// Fail, and name the holder, after waiting for a lock this long: 30s, 5min [default: wait; the
     /// holder is named after 2 s]
@@ -284,7 +284,7 @@ impl SafetyArgs {
             self.swap_patience.map_or(DEFAULT_SWAP_PATIENCE, Duration::from_secs);
         let place = self.reject_file.clone().map(RejectPlace::File);
         let place = place.or_else(|| self.reject_table.clone().map(RejectPlace::Table));
-        safety.rejects = place.zip(self.max_rejects).map(|(place, most)| Rejects { place, most });
+        safety.rejects = place.zip(self.max_rejects).map(|(place, max)| Rejects { place, max });
         safety.lock_timeout = self.lock_timeout;
         safety.max_lag = self.max_lag;
     }
@@ -321,8 +321,8 @@ impl LoadLedgerArgs {
 }
 
 /// Reads the maximum number of rejected rows.
-fn most<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxRejects>, D::Error> {
-    parsed(from, parse_most)
+fn max_rejects<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxRejects>, D::Error> {
+    parsed(from, parse_max_rejects)
 }
 
 /// Reads a time to wait for a lock.
@@ -336,7 +336,7 @@ fn max_lag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MaxLag>, D::Erro
 }
 
 /// Parses a number of rows, or a percentage.
-fn parse_most(text: &str) -> std::result::Result<MaxRejects, String> {
+fn parse_max_rejects(text: &str) -> std::result::Result<MaxRejects, String> {
     match text.strip_suffix('%') {
         None => text
             .parse()

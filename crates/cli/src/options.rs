@@ -38,7 +38,7 @@ pub(crate) struct InputArgs {
     table: String,
 }
 
-/// How the input is written: COPY's options by their names.
+/// The format of the input: COPY's options by their names.
 #[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "Input (as in COPY)")]
 #[serde(default)]

@@ -12,7 +12,7 @@ use pgsluice::{Error, Kind, Result};
 use crate::exit;
 use crate::output::say;
 
-/// How long stopped work may take before the program ends without waiting for it.
+/// The longest time that stopped work may take before the program ends without waiting for it.
 const END_TIMEOUT: Duration = Duration::from_millis(1_800);
 
 /// The action of a signal. A process has one handler, however often Python runs the command line.

@@ -95,7 +95,7 @@ impl Flow {
 
     fn take(&mut self) -> Option<Payload> {
         self.scheduler
-            .take(PayloadSize { least: 0, most: 1 << 20, together: 1 }, &mut [&mut self.shard])
+            .take(PayloadSize { min: 0, max: 1 << 20, together: 1 }, &mut [&mut self.shard])
     }
 }
 
@@ -116,9 +116,9 @@ fn no_row_is_allocated_for() {
         assert_eq!(rows, flow.input.rows().len() as u64, "{name}");
         assert_eq!(filled.count_total, 0, "{name}: {filled:?} for {rows} rows");
         // Lists of a payload's blocks, slices and claims, and of future payloads.
-        let most = 8 * (payloads + blocks);
+        let max = 8 * (payloads + blocks);
         assert!(
-            sent.count_total <= most,
+            sent.count_total <= max,
             "{name}: {sent:?} for {payloads} payloads, {blocks} blocks"
         );
         assert!(payloads + blocks < rows / 2, "{name}");

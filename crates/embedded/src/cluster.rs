@@ -63,9 +63,9 @@ impl Initdb<'_> {
             }
             output.get_or_insert(attempt);
         }
-        let said = output.map(|output| output.stderr).unwrap_or_default();
+        let stderr = output.map(|output| output.stderr).unwrap_or_default();
         Err(Error::new(Kind::Server, "initdb could not create the embedded server's cluster")
-            .with_detail(String::from_utf8_lossy(&said).trim()))
+            .with_detail(String::from_utf8_lossy(&stderr).trim()))
     }
 
     fn attempt(&self, locale: &[&str]) -> Result<Output> {

@@ -34,21 +34,21 @@ impl Launch<'_> {
         let data = self.directory.data();
         let socket_directory = self.directory.make_socket_directory(self.account)?;
         let mut port = self.directory.port().filter(|port| is_free(*port));
-        let mut said = String::new();
+        let mut output = String::new();
         for _ in 0..ATTEMPTS {
             remove_leftovers(&data, &socket_directory)?;
             let chosen = port.take().map_or_else(free_port, Ok)?;
             match self.attempt(&data, &socket_directory, chosen)? {
                 Ok(postmaster) => return Ok(postmaster),
-                Err(log) => said = log,
+                Err(log) => output = log,
             }
-            if !is_passing(&said) {
+            if !is_passing(&output) {
                 break;
             }
             sleep(10 * POLL);
         }
         Err(Error::new(Kind::Server, format!("PostgreSQL {} did not start", self.binaries.version))
-            .with_detail(last_lines(&said, 12))
+            .with_detail(last_lines(&output, 12))
             .with_hint(format!("The whole log is \"{}\".", self.directory.log().display())))
     }
 
@@ -70,11 +70,11 @@ impl Launch<'_> {
                 return Ok(Ok(found));
             }
             if child.try_wait().map_err(failed("wait for", &path))?.is_some() {
-                let mut said = Vec::new();
+                let mut written = Vec::new();
                 log.seek(SeekFrom::Start(begin))
-                    .and_then(|_| log.read_to_end(&mut said))
+                    .and_then(|_| log.read_to_end(&mut written))
                     .map_err(failed("read", &path))?;
-                return Ok(Err(String::from_utf8_lossy(&said).into_owned()));
+                return Ok(Err(String::from_utf8_lossy(&written).into_owned()));
             }
             sleep(POLL);
         }

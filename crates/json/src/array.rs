@@ -6,7 +6,7 @@ use crate::shape::ValueShape;
 use crate::visit;
 
 /// `MAXDIM` in `src/include/utils/array.h`.
-const MOST_DIMENSIONS: usize = 6;
+const MAX_DIMENSIONS: usize = 6;
 
 /// An array that is being written.
 struct JsonArray<'a> {
@@ -14,7 +14,7 @@ struct JsonArray<'a> {
     element: &'a ValueShape,
     dimensions: usize,
     /// The length of the arrays in each dimension, from the first array that ends.
-    sizes: [Option<usize>; MOST_DIMENSIONS],
+    sizes: [Option<usize>; MAX_DIMENSIONS],
 }
 
 impl LiteralBuffer {
@@ -27,15 +27,14 @@ impl LiteralBuffer {
         value: &str,
     ) -> Result<(), RefusedLine> {
         let dimensions = dimensions(value);
-        if dimensions > MOST_DIMENSIONS {
+        if dimensions > MAX_DIMENSIONS {
             let message = format!(
-                "number of array dimensions ({dimensions}) exceeds the maximum allowed ({MOST_DIMENSIONS})"
+                "number of array dimensions ({dimensions}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
             );
             return Err(RefusedLine::new(line, value, message));
         }
         let start = self.text.len();
-        let mut array =
-            JsonArray { delimiter, element, dimensions, sizes: [None; MOST_DIMENSIONS] };
+        let mut array = JsonArray { delimiter, element, dimensions, sizes: [None; MAX_DIMENSIONS] };
         self.put_dimension(line, &mut array, 0, value)?;
         // An array without elements has no dimensions, and only one spelling in all versions.
         if array.sizes.contains(&Some(0)) {
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn other_values_are_refused() {
-        for (value, said) in [
+        for (value, message) in [
             ("1", "expected JSON array"),
             ("true", "expected JSON array"),
             ("{}", "expected JSON array"),
@@ -149,7 +148,7 @@ mod tests {
             ("[[1,2],[3]]", "malformed JSON array"),
             ("[[[[[[[1]]]]]]]", "number of array dimensions (7) exceeds the maximum allowed (6)"),
         ] {
-            assert_eq!(written(ValueShape::Scalar, value), Err(said.to_owned()), "{value}");
+            assert_eq!(written(ValueShape::Scalar, value), Err(message.to_owned()), "{value}");
         }
     }
 }

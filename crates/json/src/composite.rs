@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn other_values_are_refused() {
-        for (value, said) in [
+        for (value, message) in [
             ("[]", "cannot call populate_composite on an array"),
             ("1", "cannot call populate_composite on a scalar"),
             (r#"{"b":false}"#, "cannot call populate_composite on a scalar"),
             (r#"{"c":{}}"#, "expected JSON array"),
             (r#"{"a":1,"b":2,"a":3}"#, "duplicate key \"a\""),
         ] {
-            assert_eq!(written(value), Err(said.to_owned()), "{value}");
+            assert_eq!(written(value), Err(message.to_owned()), "{value}");
         }
     }
 }

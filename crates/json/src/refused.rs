@@ -95,8 +95,8 @@ impl RefusedLine {
         let lines_before = error.line().saturating_sub(1);
         let before: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
         let within = before + error.column().saturating_sub(1);
-        let said = error.to_string();
-        let expected = said.split(" at line ").next().unwrap_or_default();
+        let reported = error.to_string();
+        let expected = reported.split(" at line ").next().unwrap_or_default();
         let mut at = (offset(line, text).unwrap_or_default() + within).min(line.len());
         // The library reports the position before it, in values but not in keys.
         if expected.starts_with("control character") && !is_control(line, at) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::key_match::{KeyMatch, KeyMatcher};
 
 /// The most keys without a column that are remembered from line to line.
-const MOST_IGNORED: usize = 1000;
+const MAX_IGNORED: usize = 1000;
 
 /// A key and the facts about it.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Slots {
     pub(crate) fn begin(&mut self) {
         self.line += 1;
         self.previous = None;
-        if self.slots.len() - self.columns > MOST_IGNORED {
+        if self.slots.len() - self.columns > MAX_IGNORED {
             for slot in self.slots.drain(self.columns..) {
                 self.by_key.remove(&slot.key);
             }
@@ -106,7 +106,7 @@ impl Slots {
         let slot = &mut self.slots[slot];
         if !slot.is_noted {
             slot.is_noted = true;
-            if self.left_out.len() < MOST_IGNORED {
+            if self.left_out.len() < MAX_IGNORED {
                 self.left_out.push(slot.key.to_string());
             }
         }
@@ -144,7 +144,7 @@ mod tests {
 
     use pgsluice_core::column_lookup::ColumnLookup;
 
-    use super::{FoundKey, KeyMatch, KeyMatcher, MOST_IGNORED, Slots};
+    use super::{FoundKey, KeyMatch, KeyMatcher, MAX_IGNORED, Slots};
 
     fn slots(keys: &[&str]) -> (Slots, KeyMatcher) {
         let columns: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
@@ -191,7 +191,7 @@ mod tests {
             let key = line.to_string();
             let keys = [&key, "a", &key].map(|key| found(slots.find(key, &matcher)));
             assert_eq!(keys, [UNKNOWN, column(0), DUPLICATE]);
-            assert!(slots.slots.len() < MOST_IGNORED + 5);
+            assert!(slots.slots.len() < MAX_IGNORED + 5);
             assert_eq!(slots.slots.len(), slots.by_key.len());
         }
     }

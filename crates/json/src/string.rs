@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn escapes_without_text_are_refused() {
-        for (escaped, said, at) in [
+        for (escaped, text, at) in [
             (r"a\u0000", "\\u0000 cannot be converted to text.", 1),
             (r"\ud83d", "low surrogate must follow", 0),
             (r"\ud83dA", "low surrogate must follow", 0),
@@ -202,7 +202,7 @@ mod tests {
             (r"\ud83d\ud83d", "high surrogate must not follow", 0),
         ] {
             let refused = plain(escaped).expect_err(escaped);
-            assert!(refused.message.contains(said), "{escaped}: {refused}");
+            assert!(refused.message.contains(text), "{escaped}: {refused}");
             assert_eq!(refused.at, at, "{escaped}");
             assert_eq!(check(escaped, escaped), Err(refused));
         }

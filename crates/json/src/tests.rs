@@ -95,14 +95,14 @@ fn keys_that_go_nowhere_are_refused_or_left_out() {
     let mut ignoring = objects(&[("a", TEXT, MissingKey::Null)], UnknownKeys::Ignore);
     let mut row = |line| row_of(&mut ignoring, line).map_err(|refused| refused.message);
     assert_eq!(row(r#"{"x":{"a":[2]},"a":1,"y":null}"#).as_deref(), Ok("1"));
-    for (line, said) in [
+    for (line, text) in [
         (r#"{"a":1,"x":[1,]}"#, "invalid JSON at column 15: expected value"),
         (r#"{"x":1,"a":1,"x":1}"#, "duplicate key \"x\""),
         (r#"{"x":["\ud83d"]}"#, "low surrogate must follow"),
         (r#"{"\u0000":1}"#, "\\u0000 cannot be converted to text."),
     ] {
         let message = row(line).expect_err(line);
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(text), "{message}");
     }
 }
 
@@ -132,7 +132,7 @@ fn strings_that_are_no_text_are_refused() {
 
 #[test]
 fn invalid_json_is_refused_at_its_first_bad_byte() {
-    for (line, said) in [
+    for (line, text) in [
         (r#"{"a":1,}"#, "column 8: trailing comma"),
         (r#"{"a":"é" "b"}"#, "column 10: expected `,` or `}`"),
         (r#"{"a":NaN}"#, "column 6: expected value"),
@@ -155,13 +155,13 @@ fn invalid_json_is_refused_at_its_first_bad_byte() {
     ] {
         let refusal = refused(line);
         assert!(refusal.message.starts_with("invalid JSON at column"), "{refusal}");
-        assert!(refusal.message.ends_with(said), "{refusal}");
+        assert!(refusal.message.ends_with(text), "{refusal}");
     }
 }
 
 #[test]
 fn lines_that_are_no_objects_are_refused() {
-    for (line, said) in [
+    for (line, text) in [
         ("[{\"a\":1},", "not an array"),
         ("{", "this one ends after its \"{\""),
         (" {\r", "this one ends after its \"{\""),
@@ -172,7 +172,7 @@ fn lines_that_are_no_objects_are_refused() {
         ("", "begins with \"{\""),
     ] {
         let refusal = refused(line);
-        assert!(refusal.message.ends_with(said), "{refusal:?}");
+        assert!(refusal.message.ends_with(text), "{refusal:?}");
     }
     assert!(is_blank(b"") && is_blank(b" \t\r\n") && !is_blank(b" {"));
 }
@@ -243,7 +243,7 @@ fn keys_lead_to_the_columns_of_a_table() {
         assert_eq!(row_of(&mut ignoring, line).as_deref(), Ok(expected), "{line}");
     }
     assert_eq!(ignoring.take_left_out(), ["w", "ID", "Id"]);
-    for (line, said) in [
+    for (line, text) in [
         (r#"{"id":1,"late":2,"a":3}"#, "which is not loaded: the first objects do not have it"),
         (r#"{"id":1,"LATE":2,"a":3}"#, "key \"LATE\" matches column \"late\""),
         (r#"{"id":1,"gone":false}"#, "key \"a\" is missing, and it is needed"),
@@ -251,12 +251,12 @@ fn keys_lead_to_the_columns_of_a_table() {
         (r#"{"ID":1,"Id":2,"a":3}"#, "keys \"ID\" and \"Id\" match the same column"),
     ] {
         let refused = row_of(&mut ignoring, line).expect_err(line);
-        assert!(refused.message.contains(said), "{refused}");
+        assert!(refused.message.contains(text), "{refused}");
         assert!(refused.hint.is_some(), "{refused}");
     }
     let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
     assert_eq!(late.hint.as_ref().map(Words::as_str), Some("Map LATE."));
-    let said =
+    let text =
         row_of(&mut objects(UnknownKeys::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
-    assert_eq!(said.message, "keys \"ID\" and \"id\" match the same column");
+    assert_eq!(text.message, "keys \"ID\" and \"id\" match the same column");
 }

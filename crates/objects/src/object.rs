@@ -20,7 +20,7 @@ pub(crate) const START: u64 = 8;
 
 /// The most bytes that are read by blocks, which the cache keeps: more than the footers of most Parquet files, and
 /// half of the cache.
-const MOST_CACHED: u64 = BLOCK * (BLOCKS as u64 / 2);
+const MAX_CACHED: u64 = BLOCK * (BLOCKS as u64 / 2);
 
 /// An object that was found. Cloning is cheap.
 #[derive(Clone)]
@@ -104,13 +104,13 @@ impl Object {
         }
     }
 
-    /// Returns `most` bytes from `offset` on, or fewer at the end.
+    /// Returns `max` bytes from `offset` on, or fewer at the end.
     ///
     /// # Errors
     ///
     /// Fails with [`Cause::Changed`] if the object is no longer the same.
-    pub fn read_at(&self, offset: u64, most: u64) -> Result<Bytes> {
-        let end = offset.saturating_add(most).min(self.0.size);
+    pub fn read_at(&self, offset: u64, max: u64) -> Result<Bytes> {
+        let end = offset.saturating_add(max).min(self.0.size);
         if offset >= end {
             return Ok(Bytes::new());
         }
@@ -118,7 +118,7 @@ impl Object {
             return Ok(self.0.start.slice(offset as usize..end as usize));
         }
         let first = offset - offset % BLOCK;
-        if end - first > MOST_CACHED {
+        if end - first > MAX_CACHED {
             return wait(self.clone().fetch(offset..end));
         }
         let bytes = self.blocks(first..end)?;
@@ -237,10 +237,10 @@ mod tests {
     #[test]
     fn ranges_of_several_blocks_are_the_same_from_the_cache() {
         let (object, bytes) = object();
-        for (offset, most) in [(0, 9), (300_000, 9), (250_000, 30_000), (200_000, 400_000)] {
+        for (offset, max) in [(0, 9), (300_000, 9), (250_000, 30_000), (200_000, 400_000)] {
             for _ in 0..2 {
-                let read = object.read_at(offset, most).expect("bytes");
-                assert_eq!(read, bytes[offset as usize..][..most as usize], "{offset}");
+                let read = object.read_at(offset, max).expect("bytes");
+                assert_eq!(read, bytes[offset as usize..][..max as usize], "{offset}");
             }
         }
         assert_eq!(object.read_at(SIZE as u64 - 9, 100).expect("bytes"), bytes[SIZE - 9..]);
@@ -254,9 +254,9 @@ mod tests {
             assert_eq!(window.some_at(0).expect("bytes"), bytes[..read_first as usize]);
             // The second block is in the cache, too.
             object.read_at(BLOCK, 9).expect("bytes");
-            for (offset, most) in [(50, 1000), (BLOCK - 5, 10)] {
-                let read = object.read_at(offset, most).expect("bytes");
-                assert_eq!(read, bytes[offset as usize..][..most as usize], "{read_first}");
+            for (offset, max) in [(50, 1000), (BLOCK - 5, 10)] {
+                let read = object.read_at(offset, max).expect("bytes");
+                assert_eq!(read, bytes[offset as usize..][..max as usize], "{read_first}");
             }
         }
     }

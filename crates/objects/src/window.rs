@@ -15,10 +15,10 @@ use crate::runtime::Pending;
 pub(crate) struct Window {
     object: Object,
     range: Range<u64>,
-    /// The size of the next block, which grows up to `most`: a reader that needs only the beginning should
+    /// The size of the next block, which grows up to `max`: a reader that needs only the beginning should
     /// not request much.
     block: u64,
-    most: u64,
+    max: u64,
     /// The number of blocks that are on their way, which grows up to `deepest` with each block that is read.
     depth: usize,
     deepest: usize,
@@ -40,13 +40,13 @@ enum State {
 }
 
 impl Window {
-    /// Creates a window over `range` with blocks of `first` bytes to begin with and of `most` bytes later, which
+    /// Creates a window over `range` with blocks of `first` bytes to begin with and of `max` bytes later, which
     /// end at multiples of these after its beginning.
     /// `depth` blocks are on their way at the same time, later up to `deepest`.
     pub(crate) fn new(
         object: &Object,
         range: Range<u64>,
-        [first, most]: [u64; 2],
+        [first, max]: [u64; 2],
         [depth, deepest]: [usize; 2],
     ) -> Self {
         let next = range.start;
@@ -54,7 +54,7 @@ impl Window {
             object: object.clone(),
             range,
             block: first,
-            most,
+            max,
             depth,
             deepest,
             next,
@@ -123,7 +123,7 @@ impl Window {
             let from_start = (self.next - self.range.start + self.block) / self.block * self.block;
             let range = self.next..(self.range.start + from_start).min(self.range.end);
             self.next = range.end;
-            self.block = (self.block * 2).min(self.most);
+            self.block = (self.block * 2).min(self.max);
             let state = State::Requested(Some(self.object.begin(range.clone())));
             self.blocks.push_back(Block { range, state });
         }

@@ -132,8 +132,8 @@ impl Command {
                 Ok((array.into_any(), None, None))
             }
             Some(Err(error)) => {
-                let (json, said, raised) = parts(&self.call, error, &self.raised);
-                Ok((text(&json), Some(said), raised))
+                let (json, message, raised) = parts(&self.call, error, &self.raised);
+                Ok((text(&json), Some(message), raised))
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pgsluice::{Control, Event, Events, Level};
 
 /// Maximum number of events that wait for Python.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 // The levels of Python's `logging`.
 const DEBUG: u8 = 10;
@@ -18,15 +18,15 @@ const WARNING: u8 = 30;
 #[derive(Default)]
 pub(crate) struct EventQueue {
     /// The least level that Python takes.
-    least: u8,
+    min: u8,
     events: Mutex<VecDeque<(u8, String)>>,
 }
 
 impl EventQueue {
     /// Queues the events of `control` from this level on. Queues none for `None`.
-    pub(crate) fn begin(least: Option<u8>, control: &Control) -> Arc<Self> {
-        let queue = Arc::new(Self { least: least.unwrap_or(u8::MAX), events: Mutex::default() });
-        if least.is_some() {
+    pub(crate) fn begin(min: Option<u8>, control: &Control) -> Arc<Self> {
+        let queue = Arc::new(Self { min: min.unwrap_or(u8::MAX), events: Mutex::default() });
+        if min.is_some() {
             control.listen(Arc::<Self>::clone(&queue));
         }
         queue
@@ -46,11 +46,11 @@ impl Events for EventQueue {
             Event::Message { .. } => INFO,
             _ => DEBUG,
         };
-        if level < self.least {
+        if level < self.min {
             return;
         }
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() == MOST {
+        if events.len() == MAX {
             // Texts for the user are rare, and worth more than the oldest event.
             let place = events.iter().position(|(level, _)| *level == DEBUG).unwrap_or(0);
             events.remove(place);

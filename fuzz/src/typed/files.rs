@@ -35,7 +35,7 @@ pub fn try_decode<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Option<T> {
 pub fn replace_file(
     seed: u32,
     data: &mut [u8],
-    most: usize,
+    max: usize,
     write: impl FnOnce(&mut Choices<'_>, &RecordBatch) -> Option<Vec<u8>>,
 ) -> Option<usize> {
     if seed % 128 != 0 {
@@ -54,7 +54,7 @@ pub fn replace_file(
     let mut choices = Choices::new(&bytes);
     let batch = batch(&mut choices);
     let file = write(&mut choices, &batch)?;
-    data.get_mut(..most)?.get_mut(..file.len())?.copy_from_slice(&file);
+    data.get_mut(..max)?.get_mut(..file.len())?.copy_from_slice(&file);
     Some(file.len())
 }
 

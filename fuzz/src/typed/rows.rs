@@ -10,7 +10,7 @@ use super::columns;
 use crate::choices::Choices;
 
 /// The number of rows of a batch that are checked, because a damaged file may claim to have billions.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// Writes the rows of a batch into suitable columns, in every format.
 pub fn check(c: &mut Choices<'_>, batch: &RecordBatch) {
@@ -38,7 +38,7 @@ fn check_columns(batch: &RecordBatch, fields: &[(usize, Column)]) {
         }
     };
     assert_eq!(bound.rows(), batch.num_rows());
-    for row in 0..bound.rows().min(MOST) {
+    for row in 0..bound.rows().min(MAX) {
         check_row(&bound, row, fields.len());
     }
 }

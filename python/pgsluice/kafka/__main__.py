@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         help="messages without a value [default: %(default)s]",
     )
     made.add_argument(
-        "--skip-lost", action="store_true", help="go on behind messages that were removed unread"
+        "--skip-lost", action="store_true", help="continue after messages that were removed unread"
     )
     made.add_argument("--until-end", action="store_true", help="stop when all messages were read")
     made.add_argument("--flush-rows", type=int, default=10_000, metavar="N")
@@ -128,10 +128,12 @@ def _run(given: argparse.Namespace) -> KafkaResult:
 def words(result: KafkaResult) -> str:
     """Return a summary on one line."""
     counts = {name: getattr(result.counts, name) for name in type(result.counts).__annotations__}
-    said = ", ".join(f"{rows:,} {name.replace('_', ' ')}" for name, rows in counts.items() if rows)
+    outcome = ", ".join(
+        f"{rows:,} {name.replace('_', ' ')}" for name, rows in counts.items() if rows
+    )
     return (
         f"{result.messages:,} messages in {result.flushes:,} transactions"
-        f"{': ' + said if said else ''}"
+        f"{': ' + outcome if outcome else ''}"
     )
 
 

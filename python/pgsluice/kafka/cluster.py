@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pgsluice.errors import Error, of_python, usage_error
+from pgsluice.errors import Error, python_error, usage_error
 from pgsluice.kafka.client import (
     AdminClient,
     Consumer,
@@ -148,13 +148,13 @@ class Cluster:
         if error.code() in _REFUSED:
             raise self._refused(error)
         if error.code() in _FORBIDDEN:
-            raise of_python(
+            raise python_error(
                 "input",
                 f"Kafka at {self._settings.place} refuses access: {error.str()}",
                 "Allow the user to read the topics and the group, and to describe the topics.",
             )
         if error.fatal():
-            raise of_python("input", f"the Kafka client has failed: {error.str()}")
+            raise python_error("input", f"the Kafka client has failed: {error.str()}")
 
     def _try_topics(self, names: tuple[str, ...]) -> dict[str, Topic]:
         found: dict[str, Topic] = {}
@@ -192,7 +192,7 @@ class Cluster:
             self._stopped.wait(max(0.0, 1 - (time.monotonic() - began)))
 
     def _refused(self, error: Any) -> Error:
-        return of_python(
+        return python_error(
             "input",
             f"Kafka at {self._settings.place} refuses the login: {error.str()}",
             "Check security.protocol and the sasl and ssl settings in config.",

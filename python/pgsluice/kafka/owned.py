@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pgsluice.errors import of_python
+from pgsluice.errors import python_error
 from pgsluice.kafka.client import OFFSET_BEGINNING, KafkaException, TopicPartition
 from pgsluice.kafka.cluster import Cluster, Topic
 from pgsluice.kafka.settings import Settings
@@ -30,7 +30,7 @@ class Partition:
     participant: str
     """The name of its position in the ledger."""
     position: int | None = None
-    """The offset behind its last message that is in, or waits; None if none is."""
+    """The offset after its last message that is committed or waits; None if there is none."""
     start: int | None = None
     """The offset at which the client is to go on reading, if it is not there yet."""
     at_end: bool = False
@@ -116,7 +116,7 @@ class Owned:
         elif it.position < first:
             self._lose(it, first)
         elif it.position > end and not self._is_renewed(it):
-            raise of_python(
+            raise python_error(
                 "input",
                 f"the position {it.position} of {it.label} is behind its last message: the"
                 f" partition ends at offset {end}",
@@ -152,7 +152,7 @@ class Owned:
         position = it.position or 0
         gone = f"{first - position} messages of {it.label} are lost: offsets {position} to"
         if not self._settings.skip_lost:
-            raise of_python(
+            raise python_error(
                 "input",
                 f"{gone} {first - 1} were removed before they were read",
                 "Continue with the first message that is there: skip_lost=True (--skip-lost).",

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pgsluice.errors import DataError, Error, of_python
+from pgsluice.errors import DataError, Error, python_error
 from pgsluice.kafka.client import KafkaError, KafkaException, TopicPartition
 from pgsluice.kafka.cluster import Cluster, consumer_of
 from pgsluice.kafka.messages import Unfit, liner, place, reject_row
@@ -51,7 +51,7 @@ class Flush:
     receipt: Future[Receipt]
     messages: int
     offsets: list[Any]
-    """The positions behind its messages, as the client has them."""
+    """The positions after its messages, in the client's form."""
 
 
 class Pump:
@@ -148,7 +148,7 @@ class Pump:
             messages: list[Any] = self._consumer.consume(room, wait)
         except KafkaException as failure:
             self._cluster.raise_forbidden(failure.args[0])
-            raise of_python("input", f"the Kafka client has failed: {failure}") from None
+            raise python_error("input", f"the Kafka client has failed: {failure}") from None
         if self._failure is not None:
             failed, self._failure = self._failure, None
             raise failed
@@ -270,7 +270,7 @@ class Pump:
         taken = next((it for it in self._owned if it.participant in error.message), None)
         what = f"partition {taken.label}" if taken else "a partition"
         load_id = self._settings.options["load_id"]
-        raise of_python(
+        raise python_error(
             "server",
             f"another consumer has taken over {what} of load {load_id}",
             "Have all consumers of a load_id use one group, or use another load_id.",
@@ -293,7 +293,7 @@ class Pump:
         """Return the row of the reject table for a message, or raise its error."""
         if self._settings.reject_table is not None:
             return reject_row(message, sqlstate, reason)
-        raise of_python(
+        raise python_error(
             "data",
             f"{reason}, at {place(message)}",
             "Store such messages in a table: reject_table=TABLE (--reject-table TABLE).",

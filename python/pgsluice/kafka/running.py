@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Unpack
 
-from pgsluice.errors import Error, of_python, usage_error
+from pgsluice.errors import Error, python_error, usage_error
 from pgsluice.inspecting import tree
 from pgsluice.kafka.result import KafkaResult
 from pgsluice.kafka.settings import (
@@ -104,7 +104,7 @@ def _run(settings: Settings, stopped: threading.Event) -> KafkaResult:
             return nothing
         missing_topics = [name for name in settings.topics if name not in found]
         if missing_topics:
-            raise of_python(
+            raise python_error(
                 "input",
                 f"topic {missing_topics[0]} does not exist in Kafka at {settings.place}",
                 "Create it, or correct its name.",
@@ -134,7 +134,7 @@ def _check_rejects(settings: Settings) -> None:
     except Error as error:
         if error.sqlstate != "42P01":
             raise
-        raise of_python(
+        raise python_error(
             "server",
             error.message,
             f'Create it: CREATE TABLE {table} (topic text, partition int, "offset" bigint,'

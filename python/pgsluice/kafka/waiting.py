@@ -18,7 +18,7 @@ class Waiting:
     """The messages of the lines."""
     rejects: list[dict[str, Any]] = field(default_factory=list)
     steps: dict[str, tuple[int | None, int]] = field(default_factory=dict)
-    """By participant, the position before the messages and the one behind them."""
+    """By participant, the positions before and after the messages."""
     size: int = 0
     """Bytes of the messages."""
     since: float | None = None

@@ -115,9 +115,9 @@ def find(cursor: psycopg.Cursor, table: str) -> int:
             row = cursor.execute(FOUND, [table]).fetchone()
     except (errors.InvalidName, errors.SyntaxError) as error:
         hint = 'Write it as in SQL: orders, sales.orders, "Orders".'
-        raise LabError(f"{table} is not the name of a table", said(error), hint) from error
+        raise LabError(f"{table} is not the name of a table", describe(error), hint) from error
     except psycopg.Error as error:
-        raise LabError(f"could not look {table} up", said(error)) from error
+        raise LabError(f"could not look {table} up", describe(error)) from error
     if row is None:
         hint = 'Name the schema if it is not on the search_path; "Orders" is not orders.'
         raise LabError(f"there is no table {table} in this database", hint=hint)
@@ -164,5 +164,5 @@ def leaf_indexes(cursor: psycopg.Cursor, rows: list[tuple]) -> list[str]:
     return [each.split(f" ON {leaf.name} ", 1)[1] for each in definitions]
 
 
-def said(error: psycopg.Error) -> str:
+def describe(error: psycopg.Error) -> str:
     return str(error).strip()

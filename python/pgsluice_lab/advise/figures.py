@@ -41,12 +41,12 @@ class Figures:
     locks: int | None = None
     locked: int = 0  # leaves that received rows
 
-    def of(self, way: Way) -> list[Load]:
+    def loads_of(self, way: Way) -> list[Load]:
         return [load for load in self.loads if load.way == way and load.seconds is not None]
 
     def middle(self, way: Way, figure: str = "seconds") -> float | None:
         """Return the median of a figure; None if no load has it."""
-        values = [getattr(load, figure) for load in self.of(way)]
+        values = [getattr(load, figure) for load in self.loads_of(way)]
         known = [value for value in values if value is not None]
         return median(known) if known else None
 
@@ -59,7 +59,8 @@ class Figures:
     def unrest(self) -> float:
         """Return the factor between the rounds of a way, as the median of all ways."""
         times = [
-            [load.seconds for load in self.of(way)] for way in {load.way for load in self.loads}
+            [load.seconds for load in self.loads_of(way)]
+            for way in {load.way for load in self.loads}
         ]
         spreads = [max(each) / min(each) for each in times if each]
         return median(spreads) if spreads else 1
@@ -67,7 +68,7 @@ class Figures:
     def ways(self, case: str, engine: str, rows: int = 0) -> Iterator[Way]:
         """Yield the ways of an engine that were measured with `rows` rows, in their order."""
         for way in dict.fromkeys(load.way for load in self.loads):
-            if (way.case, way.engine, way.rows) == (case, engine, rows) and self.of(way):
+            if (way.case, way.engine, way.rows) == (case, engine, rows) and self.loads_of(way):
                 yield way
 
     def fastest(self, case: str, engine: str, rows: int = 0) -> Way | None:
@@ -82,7 +83,7 @@ class Figures:
 
     def reason(self, case: str, engine: str) -> str:
         """Return the reason why an engine has no figures, if known."""
-        said = (
+        texts = (
             load.reason for load in self.loads if (load.way.case, load.way.engine) == (case, engine)
         )
-        return next(filter(None, said), "")
+        return next(filter(None, texts), "")

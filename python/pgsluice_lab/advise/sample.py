@@ -36,7 +36,7 @@ class Format:
     columns: str = ""
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         name: str | None,
         file: Path | None,

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from pgsluice_lab.experiment import Chart
 from pgsluice_lab.report.numerals import MIB, plain, shown, spec_of, title_of
-from pgsluice_lab.report.palette import LIGHT, of_engine
+from pgsluice_lab.report.palette import LIGHT, engine_colour
 from pgsluice_lab.report.results import Measured
 from pgsluice_lab.report.series import Drawing, Series
 
@@ -72,7 +72,7 @@ def variants_of(engines: list[str]) -> dict[str, int]:
 
 
 def line(series: Series, drawing: Drawing, styles: Styles) -> go.Scatter:
-    colour = of_engine(series.engine)
+    colour = engine_colour(series.engine)
     values = [value for _, value in series.points]
     return go.Scatter(
         name=series.name,
@@ -107,8 +107,8 @@ def bar(series: Series, drawing: Drawing, _: Styles) -> go.Bar:
 def bar_colours(series: Series, drawing: Drawing) -> list[str]:
     """Return the colour of each bar: its engine's, which the bars may compare."""
     if drawing.chart.x != "engine":
-        return [of_engine(series.engine)] * len(series.points)
-    return [of_engine(drawing.titles.get(str(x), "")) for x, _ in series.points]
+        return [engine_colour(series.engine)] * len(series.points)
+    return [engine_colour(drawing.titles.get(str(x), "")) for x, _ in series.points]
 
 
 def spread(values: list[Measured], drawing: Drawing, colour: str) -> dict:

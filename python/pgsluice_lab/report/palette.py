@@ -56,7 +56,7 @@ DARK = {
 }
 
 
-def of_engine(name: str) -> str:
+def engine_colour(name: str) -> str:
     """Return the colour of an engine, the same in all charts: a shade of its program's colour.
 
     An engine without a colour has that of the engine whose name begins its own.

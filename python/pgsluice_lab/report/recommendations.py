@@ -39,10 +39,10 @@ def recommended(advice: Advice, runs: list[Results]) -> Recommendation | None:
         return None
     best, ratio = max(known, key=lambda pair: pair[1].value)
     if ratio.low > 1:
-        return Recommendation(like, best["do"], said(ratio, first["named"]))
+        return Recommendation(like, best["do"], describe(ratio, first["named"]))
     ratio = speed(advice.figure, first, best, runs)
     if ratio.low > 1:
-        return Recommendation(like, first["do"], said(ratio, best["named"]))
+        return Recommendation(like, first["do"], describe(ratio, best["named"]))
     why = f"no difference to {best['named']} beyond the spread"
     return Recommendation(like, advice.otherwise or first["do"], why)
 
@@ -56,7 +56,7 @@ def speed(figure: str, option: dict, over: dict, runs: list[Results]) -> Measure
     return evaluate(Figure("", of, figure, other), runs)
 
 
-def said(ratio: Measured, named: str) -> str:
+def describe(ratio: Measured, named: str) -> str:
     low, high = times(ratio.low), times(ratio.high)
     spread = f" ({low} to {high})" if low != high else " (one round)" * ratio.once
     return f"{shown(ratio.value, 'fast')} as {named}{spread}"

@@ -118,7 +118,7 @@ def titled(
 def titles(runs: list[Results]) -> dict[str, str]:
     """Return the titles of the engines from the records."""
     about = (item for run in reversed(runs) for item in run.head.engines.items())
-    return {name: said.title for name, said in about}
+    return {name: program.title for name, program in about}
 
 
 def joined(series: list[Series]) -> list[Series]:

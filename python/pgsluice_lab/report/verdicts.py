@@ -170,8 +170,8 @@ class Filled(string.Formatter):
         if isinstance(value, Measured):
             if format_spec == "fast" and value.undecided:
                 return "as fast, within the spread,"
-            said = shown(value.value, format_spec or "plain")
-            return f"in one round {said}" if format_spec == "fast" and value.once else said
+            text = shown(value.value, format_spec or "plain")
+            return f"in one round {text}" if format_spec == "fast" and value.once else text
         if isinstance(value, str):
             return value
         return shown(value, format_spec) if format_spec else plain(value)

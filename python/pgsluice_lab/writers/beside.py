@@ -64,9 +64,9 @@ def run(command: list[str], env: Mapping[str, str]) -> Timing:
     try:
         return timed([needed(command[0]), *command[1:]], env=env, quiet=True)
     except subprocess.CalledProcessError as failure:
-        said = (failure.stderr or "").strip().splitlines() or [""]
+        output = (failure.stderr or "").strip().splitlines() or [""]
         status = f"{Path(command[0]).name} ended with status {failure.returncode}"
-        raise LabError(f"{status}: {said[0]}", "\n".join(said[1:])) from failure
+        raise LabError(f"{status}: {output[0]}", "\n".join(output[1:])) from failure
 
 
 def cost(timing: Timing | None) -> dict[str, float]:

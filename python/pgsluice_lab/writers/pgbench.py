@@ -68,10 +68,10 @@ class Writers:
         self.url, self.password, self.folder = url, env.get("PGPASSWORD"), folder
         options = [env.get("PGOPTIONS", ""), *(f"-c {each}" for each in work.settings)]
         own = {"PGAPPNAME": APPLICATION, "PGOPTIONS": " ".join(options).strip()}
-        self.said = (folder / "said").open("w")
+        self.output = (folder / "output").open("w")
         self.process = subprocess.Popen(
             work.command(folder, url),
-            stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said, env={**env, **own}
+            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env={**env, **own}
         )  # fmt: skip
 
     def stop(self) -> Iterator[Transaction]:
@@ -89,13 +89,13 @@ class Writers:
 
     def printed(self, since: int = 0) -> str:
         """Return the output of pgbench after the first `since` bytes."""
-        with (self.folder / "said").open("rb") as said:
-            said.seek(since)
-            return said.read().decode(errors="replace")
+        with (self.folder / "output").open("rb") as output:
+            output.seek(since)
+            return output.read().decode(errors="replace")
 
     def mark(self) -> int:
         """Return the number of bytes that pgbench has printed."""
-        return (self.folder / "said").stat().st_size
+        return (self.folder / "output").stat().st_size
 
     def catch_up(self) -> None:
         """Wait until all transactions that were already due have begun."""
@@ -110,7 +110,7 @@ class Writers:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self.said.close()
+        self.output.close()
 
 
 def on_time(printed: str) -> bool:

@@ -74,14 +74,14 @@ class Reads(OnKafka):
         self.assertEqual(rows, expected)
 
     def test_a_poison_message_ends_a_run_without_a_table_for_it(self):
-        for bad, said in ((b"x", "not a JSON object"), ({"id": "x"}, "invalid input syntax")):
+        for bad, reason in ((b"x", "not a JSON object"), ({"id": "x"}, "invalid input syntax")):
             with self.subTest(bad):
                 self.topic += "x"
                 self.make_topic()
                 self.produce([{"id": 1}, bad, {"id": 2}])
                 error = self.fail_to_consume()
                 self.assertIsInstance(error, pgsluice.DataError)
-                self.assertIn(said, error.message)
+                self.assertIn(reason, error.message)
                 self.assertIn(f"at offset 1 of {self.topic}/0", error.message)
                 self.assertEqual(self.count(), 0)
 

@@ -34,9 +34,9 @@ class Refused(OnCluster):
             self.assertIn('the "Append"', self.refuse(mode=mode))
 
     def test_an_option_that_does_not_exist(self):
-        said = self.refuse(loadId="one")
-        self.assertIn('UsageError: unknown option "loadid"', said)
-        self.assertIn('HINT:  .option("load_id", ...)', said)
+        output = self.refuse(loadId="one")
+        self.assertIn('UsageError: unknown option "loadid"', output)
+        self.assertIn('HINT:  .option("load_id", ...)', output)
 
     def test_tables_and_columns(self):
         self.assertIn('relation "nowhere" does not exist', self.refuse(table="nowhere"))
@@ -52,14 +52,14 @@ class Refused(OnCluster):
             CREATE TABLE events (id bigint, v int) PARTITION BY RANGE (id);
             CREATE TABLE few PARTITION OF events FOR VALUES FROM (0) TO (5)""")
         rows = frame(10, 1).select("id", "v")
-        said = self.refuse(rows, error=PySparkException)
-        self.assertIn("no partition of relation", said)
-        self.assertNotIn("create_partitions", said)
+        output = self.refuse(rows, error=PySparkException)
+        self.assertIn("no partition of relation", output)
+        self.assertNotIn("create_partitions", output)
         self.assertIn("ignore_extra=True", self.refuse(frame(10, 1)))
 
     def test_no_server_is_named(self):
-        said = self.refuse(conninfo=None)
-        self.assertIn("no option and no environment variable names the server", said)
+        output = self.refuse(conninfo=None)
+        self.assertIn("no option and no environment variable names the server", output)
 
     def test_reading(self):
         with self.assertRaisesRegex(PySparkException, "is written, not read"):
@@ -67,9 +67,9 @@ class Refused(OnCluster):
 
     def test_a_row_that_the_server_refuses(self):
         self.connection.execute("ALTER TABLE events ADD CHECK (v <> 7)")
-        said = self.refuse(frame(100, 1), error=PySparkException, load_id="refused")
-        self.assertIn("violates check constraint", said)
-        self.assertIn("pgsluice: partition 0 of load 'refused'", said)
+        output = self.refuse(frame(100, 1), error=PySparkException, load_id="refused")
+        self.assertIn("violates check constraint", output)
+        self.assertIn("pgsluice: partition 0 of load 'refused'", output)
 
     def test_rejected_rows_go_to_a_table(self):
         self.connection.execute("ALTER TABLE events ADD CHECK (v <> 7)")

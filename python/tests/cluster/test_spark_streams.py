@@ -67,9 +67,9 @@ class Streams(OnCluster):
         )
         self.driver = self.open.enter_context(process)
         self.open.callback(end_group, process)
-        self.said("started")
+        self.wait_for("started")
 
-    def said(self, word: str) -> str:
+    def wait_for(self, word: str) -> str:
         """Wait until the driver prints a word, and return its earlier output."""
         lines = []
         for line in self.driver.stdout:
@@ -92,7 +92,7 @@ class Streams(OnCluster):
             self.driver.wait()
         else:
             self.tell("stop")
-            self.said("stopped")
+            self.wait_for("stopped")
         return self.count() % BATCH != 0
 
     def tell(self, word: str) -> None:
@@ -113,8 +113,8 @@ class Restarts(Streams):
                 self.start()
             else:
                 self.tell("go")
-                self.said("started")
-        self.said("done")
+                self.wait_for("started")
+        self.wait_for("done")
         rows = BATCH * (2 * RESTARTS + 4)
         self.assertEqual(self.sums()[:6], expected(self.connection, rows)[:6])
         loads = pgsluice.ledger(server())
@@ -132,10 +132,10 @@ class Replayed(Streams):
             self.start(participants=3)
         rows = self.count()
         self.start(participants=4, partitions=4)
-        said = self.driver.stdout.read()
-        self.assertNotEqual(self.driver.wait(), 0, said)
-        self.assertIn("SQLSTATE 55000", said)
-        self.assertIn("ledger forget", said)
+        printed = self.driver.stdout.read()
+        self.assertNotEqual(self.driver.wait(), 0, printed)
+        self.assertIn("SQLSTATE 55000", printed)
+        self.assertIn("ledger forget", printed)
         self.assertEqual(self.count(), rows)
 
 

@@ -128,11 +128,13 @@ class OnServer(unittest.TestCase):
         if "binary" in options:
             self.assertNotIn("sent as text", done.stderr)
 
-    def refuse(self, *files: str | Path, said: Iterable[str], options: Sequence[str] = ()) -> str:
+    def refuse(
+        self, *files: str | Path, message: Iterable[str], options: Sequence[str] = ()
+    ) -> str:
         """Load files that must be rejected with these words, without storing rows."""
         done = self.load(*files, options=options)
         self.assertIn(done.returncode, (1, 2), done.stderr)
-        for words in said:
+        for words in message:
             self.assertIn(words, done.stderr)
         self.assertEqual(self.rows("loaded"), [], done.stderr)
         return done.stderr

@@ -1,4 +1,4 @@
-"""The same rows in any packing of a file: pages, groups, encodings, codecs, batches."""
+"""Rows in any packing of a file: pages, groups, encodings, codecs, batches."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta

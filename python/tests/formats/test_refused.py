@@ -41,21 +41,21 @@ MISFITS = [
 
 class Misfits(OnServer):
     def test_types_are_refused_with_the_name_of_the_column(self):
-        for ty, postgres, said in MISFITS:
+        for ty, postgres, message in MISFITS:
             for one in postgres.split("|"):
                 with self.subTest(type=str(ty), onto=one):
                     self.make(value=one)
                     schema = pa.schema({"id": pa.int64(), "value": ty})
                     write_ipc(self.folder / "rows.arrow", [], schema)
-                    named = ("column value is of type", "rows.arrow", "SQLSTATE 42804", said)
-                    self.refuse("rows.arrow", said=named)
+                    named = ("column value is of type", "rows.arrow", "SQLSTATE 42804", message)
+                    self.refuse("rows.arrow", message=named)
 
     def test_rejects_do_not_help(self):
         self.make(value="timestamptz")
         rows = pa.table({"id": [1], "value": pa.array([0], pa.timestamp("us"))})
         parquet.write_table(rows, self.folder / "rows.parquet")
         options = ["--reject-file", "bad.ndjson", "--max-rejects", "1"]
-        self.refuse("rows.parquet", said=["column value", "no time zone"], options=options)
+        self.refuse("rows.parquet", message=["column value", "no time zone"], options=options)
         self.assertFalse((self.folder / "bad.ndjson").exists())
 
     def test_times_of_96_bits_have_no_zone(self):
@@ -63,7 +63,7 @@ class Misfits(OnServer):
         rows = pa.table({"id": [1], "value": pa.array([0], ZONED)})
         old = {"use_deprecated_int96_timestamps": True, "store_schema": False}
         parquet.write_table(rows, self.folder / "rows.parquet", **old)
-        self.refuse("rows.parquet", said=["column value", "no time zone"])
+        self.refuse("rows.parquet", message=["column value", "no time zone"])
         self.make(value="timestamp")
         self.assert_loaded([(1, "1970-01-01 00:00:00")], "rows.parquet")
 
@@ -99,7 +99,7 @@ class Columns(OnServer):
             with self.subTest(file=name):
                 self.empty("loaded")
                 self.write(name, id=[7], d=[1], a=[2])
-                self.refuse(name, said=['"d", which matches no column', "--ignore-extra"])
+                self.refuse(name, message=['"d", which matches no column', "--ignore-extra"])
                 self.assert_loaded([(7, 2, "none", None)], name, options=["--ignore-extra"])
 
     def test_column_that_is_there_twice(self):
@@ -107,14 +107,14 @@ class Columns(OnServer):
         parquet.write_table(rows, self.folder / "rows.parquet")
         write_ipc(self.folder / "rows.arrow", rows.to_batches(), rows.schema)
         for name, options in product(["rows.parquet", "rows.arrow"], [[], ["--ignore-extra"]]):
-            self.refuse(name, said=['"a" more than once'], options=options)
+            self.refuse(name, message=['"a" more than once'], options=options)
 
     def test_capitals_count_only_where_they_tell_names_apart(self):
         self.write("rows.parquet", ID=[7], A=[1])
         self.assert_loaded([(7, 1, "none", None)], "rows.parquet")
         self.write("both.parquet", id=[7], A=[1], a=[2])
         self.empty("loaded")
-        self.refuse("both.parquet", said=["a"])
+        self.refuse("both.parquet", message=["a"])
 
     def test_two_files_with_the_columns_in_another_order_and_types_that_fit(self):
         self.write("1.parquet", id=pa.array([1], pa.int64()), a=pa.array([1], pa.int8()))
@@ -139,11 +139,11 @@ class Columns(OnServer):
             self.empty("loaded")
             self.write(f"1.{suffix}", id=[1])
             two = self.write(f"2.{suffix}", id=[2], c=[True])
-            self.refuse(f"1.{suffix}", two, said=[two, "column c is of type numeric"])
+            self.refuse(f"1.{suffix}", two, message=[two, "column c is of type numeric"])
             self.write(f"1.{suffix}", id=[1], b=["x"])
             two = self.write(f"2.{suffix}", id=[2])
-            said = [two, 'has no "b", and its column has a default']
-            self.refuse(f"1.{suffix}", two, said=said)
+            message = [two, 'has no "b", and its column has a default']
+            self.refuse(f"1.{suffix}", two, message=message)
 
     def test_files_of_pandas(self):
         """The index is a column there, and integers with NULL are doubles."""
@@ -153,7 +153,8 @@ class Columns(OnServer):
         about = {"pandas": '{"index_columns": ["__index_level_0__"], "columns": []}'}
         parquet.write_table(rows.replace_schema_metadata(about), self.folder / "rows.parquet")
         self.refuse(
-            "rows.parquet", said=['"__index_level_0__", which matches no column', "--ignore-extra"]
+            "rows.parquet",
+            message=['"__index_level_0__", which matches no column', "--ignore-extra"],
         )
         expected = [(5, 1, "none", None), (6, None, "none", None)]
         self.assert_loaded(expected, "rows.parquet", options=["--ignore-extra"])
@@ -188,13 +189,13 @@ class Others(OnServer):
         for file in sorted(self.folder.glob("*.*")):
             with self.subTest(file=file.name):
                 kind = "parquet" if ".parquet" in file.name else "arrow"
-                self.refuse(file.name, said=[f"could not read {file.name} as {kind}: "])
+                self.refuse(file.name, message=[f"could not read {file.name} as {kind}: "])
 
     def test_files_compressed_as_a_whole_are_refused(self):
         parquet.write_table(self.table, self.folder / "rows.parquet")
         packed = gzip.compress((self.folder / "rows.parquet").read_bytes())
         (self.folder / "packed.parquet.gz").write_bytes(packed)
-        self.refuse("packed.parquet.gz", said=["packed.parquet.gz", "gzip"])
+        self.refuse("packed.parquet.gz", message=["packed.parquet.gz", "gzip"])
 
     def test_standard_input(self):
         write_ipc(self.folder / "rows.arrows", self.table.to_batches(), self.table.schema)
@@ -225,9 +226,9 @@ class Others(OnServer):
         with duckdb.connect() as connection:
             to = f"'{self.folder}/rows.json' (ARRAY true)"
             connection.execute(f"COPY (SELECT 1 AS id, 2 AS a) TO {to}")
-        self.refuse("rows.json", said=["is a single JSON array", "jq -c '.[]' rows.json"])
+        self.refuse("rows.json", message=["is a single JSON array", "jq -c '.[]' rows.json"])
 
     def test_formats_are_not_mixed(self):
         parquet.write_table(self.table, self.folder / "1.parquet")
         write_ipc(self.folder / "2.arrow", self.table.to_batches(), self.table.schema)
-        self.refuse("1.parquet", "2.arrow", said=["1.parquet is parquet, but 2.arrow is arrow"])
+        self.refuse("1.parquet", "2.arrow", message=["1.parquet is parquet, but 2.arrow is arrow"])

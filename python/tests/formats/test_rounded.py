@@ -160,7 +160,7 @@ class Values(OnServer):
                 self.assert_loaded(texts, "rows.parquet", options=["--round"])
 
     def test_values_that_are_out_of_range_are_refused(self):
-        for of, postgres, bad, said in (
+        for of, postgres, bad, message in (
             (pa.float64(), "numeric(4,2)", 99.995, "numeric field overflow"),
             (pa.float64(), "numeric(4,2)", math.inf, "numeric field overflow"),
             (pa.float64(), "integer", 1.5, "1.5 is not an integer"),
@@ -174,7 +174,7 @@ class Values(OnServer):
             with self.subTest(type=str(of), onto=postgres):
                 self.make(v=postgres)
                 self.write(id=pa.array([1]), v=array(Rounded(of, postgres, [bad]), 1))
-                self.refuse("rows.arrow", said=[said], options=["--round"])
+                self.refuse("rows.arrow", message=[message], options=["--round"])
 
     def test_the_hint_names_the_option_first(self):
         for of, postgres, bad in (
@@ -188,13 +188,15 @@ class Values(OnServer):
             with self.subTest(type=str(of), onto=postgres):
                 self.make(v=postgres)
                 self.write(id=pa.array([1]), v=array(Rounded(of, postgres, [bad]), 1))
-                said = self.refuse("rows.parquet", said=["HINT:  To round such values: pgsluice"])
-                self.assertRegex(said, r"(?m)^HINT:  To round .*\bload rows.parquet .*--round$")
+                message = self.refuse(
+                    "rows.parquet", message=["HINT:  To round such values: pgsluice"]
+                )
+                self.assertRegex(message, r"(?m)^HINT:  To round .*\bload rows.parquet .*--round$")
                 if not pa.types.is_decimal(of):
-                    self.assertRegex(said, r"(?s)--round\n.*--reject-file")
+                    self.assertRegex(message, r"(?s)--round\n.*--reject-file")
         self.make(v="integer")
         self.write(id=pa.array([1]), v=pa.array([1.5]))
-        self.assertNotIn("--round", self.refuse("rows.parquet", said=["is not an integer"]))
+        self.assertNotIn("--round", self.refuse("rows.parquet", message=["is not an integer"]))
 
     def test_the_server_rounds_what_is_text(self):
         self.make(v="numeric(4,2)")

@@ -23,7 +23,7 @@ class Unfit(NamedTuple):
     postgres: str
     good: object
     bad: object
-    said: str
+    message: str
     read: object = None
 
 
@@ -106,8 +106,8 @@ class Values(OnServer):
                 values = array(unfit, [unfit.good, unfit.bad, unfit.good])
                 write(self.folder / "rows.arrow", {column: values})
                 # The server names a row without a leaf or with a duplicate key without a column.
-                words = [] if "constraint" in unfit.said else [column]
-                self.refuse("rows.arrow", said=["rows.arrow:2", unfit.said, *words])
+                words = [] if "constraint" in unfit.message else [column]
+                self.refuse("rows.arrow", message=["rows.arrow:2", unfit.message, *words])
 
     def test_they_are_kept_and_loaded_again_when_they_are_repaired(self):
         """Each row but the last has one bad value, each in another column."""
@@ -134,8 +134,8 @@ class Values(OnServer):
         self.assertEqual([int(row["id"]) for row, _ in rejected], [*range(count)])
         for (_, reason), column, unfit in zip(rejected, names, UNFIT, strict=True):
             self.assertEqual(reason["source"], file)
-            self.assertIn(unfit.said, reason["message"])
-            if "constraint" not in unfit.said:
+            self.assertIn(unfit.message, reason["message"])
+            if "constraint" not in unfit.message:
                 self.assertIn(column, f"{reason['column']} {reason['message']}")
         # Each bad value is replaced by the good one of another row.
         repaired = [

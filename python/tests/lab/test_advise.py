@@ -84,7 +84,9 @@ class Advice(unittest.TestCase):
         if text:
             file = Path(self.folder()) / "rows.csv"
             file.write_text(text)
-        form = Format.of(None, file, "header" in more, "", None, "", more.pop("columns", ""))
+        form = Format.from_options(
+            None, file, "header" in more, "", None, "", more.pop("columns", "")
+        )
         more.pop("header", None)
         wish = Wish(table, file, form, **{"rows": 500, "rounds": 1, "jobs": 2, **more})
         self.asked = []
@@ -205,16 +207,16 @@ class Advice(unittest.TestCase):
         command = [sys.executable, "-m", "pgsluice_lab", "advise", "-t", "flat", "-d", url]
         options = ["--rows", "50", "--rounds", "1", "-j", "1"]
 
-        def said(*more: str) -> subprocess.CompletedProcess:
+        def run(*more: str) -> subprocess.CompletedProcess:
             return subprocess.run(
                 [*command, *options, *more], stdin=subprocess.DEVNULL, env=self.site.env,
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
 
-        refused = said()
+        refused = run()
         self.assertEqual((refused.returncode, refused.stdout), (1, ""))
         self.assertIn("hint: Add --yes.", refused.stderr)
-        done = said("--yes", "--json")
+        done = run("--yes", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("flat itself is only read", done.stderr)
         report = json.loads(done.stdout)

@@ -91,12 +91,12 @@ class Lines(unittest.TestCase):
             " keys.",
         )
 
-    def test_few_rows_are_said(self):
+    def test_few_rows_are_reported(self):
         found = lines(EVENTS, Figures(loads()), replace(ASKED, rows=9_999))
         self.assertRegex(found[1], "one round. So few rows show how programs begin")
         self.assertNotIn("few", self.line(1))
 
-    def test_rounds_that_differ_are_said(self):
+    def test_rounds_that_differ_are_reported(self):
         again = [replace(load, round=2, seconds=2 * load.seconds) for load in loads()]
         self.assertRegex(
             self.line(1, figures=Figures(loads() + again)),
@@ -121,7 +121,7 @@ class Lines(unittest.TestCase):
             self.line(2, figures=Figures(loads(tree_psql_1=0.8))),
         )
 
-    def test_a_copy_that_failed_is_said(self):
+    def test_a_copy_that_failed_is_reported(self):
         failed = Load(Way("tree", "psql"), 1, reason="psql ended with status 3: ERROR: no")
         self.assertEqual(
             self.line(2, figures=Figures([failed, *loads(tree_psql_1=None)])),
@@ -145,7 +145,7 @@ class Lines(unittest.TestCase):
             self.line(3, replace(EVENTS, nodes=[ROOT, empty, empty])),
         )
 
-    def test_an_exchange_that_is_refused_is_said(self):
+    def test_an_exchange_that_is_refused_is_reported(self):
         reason = "pgsluice ended with status 1: error: public.events has a rule"
         refused = Load(Way("tree", "pgsluice-exchange", 2), 1, reason=reason)
         self.assertIn(

@@ -86,12 +86,12 @@ class Scratch(unittest.TestCase):
         self.assertEqual(scratch.tables(Facts("t", [Node("public.t")])), 2)
 
     def test_errors_name_the_original(self):
-        said = (
+        original = (
             'psql:/x/warm.sql:1: ERROR:  duplicate key value violates unique constraint "n3_pkey"\n'
             "CONTEXT:  COPY n0, line 7"
         )
         self.assertEqual(
-            scratch.original(said, FACTS),
+            scratch.original(original, FACTS),
             'ERROR:  duplicate key value violates unique constraint "n3_pkey" of the copy of'
             " sales.o10\nCONTEXT:  COPY sales.orders, line 7",
         )
@@ -123,15 +123,15 @@ class Sample(unittest.TestCase):
 
     def test_options_of_copy(self):
         self.assertEqual(Format().copy, "(FORMAT text)")
-        csv = Format.of(None, Path("x.CSV"), True, "\\t", "it's", "|", "")
+        csv = Format.from_options(None, Path("x.CSV"), True, "\\t", "it's", "|", "")
         self.assertEqual(csv.copy, "(FORMAT csv, HEADER, DELIMITER '\t', NULL 'it''s', QUOTE '|')")
-        text = Format.of("text", Path("x.csv"), True, "", "\\N", "", "")
+        text = Format.from_options("text", Path("x.csv"), True, "", "\\N", "", "")
         self.assertEqual(text.copy, r"(FORMAT text, NULL E'\\N')")
 
     def test_formats_that_are_not(self):
         for name, quote in (("xml", ""), (None, "'")):
             with self.assertRaises(LabError) as caught:
-                Format.of(name, Path("x.txt"), False, "", None, quote, "")
+                Format.from_options(name, Path("x.txt"), False, "", None, quote, "")
             self.assertEqual(caught.exception.status, 2)
 
     def test_names_of_columns(self):

@@ -20,7 +20,7 @@ from .test_target import elsewhere
 RECORDS = Path(__file__).resolve().parents[3] / "docs" / "lab" / "records"
 
 
-def said(*args: str, **env: str) -> subprocess.CompletedProcess:
+def run_lab(*args: str, **env: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "pgsluice_lab", *args]
     env = {**elsewhere(), "COLUMNS": "100", **env}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
@@ -29,17 +29,21 @@ def said(*args: str, **env: str) -> subprocess.CompletedProcess:
 class Helping(unittest.TestCase):
     def test_the_version(self):
         for option in ("--version", "-V"):
-            done = said(option)
+            done = run_lab(option)
             self.assertEqual((done.returncode, done.stdout), (0, f"pgsluice-lab {__version__}\n"))
 
     def test_help_is_short_as_well_as_long(self):
         for command in ((), ("list",), ("run",), ("report",), ("advise",)):
-            short, long = said(*command, "-h"), said(*command, "--help")
+            short, long = run_lab(*command, "-h"), run_lab(*command, "--help")
             self.assertEqual((short.returncode, short.stdout), (0, long.stdout))
             self.assertIn("--help", short.stdout)
 
     def test_options_are_named_for_what_they_take(self):
-        text = said("run", "-h").stdout + said("advise", "-h").stdout + said("report", "-h").stdout
+        text = (
+            run_lab("run", "-h").stdout
+            + run_lab("advise", "-h").stdout
+            + run_lab("report", "-h").stdout
+        )
         for expected in (
             "-d, --dbname NAME|URL|CONNINFO", "--scale small|medium|full", "--rounds N",
             "--records DIR", "-o, --output FILE", "-t, --table TABLE", "--format csv|text",
@@ -48,7 +52,7 @@ class Helping(unittest.TestCase):
         self.assertEqual(re.findall(r"^ +-.*<\w+", text, re.MULTILINE), [])
 
     def test_list_says_how_long_each_takes(self):
-        lines = said("list").stdout.splitlines()
+        lines = run_lab("list").stdout.splitlines()
         self.assertEqual(lines[0].split()[:4], ["name", *SCALES])
         for each in experiments():
             [line] = [line for line in lines if line.startswith(each.name)]
@@ -56,7 +60,7 @@ class Helping(unittest.TestCase):
             self.assertEqual(re.findall(r"[\d.]+ (?:min|h|days)", line), times)
         self.assertTrue(lines[-1].startswith("all"))
 
-    def test_times_are_said_in_two_digits(self):
+    def test_times_are_printed_in_two_digits(self):
         for minutes, expected in ((1, "1 min"), (75, "1.2 h"), (60, "1 h"), (4_500, "3.1 days")):
             self.assertEqual(cli.duration(minutes), expected)
 
@@ -97,17 +101,17 @@ class Place(unittest.TestCase):
 
     def test_two_servers_are_one_too_many(self):
         for option in (["--embedded"], ["--server-bin", "/nowhere"]):
-            done = said("run", "copy-order", "-d", "shop", *option)
+            done = run_lab("run", "copy-order", "-d", "shop", *option)
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"error: -d and {option[0]} name two servers", done.stderr)
 
-    def test_a_server_that_is_not_there_is_said_without_a_traceback(self):
+    def test_a_server_that_is_missing_is_reported_without_a_traceback(self):
         for command in (["run", "copy-order"], ["advise", "-t", "orders"]):
             for given, status, words in (
                 (["-d", "shop"], 1, "could not connect to the server"),
                 (["-d", "host=h dbnam=shop"], 2, "cannot read where to connect to"),
             ):
-                done = said(*command, *given, PGHOST="/nowhere")
+                done = run_lab(*command, *given, PGHOST="/nowhere")
                 self.assertEqual((done.returncode, done.stdout), (status, ""))
                 self.assertTrue(done.stderr.startswith(f"error: {words}\n"), done.stderr)
                 self.assertNotIn("Traceback", done.stderr)

@@ -16,7 +16,7 @@ class Server:
     """Stands for a connection and its cursor, and keeps the statements."""
 
     def __init__(self):
-        self.said = []
+        self.sent = []
 
     def __enter__(self):
         return self
@@ -29,27 +29,27 @@ class Server:
 
     @contextmanager
     def transaction(self):
-        self.said.append("BEGIN")
+        self.sent.append("BEGIN")
         yield
-        self.said.append("COMMIT")
+        self.sent.append("COMMIT")
 
     def execute(self, statement, values):
-        self.said.append((statement, values))
+        self.sent.append((statement, values))
 
     def executemany(self, statement, rows):
-        self.said.append((statement, rows))
+        self.sent.append((statement, rows))
 
     @contextmanager
     def copy(self, statement):
-        self.said.append(statement)
+        self.sent.append(statement)
         yield self
 
     def write(self, data):
-        self.said.append(data)
+        self.sent.append(data)
 
 
 class Clients(unittest.TestCase):
-    def said(self, way: str, batch: int) -> list:
+    def statements(self, way: str, batch: int) -> list:
         """Return the statements for three rows."""
         server = Server()
         with tempfile.TemporaryDirectory() as folder:
@@ -63,35 +63,35 @@ class Clients(unittest.TestCase):
                 self.assertEqual(clients.main([*args, "dbname=x"]), 0)
         connect.assert_called_once_with("dbname=x", autocommit=True)
         self.assertRegex(output.getvalue(), r"^3 rows in [0-9.]+ s: [0-9.]+ rows/s\n$")
-        return server.said
+        return server.sent
 
     def test_single_inserts_have_no_transaction_around_them(self):
         rows = (["1", "one"], ["2", None], ["3", "three"])
-        self.assertEqual(self.said("insert", 1), [(INSERT, row) for row in rows])
+        self.assertEqual(self.statements("insert", 1), [(INSERT, row) for row in rows])
 
     def test_inserts_of_a_batch_are_one_transaction(self):
         one, two, three = (INSERT, ["1", "one"]), (INSERT, ["2", None]), (INSERT, ["3", "three"])
         self.assertEqual(
-            self.said("insert", 2), ["BEGIN", one, two, "COMMIT", "BEGIN", three, "COMMIT"]
+            self.statements("insert", 2), ["BEGIN", one, two, "COMMIT", "BEGIN", three, "COMMIT"]
         )
 
     def test_executemany_is_told_of_a_batch_at_once(self):
         two, one = [["1", "one"], ["2", None]], [["3", "three"]]
         self.assertEqual(
-            self.said("executemany", 2),
+            self.statements("executemany", 2),
             ["BEGIN", (INSERT, two), "COMMIT", "BEGIN", (INSERT, one), "COMMIT"],
         )
 
     def test_values_of_a_batch_are_one_statement(self):
         self.assertEqual(
-            self.said("values", 2),
+            self.statements("values", 2),
             [(f"{INSERT}, (%s, %s)", ["1", "one", "2", None]), (INSERT, ["3", "three"])],
         )
 
     def test_copy_sends_the_lines_as_they_are(self):
         statement = "COPY t (a, b) FROM STDIN"
         self.assertEqual(
-            self.said("copy", 2), [statement, "1\tone\n2\t\\N\n", statement, "3\tthree\n"]
+            self.statements("copy", 2), [statement, "1\tone\n2\t\\N\n", statement, "3\tthree\n"]
         )
 
     def test_escapes_are_those_of_copy(self):

@@ -17,7 +17,7 @@ class Commands(unittest.TestCase):
     def test_figures_are_read_from_the_output(self):
         pgbench = engine.engines()["pgbench"]
         output = "latency average = 13.776 ms\ntps = 725.901931 (without initial connection time)"
-        self.assertEqual(pgbench.said(output), {"tps": 725.901931, "latency_ms": 13.776})
+        self.assertEqual(pgbench.read_figures(output), {"tps": 725.901931, "latency_ms": 13.776})
 
     def test_how_many_rows_were_updated_is_read_from_the_output(self):
         for name, output in (
@@ -28,7 +28,7 @@ class Commands(unittest.TestCase):
                 '"by_leaf":[{"table":"t","inserted":0,"updated":3}]}',
             ),
         ):
-            self.assertEqual(engine.engines()[name].said(output), {"updated": 5}, name)
+            self.assertEqual(engine.engines()[name].read_figures(output), {"updated": 5}, name)
 
     def test_every_engine_has_a_known_form(self):
         for each in engine.engines().values():
@@ -39,7 +39,7 @@ class Availability(unittest.TestCase):
     def setUp(self):
         self.enterContext(patch.object(programs, "find", lambda _: None))
 
-    def test_one_that_may_be_missing_is_left_out_and_said(self):
+    def test_one_that_may_be_missing_is_left_out_and_reported(self):
         here, about = available(["pgloader"])
         self.assertEqual(here, {})
         self.assertIn("not on the PATH", about["pgloader"].missing)

@@ -58,8 +58,8 @@ class Shipped(unittest.TestCase):
 
     def test_fields_of_commands_are_defined(self):
         known = engine.engines()
-        said = re.findall(r"^#.*", engine.FILE.read_text(), re.M)
-        always = re.findall(r"{([a-z_.]+)}", "".join(said))
+        comments = re.findall(r"^#.*", engine.FILE.read_text(), re.M)
+        always = re.findall(r"{([a-z_.]+)}", "".join(comments))
         for each, case in self.each_case():
             for scale in each.scales.values():
                 given = {*always, *case.parameters(scale, {}), *case.axes, *case.variables}

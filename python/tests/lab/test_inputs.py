@@ -114,7 +114,7 @@ class Inputs(unittest.TestCase):
         self.assertEqual(sorted(lines), sorted(f"{b}\t{b % 30 + 1}\t1" for b in range(1, 1_001)))
         self.assertFalse({1, -1} & {after - b for b, after in pairwise(numbers)})
 
-    def test_changed_pairs_are_as_many_as_they_are_said_to_be_at_every_scale(self):
+    def test_changed_pairs_have_the_declared_number_at_every_scale(self):
         for scale in experiment.load("insert-routing").scales.values():
             self.assertEqual(gcd(inputs.SCATTER, scale.scalars["changes"]), 1)
 

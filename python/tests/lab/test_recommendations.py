@@ -61,7 +61,7 @@ class Recommended(unittest.TestCase):
         self.assertEqual(found.do, "Copy")
         self.assertEqual(found.why, "1.55 times as fast as pgsluice (1.50 to 1.60)")
 
-    def test_one_round_is_said_to_be_one(self):
+    def test_one_round_is_reported_as_one(self):
         found = self.advised(psql=(2,), pgsluice=(1,))
         self.assertEqual(found.why, "2.0 times as fast as psql (one round)")
 

@@ -197,7 +197,7 @@ class Charts(Reported):
 
     def test_every_engine_has_a_colour(self):
         for name in engine.engines():
-            self.assertNotEqual(palette.of_engine(name), LIGHT["quiet"], name)
+            self.assertNotEqual(palette.engine_colour(name), LIGHT["quiet"], name)
 
     def test_a_light_colour_has_one_dark_twin(self):
         self.assertEqual(LIGHT.keys(), DARK.keys())
@@ -326,7 +326,7 @@ class Page(Reported):
         [(_, rows)] = table.groups
         self.assertEqual([row[0].value for row in rows], ["one plain table", "hash partitions"])
 
-    def test_a_run_without_its_end_is_said_to_be_one(self):
+    def test_a_run_without_its_end_is_reported_as_one(self):
         file = self.file("batches")
         lines = file.read_text().splitlines()
         file.write_text("\n".join([*lines[:-1], '{"kind": "lo']))

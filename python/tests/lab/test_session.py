@@ -237,7 +237,7 @@ class Disk(unittest.TestCase):
         self.assertEqual(inputs, 0)
         self.assertGreater(server, 250 * scale.scalars["rows"])
 
-    def test_too_little_room_is_said_before_anything_is_made(self):
+    def test_too_little_room_is_reported_before_anything_is_created(self):
         with self.assertRaisesRegex(LabError, "too little room"):
             disk.check(1 << 60, 0, disk.Path("/"), None)
 

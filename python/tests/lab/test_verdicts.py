@@ -65,7 +65,7 @@ class Words(unittest.TestCase):
 
 
 class Shown(unittest.TestCase):
-    def test_the_spread_is_said_without_its_words(self):
+    def test_the_spread_is_reported_without_its_words(self):
         found = verdicts.verdict(FASTER, Measured((1.4, 1.5, 5.0)))
         self.assertEqual((found.shown, found.spread), ("1.50 times as fast", "1.40 to 5.0"))
         self.assertEqual(verdicts.verdict(FASTER, Measured((2.0, 2.0))).spread, "")

@@ -143,10 +143,10 @@ class Logged(Reported):
             self.put([])
         of = {record.levelno: record.getMessage() for record in logs.records}
         self.assertIn("the input has no rows", of[logging.WARNING])
-        said = "\n".join(record.getMessage() for record in logs.records)
-        self.assertIn("attempt 1", said)
-        self.assertIn("committed 1 row", said)
-        self.assertIn("finished with 1 row", said)
+        text = "\n".join(record.getMessage() for record in logs.records)
+        self.assertIn("attempt 1", text)
+        self.assertIn("committed 1 row", text)
+        self.assertIn("finished with 1 row", text)
 
     def test_handlers_run_in_the_thread_that_waits(self):
         with self.assertLogs("pgsluice", logging.DEBUG) as logs:

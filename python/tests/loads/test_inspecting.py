@@ -52,8 +52,8 @@ class Plan(Inspecting):
         args = ("plan", file, "-t", "loaded", "-j1", "--full")
         self.assertEqual(planned, self.printed(pgsluice.PlanResult, *args))
         self.assertEqual(pickle.loads(pickle.dumps(planned)), planned)
-        said = f"<PlanResult: public.loaded, {LEAVES} leaves: 100 of 100 rows routed; wire binary>"
-        self.assertEqual(repr(planned), said)
+        text = f"<PlanResult: public.loaded, {LEAVES} leaves: 100 of 100 rows routed; wire binary>"
+        self.assertEqual(repr(planned), text)
 
     def test_data_in_memory(self):
         for data in KINDS:
@@ -115,8 +115,8 @@ class Verify(Inspecting):
         self.put(TABLE)
         found = pgsluice.verify(file, "loaded", server())
         self.assertEqual(found, self.printed(pgsluice.VerifyResult, "verify", file, "-t", "loaded"))
-        said = "<VerifyResult: equal, 100 rows of data, 100 of public.loaded>"
-        self.assertEqual(repr(found), said)
+        text = "<VerifyResult: equal, 100 rows of data, 100 of public.loaded>"
+        self.assertEqual(repr(found), text)
 
     def test_data_in_memory(self):
         self.put(TABLE)
@@ -180,8 +180,8 @@ class Ledger(Inspecting):
         self.assertEqual(loads, printed)
         self.assertLessEqual(set(loads), set(pgsluice.ledger(server())))
         self.assertEqual((loads[0].rows, loads[0].sources), (100, ("<data>",)))
-        said = "<LedgerEntry: 'inspected' into public.loaded, finished, 100 rows>"
-        self.assertEqual(repr(loads[0]), said)
+        text = "<LedgerEntry: 'inspected' into public.loaded, finished, 100 rows>"
+        self.assertEqual(repr(loads[0]), text)
         details = pgsluice.ledger_show("inspected", server())
         self.assertEqual(
             details, self.printed(pgsluice.LedgerDetails, "ledger", "show", "inspected")

@@ -74,7 +74,7 @@ class Types(MemoryMatrix):
 
 
 class Kinds(Loads):
-    """The same rows, in the forms that users have."""
+    """Equal rows, in the forms that users have."""
 
     def setUp(self):
         super().setUp()

@@ -20,9 +20,9 @@ class Refused(Loads):
         super().setUp()
         self.make(v="integer CHECK (v <> 50)")
 
-    def assert_nothing(self, error: pgsluice.Error, kind: type, *said: str) -> None:
+    def assert_nothing(self, error: pgsluice.Error, kind: type, *message: str) -> None:
         self.assertIs(type(error), kind, error)
-        for words in said:
+        for words in message:
             self.assertIn(words, str(error))
         self.assertEqual(self.count(), 0)
 
@@ -54,7 +54,7 @@ class Refused(Loads):
 
     def test_hints_are_keywords(self):
         file = self.folder / "rows.csv"
-        for text, options, said in (
+        for text, options, message in (
             ("1,NULL\n2,3\n", {}, 'null="NULL"'),
             ('1,""\n', {}, 'force_null="v"'),
             ("id,v,w\n1,2,3\n", {"header": True}, 'header="map", ignore_extra=True'),
@@ -64,33 +64,33 @@ class Refused(Loads):
                 file.write_text(text)
                 error = self.fail_to_put(file, **options)
                 self.assert_nothing(error, pgsluice.DataError)
-                self.assertIn(said, error.hint)
+                self.assertIn(message, error.hint)
                 self.assertNotIn("--", error.hint)
         error = self.fail_to_put("ftp://example.org/rows.csv")
-        said = 'pgsluice.load(subprocess.Popen("curl -fsSL ftp://example.org/rows.csv", '
-        self.assert_nothing(error, pgsluice.InputError, said)
+        message = 'pgsluice.load(subprocess.Popen("curl -fsSL ftp://example.org/rows.csv", '
+        self.assert_nothing(error, pgsluice.InputError, message)
 
     def test_columns_that_do_not_fit(self):
-        for columns, said in (
+        for columns, message in (
             ({"id": [1], "w": [1]}, (pgsluice.DataError, '"w"', "ignore_extra=True")),
             ({"id": [1], "v": [[1]]}, (pgsluice.DataError, "column v is of type integer")),
             ({"v": [1]}, (pgsluice.DataError, 'null value in column "id"')),
         ):
             with self.subTest(columns):
                 for data in (pa.table(columns), iter([pa.table(columns)])):
-                    self.assert_nothing(self.fail_to_put(data), *said)
+                    self.assert_nothing(self.fail_to_put(data), *message)
         self.assertEqual(self.put(pa.table({"id": [1], "w": [1]}), ignore_extra=True).rows_read, 1)
 
     def test_batches_that_differ(self):
         other = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"]})
         for data in ([TABLE[:10], other], iter([TABLE[:10], other])):
             error = self.fail_to_put(data)
-            said = (
+            message = (
                 "batch 2 of <data> has different columns from the first",
                 '"v" Int32',
                 '"v" Utf8',
             )
-            self.assert_nothing(error, pgsluice.DataError, *said)
+            self.assert_nothing(error, pgsluice.DataError, *message)
         error = self.fail_to_put(iter([TABLE[:10], TABLE[:5].select(["id"])]))
         self.assert_nothing(error, pgsluice.DataError, "The first has 2 columns, this one has 1.")
 
@@ -137,8 +137,8 @@ class Refused(Loads):
 
     def test_items_that_are_no_data(self):
         error = self.fail_to_put(iter([TABLE[:5], {"id": 1}]))
-        said = "TypeError: an object of type dict has no Arrow data"
-        self.assert_nothing(error, pgsluice.InputError, said)
+        message = "TypeError: an object of type dict has no Arrow data"
+        self.assert_nothing(error, pgsluice.InputError, message)
         self.assertIsInstance(error.__cause__, TypeError)
         for data in (5, None, b"bytes", {"id": [1]}, [1], [TABLE, "x"], ["x", TABLE], [{}, ()]):
             with self.subTest(data), self.assertRaises(TypeError):
@@ -165,17 +165,17 @@ class Refused(Loads):
     def test_pyarrow_says_what_it_cannot_convert(self):
         mixed = pd.DataFrame({"id": [1, 2], "v": pd.Series([1, "x"], dtype=object)})
         twice = pd.DataFrame([[1, 2]], columns=["id", "id"])
-        for frame, said in (
+        for frame, message in (
             (mixed, "Conversion failed for column v with type object"),
             (twice, "Duplicate column names found"),
         ):
             for data in (frame, iter([frame])):
                 error = self.fail_to_put(data)
-                self.assert_nothing(error, pgsluice.InputError, said)
+                self.assert_nothing(error, pgsluice.InputError, message)
                 self.assertIsInstance(error.__cause__, ValueError)
 
     def test_options(self):
-        for options, said in (
+        for options, message in (
             ({"jobs": 0}, "number of jobs must be between 1 and 256"),
             ({"on_conflict": "merge"}, "invalid value 'merge' for 'on_conflict'"),
             ({"reject_file": "x"}, "max_rejects"),
@@ -187,7 +187,7 @@ class Refused(Loads):
         ):
             with self.subTest(options):
                 error = self.fail_to_put(TABLE, **options)
-                self.assert_nothing(error, pgsluice.UsageError, said)
+                self.assert_nothing(error, pgsluice.UsageError, message)
                 self.assertIsInstance(error, ValueError)
                 self.assertNotIn("--", str(error))
         with self.assertRaisesRegex(TypeError, r"'job'\. Did you mean 'jobs'\?"):

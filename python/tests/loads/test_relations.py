@@ -251,12 +251,12 @@ class Value(Limited):
             pgsluice.relation("old").name = "new"
 
     def test_types(self):
-        for arguments, named, said in (
+        for arguments, named, text in (
             ((None,), {}, "takes name as a str, not NoneType"),
             (("old", io.BytesIO()), {}, "takes conninfo as a str, not BytesIO"),
             (("old",), {"where": True}, "takes where as a str, not bool"),
         ):
-            with self.assertRaisesRegex(TypeError, rf"relation\(\) {said}"):
+            with self.assertRaisesRegex(TypeError, rf"relation\(\) {text}"):
                 pgsluice.relation(*arguments, **named)
         with self.assertRaises(TypeError):
             pgsluice.relation("old", None, "id > 7")

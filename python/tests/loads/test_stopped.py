@@ -191,9 +191,9 @@ class Stopped(Loads):
         self.assertLessEqual(seen[0].rows_read, seen[-1].rows_read)
 
     def test_progress_without_a_terminal_says_little(self):
-        with patch("sys.stderr", io.StringIO()) as said:
+        with patch("sys.stderr", io.StringIO()) as printed:
             self.put(TABLE, progress=True)
-        self.assertEqual(said.getvalue(), "")
+        self.assertEqual(printed.getvalue(), "")
 
     def test_a_callback_that_raises(self):
         def fail(_):

@@ -39,12 +39,12 @@ class Case(NamedTuple):
 
     command: str
     sql: str = ""
-    """What is made of the table before."""
+    """The change of the table before the section."""
     status: int = 1
     least: int = 0
     """The least version of the server on which the section applies."""
     then: str = ""
-    """A command that succeeds behind those of the section."""
+    """A command that succeeds after those of the section."""
 
 
 CASES = {
@@ -140,7 +140,7 @@ class Troubleshooting(OnPage):
                 continue
             with self.subTest(title):
                 self.make(case.sql)
-                self.assert_said(self.fails(case), message)
+                self.assert_printed(self.fails(case), message)
                 self.run_blocks(section(self.page, title))
                 self.bash(case.then)
 
@@ -155,7 +155,7 @@ class Troubleshooting(OnPage):
         self.assertEqual(done.returncode, case.status, done.stderr)
         return done.stderr
 
-    def assert_said(self, output: str, message: str) -> None:
+    def assert_printed(self, output: str, message: str) -> None:
         """Find the words of a message, with any text for its dots."""
         for words in QUOTED.findall(message):
             parts = map(re.escape, words.split("..."))

@@ -192,14 +192,14 @@ class Values(Loads):
     def test_other_values_are_refused_by_name(self):
         for kind, of_kind in itertools.groupby(REFUSED, lambda line: line[0]):
             self.make(v=kind)
-            for number, (_, value, said) in enumerate(of_kind):
+            for number, (_, value, message) in enumerate(of_kind):
                 data = [(1, None), (2, value)] if number % 2 else [{"id": 1}, {"id": 2, "v": value}]
                 with self.subTest(kind, value=value):
-                    self.assert_refused(data, said)
+                    self.assert_refused(data, message)
 
-    def assert_refused(self, data: Any, said: str) -> None:
+    def assert_refused(self, data: Any, message: str) -> None:
         error = self.fail_to_put(data, no_ledger=True)
-        self.assertIn(said, str(error))
+        self.assertIn(message, str(error))
         self.assertRegex(str(error), "column (.?v\\b|1:)")
         self.assertEqual(self.count(), 0)
         if isinstance(error, pgsluice.DataError):
@@ -243,7 +243,7 @@ class Frames(Loads):
     def test_mixtures_that_pyarrow_would_change(self):
         self.make(v="text")
         day, aware = date(2026, 1, 2), STAMP.replace(tzinfo=UTC)
-        for values, row, said in (
+        for values, row, message in (
             ([STAMP, aware], 1, "have a time zone, and others have none"),
             ([[aware], [None, STAMP]], 1, "have a time zone, and others have none"),
             ([day, STAMP], 1, "are dates, and others have a time"),
@@ -256,7 +256,7 @@ class Frames(Loads):
             column = pd.Series(values, dtype=object)
             error = self.fail_to_put(pd.DataFrame({"id": range(len(values)), "v": column}))
             self.assertIn(f"row {row}, column 'v': ", str(error))
-            self.assertIn(said, str(error))
+            self.assertIn(message, str(error))
         self.make(a="timestamptz", b="double precision[]", c="text", d="date", e="numeric[]")
         columns = {
             "a": [aware, pd.Timestamp(STAMP, tz="Europe/Berlin"), pd.NaT],

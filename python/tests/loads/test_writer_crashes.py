@@ -266,7 +266,7 @@ class Rounds(OwnServer):
 
     def test_each_row_is_in_once(self):
         self.make()
-        draw, cycles, said = random.Random(13), times(2, 104), ""
+        draw, cycles, printed = random.Random(13), times(2, 104), ""
         for cycle in range(cycles):
             producers = [self.run_producer(number, 10**9) for number in range(4)]
             for producer in producers:
@@ -277,10 +277,10 @@ class Rounds(OwnServer):
             for producer in producers:
                 time.sleep(draw.uniform(0, 0.2))
                 producer.kill()
-                said += producer.communicate()[0]
+                printed += producer.communicate()[0]
             positions = self.positions()
             if VIOLENCE and cycle % 10 == 9:
-                lost = said.count("the server lost")
+                lost = printed.count("the server lost")
                 print(4 * cycle + 4, "rounds,", sum(positions), "rows,", lost, "losses", flush=True)
         most = [position + 500 for position in positions]
         producers = [self.run_producer(*of_producer) for of_producer in enumerate(most)]

@@ -184,11 +184,11 @@ class Tree:
         if query.exists():
             with cursor.copy(f"COPY ({query.read_text().rstrip().rstrip(';')}) TO STDOUT") as out:
                 text = b"".join(bytes(piece) for piece in out)
-            said = ""
+            options = ""
         else:
             text = file.read_bytes()
-            said = " (FORMAT csv)" if file.suffix == ".csv" else ""
-        with cursor.copy(f"COPY t FROM STDIN{said}") as into:
+            options = " (FORMAT csv)" if file.suffix == ".csv" else ""
+        with cursor.copy(f"COPY t FROM STDIN{options}") as into:
             into.write(text)
 
     def _rows(self) -> list[tuple]:

@@ -69,11 +69,11 @@ class Certificates(OnStores):
         store.put("rows.csv", b"1\n2\n")
         return store
 
-    def assert_refused(self, store: Https, trusted: Path | None, *said: str) -> None:
+    def assert_refused(self, store: Https, trusted: Path | None, *message: str) -> None:
         environment = {"SSL_CERT_FILE": str(trusted)} if trusted else {}
         done = self.load_from(store, store.address("rows.csv"), environment=environment)
         self.assertEqual((done.returncode, self.ids()), (1, []), done.stderr)
-        for text in said:
+        for text in message:
             self.assertIn(text, done.stderr)
         self.assertEqual("SSL_CERT_FILE" in done.stderr, trusted is None, done.stderr)
 
@@ -85,8 +85,8 @@ class Certificates(OnStores):
 
     def test_one_of_an_unknown_authority_is_refused(self):
         hint = "HINT:  To trust its authority, name the file of its certificate in SSL_CERT_FILE."
-        said = "no trusted authority has signed the server's certificate"
-        self.assert_refused(self.started(), None, said, hint)
+        message = "no trusted authority has signed the server's certificate"
+        self.assert_refused(self.started(), None, message, hint)
 
     def test_one_of_another_host_is_refused(self):
         store = self.started(host="127.0.0.2")

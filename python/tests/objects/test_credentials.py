@@ -63,15 +63,15 @@ class Credentials(OnStores):
         self.assertEqual(self.ids(), [])
 
     def test_invalid_credentials(self):
-        for given, said in (
+        for given, message in (
             ({"access_key_id": KEY}, "the credential has no secret_access_key"),
             (None, "must return a mapping"),
             (KEYS | {"expires_at": datetime(2026, 1, 1)}, "an aware datetime"),
             (KEYS | {"secret_access_key": "other-secret"}, "does not accept the credentials"),
         ):
-            with self.subTest(said), self.assertRaises(pgsluice.Error) as caught:
+            with self.subTest(message), self.assertRaises(pgsluice.Error) as caught:
                 self.load_with(lambda given=given: given)
-            self.assertIn(said, str(caught.exception))
+            self.assertIn(message, str(caught.exception))
             self.assertNotIn("other-secret", str(caught.exception))
         for addresses in ("a.csv", [3]):
             with self.assertRaises(TypeError):

@@ -132,7 +132,7 @@ class Prefixes(Names):
     def test_a_prefix_of_more_than_one_page_is_read(self):
         store = started(Moto)
         self.put(store, "pages", *(f"{n:04}.csv" for n in range(1005)))
-        # These are behind the first thousand.
+        # These come after the first thousand.
         found, _ = self.load_ids(store, store.address("pages/100*.csv"))
         self.assertEqual(found, list(range(1000, 1005)))
 
@@ -230,7 +230,7 @@ class Absent(Names):
                 error = self.refuse_address(store, store.address(name), **reader)
                 self.assertIn("does not exist", error)
 
-    def test_wrong_credentials_are_said_to_be_wrong(self):
+    def test_wrong_credentials_are_reported_as_wrong(self):
         store = started(Seaweed)
         self.put(store, "rights", "a.csv")
         for key, secret in (("loader", "wrong"), ("nobody", "wrong")):

@@ -157,7 +157,7 @@ class SignedUrls(Secrets):
     def test_of_objects_that_cannot_be_read(self):
         store = started(Seaweed)
         store.put("secrets/good.csv", ROWS)
-        for url, said in (
+        for url, message in (
             (store.presigned("secrets/absent.csv"), "does not exist"),
             (store.presigned("secrets/good.csv", "wrong"), "HTTP status 403"),
             (store.presigned("secrets/good.csv", bucket="absent-bucket"), "does not exist|refuses"),
@@ -166,7 +166,7 @@ class SignedUrls(Secrets):
             with self.subTest(url):
                 secrets = self.signed(url) if "?" in url else set()
                 printed = self.run_all(store, url, secrets)
-                self.assertRegex(printed[0], said)
+                self.assertRegex(printed[0], message)
                 self.assertEqual(self.ids(), [])
 
     def test_of_a_server_that_does_not_answer(self):

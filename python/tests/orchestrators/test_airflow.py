@@ -95,10 +95,10 @@ class OnAirflow(Limited):
 
 class Dags(OnAirflow):
     def test_tries_of_a_task_store_each_row_once(self):
-        said = self.run_dag("fails")
-        self.assertIn("state=success", said)
+        output = self.run_dag("fails")
+        self.assertIn("state=success", output)
         self.assertEqual(self.rows("streamed"), (ROWS, ROWS))
-        already = int(re.search(r"ALREADY (\d+)", said)[1])
+        already = int(re.search(r"ALREADY (\d+)", output)[1])
         self.assertTrue(0 < already < ROWS, already)
         self.assertEqual(self.rows("whole"), (10, 10))
         self.assertEqual(self.rows("called"), (4, 4))
@@ -116,16 +116,16 @@ class Dags(OnAirflow):
         self.assertEqual(self.ids(), {f"crashes/{RUN}/load"})
 
     def test_errors_are_logged_without_the_password(self):
-        said = self.run_dag("refuses")
+        output = self.run_dag("refuses")
         for words in (
             'relation "no_such_table" does not exist',
             "Connection refused",
             "/no/such/file",
             "invalid input syntax for type bigint",
         ):
-            self.assertIn(words, said)
+            self.assertIn(words, output)
         logs = [file.read_text() for file in (self.home / "logs").rglob("*.log")]
-        for text in (said, *logs):
+        for text in (output, *logs):
             self.assertNotIn("sesame", text)
 
 
@@ -135,17 +135,17 @@ from pathlib import Path
 from pgsluice.airflow import PgsluiceHook, _shorten
 
 hook = PgsluiceHook("shop")
-said = {}
+output = {}
 done = hook.insert_rows("outside", [(1, "a"), (2, "b")], ["id", "pad"])
-said["first"] = done.load_id
-said["second"] = hook.insert_rows("outside", iter([{"pad": "c", "id": 3}])).load_id
-said["named"] = hook.insert_rows("outside", [(4, "d")], load_id="mine").load_id
-said["empty"] = sum(
+output["first"] = done.load_id
+output["second"] = hook.insert_rows("outside", iter([{"pad": "c", "id": 3}])).load_id
+output["named"] = hook.insert_rows("outside", [(4, "d")], load_id="mine").load_id
+output["empty"] = sum(
     hook.insert_rows("outside", rows, ["id", "pad"], replace=True, replace_index="id").rows_loaded
     for rows in ([], iter([]), map(str, ()))
 )
 Path("rows.txt").write_text("5\\te\\n6\\t\\\\N\\n")
-said["file"] = hook.bulk_load(table="outside", tmp_file="rows.txt").rows_loaded
+output["file"] = hook.bulk_load(table="outside", tmp_file="rows.txt").rows_loaded
 for _ in range(2):
     Path("more.txt").write_text("8\\tg\\n")
     hook.bulk_load("outside", open("more.txt", "rb"), load_id="opened")
@@ -161,10 +161,10 @@ for table, options in (
     try:
         used.insert_rows(table, [(1, "a")], **options)
     except Exception:
-        said.setdefault("errors", []).append(traceback.format_exc())
-said["repr"] = repr(hook)
-said["long"] = [_shorten("x" * 199 + end) for end in ("a", "bb", "cc")]
-json.dump(said, open("said.json", "w"))
+        output.setdefault("errors", []).append(traceback.format_exc())
+output["repr"] = repr(hook)
+output["long"] = [_shorten("x" * 199 + end) for end in ("a", "bb", "cc")]
+json.dump(output, open("output.json", "w"))
 """
 CHANGES = """
 from pgsluice.airflow import PgsluiceHook
@@ -195,10 +195,10 @@ class Hook(OnAirflow):
         return folder
 
     def test_outside_of_a_task(self):
-        said = json.loads((self.python(OUTSIDE) / "said.json").read_text())
-        self.assertRegex(said["first"], "^[0-9a-f]{16}$")
-        self.assertNotEqual(said["first"], said["second"])
-        self.assertEqual((said["named"], said["empty"], said["file"]), ("mine", 0, 2))
+        output = json.loads((self.python(OUTSIDE) / "output.json").read_text())
+        self.assertRegex(output["first"], "^[0-9a-f]{16}$")
+        self.assertNotEqual(output["first"], output["second"])
+        self.assertEqual((output["named"], output["empty"], output["file"]), ("mine", 0, 2))
         self.assertEqual(self.rows("outside"), (8, 8))
         words = (
             'relation "no_such_table"',
@@ -206,14 +206,14 @@ class Hook(OnAirflow):
             "reject_file",
             "Connection refused",
         )
-        self.assertEqual(len(said["errors"]), len(words))
-        for text, word in zip(said["errors"], words, strict=True):
+        self.assertEqual(len(output["errors"]), len(words))
+        for text, word in zip(output["errors"], words, strict=True):
             self.assertIn(word, text)
-        for text in (*said["errors"], said["repr"]):
+        for text in (*output["errors"], output["repr"]):
             self.assertNotIn("sesame", text)
-        self.assertEqual(said["long"][0], "x" * 199 + "a")
-        self.assertEqual([len(name) for name in said["long"]], [200] * 3)
-        self.assertEqual(len(set(said["long"])), 3)
+        self.assertEqual(output["long"][0], "x" * 199 + "a")
+        self.assertEqual([len(name) for name in output["long"]], [200] * 3)
+        self.assertEqual(len(set(output["long"])), 3)
 
     def test_changes_are_those_of_postgres_hook(self):
         self.connection.execute("DROP TABLE IF EXISTS by_postgres, by_pgsluice")

@@ -66,12 +66,12 @@ class Page(OnPage):
         _, _, rest = self.text.partition(f"\n### {name}\n")
         return rest.partition("\n###")[0]
 
-    def put(self, section: str, before: str = "", behind: str = "") -> str:
+    def put(self, section: str, before: str = "", after: str = "") -> str:
         """Write the file of a section, with code around it; return its name."""
         (block,) = [each for each in blocks(self.section(section)) if each.file and each.is_run]
         if block.is_missing:
             self.skipTest(f"{block.needs} is not installed")
-        text = before + block.text.replace(INBOX, str(self.folder / "inbox")) + behind
+        text = before + block.text.replace(INBOX, str(self.folder / "inbox")) + after
         (self.folder / block.file).write_text(text)
         return block.file
 
@@ -80,7 +80,7 @@ class Page(OnPage):
         return {name for (name,) in found}
 
     def test_airflow(self):
-        name = self.put("Airflow", behind=TEST_DAG)
+        name = self.put("Airflow", after=TEST_DAG)
         self.connection.execute(
             "CREATE TABLE sales (till int, id bigint, placed date, total numeric(10,2));"
             "INSERT INTO sales SELECT 1 + i % 2, 5000 + i, '2026-05-01', 1"
@@ -98,15 +98,15 @@ class Page(OnPage):
         variables = {"AIRFLOW_HOME": str(home), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
         with patch.dict(os.environ, variables, AIRFLOW_CONN_SHOP=json.dumps(place)):
             self.bash(f"python -m airflow db migrate; mv {name} airflow/dags")
-            said = self.bash(f"python airflow/dags/{name}")
-        self.assertEqual(said.count("state=success, run_type"), 2, said)
+            output = self.bash(f"python airflow/dags/{name}")
+        self.assertEqual(output.count("state=success, run_type"), 2, output)
         self.assertEqual((self.count(), self.count("id > 5000")), (1018, 20))
         run = "load_orders/manual__2026-11-25T00:00:00+00:00"
         tasks = {"load_file", "load_sales[0]", "load_sales[1]"}
         self.assertEqual(self.ids(), {f"{run}/{task}" for task in tasks})
 
     def test_dagster(self):
-        self.bash(f"python {self.put('Dagster', behind=MATERIALIZE)}")
+        self.bash(f"python {self.put('Dagster', after=MATERIALIZE)}")
         self.assertEqual(self.count(), 998)
 
     def test_dlt(self):

@@ -40,7 +40,7 @@ fn a_string_spells_the_value_of_any_type() {
 }
 
 #[test]
-fn a_type_without_a_binary_form_is_said() {
+fn a_type_without_a_binary_form_is_reported() {
     let array = StringArray::from(vec!["$1"]);
     for oid in [790, 3614, 99_999] {
         let given = given(&array, &ty(oid));

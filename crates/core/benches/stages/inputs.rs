@@ -9,7 +9,7 @@ use pgsluice_core::format::Format;
 use pgsluice_core::split::{Row, Splitter};
 use pgsluice_core::types::{Codec, KeyType, OwnedDatum, Scale};
 
-/// As many as lie in a processor's cache together.
+/// The number of rows that fit into a processor's cache.
 const ROWS: u64 = 10_000;
 
 /// The first day of 1992, in days from 2000-01-01, and the months from there on.
@@ -21,13 +21,13 @@ const DAYS_A_MONTH: i64 = 31;
 pub(crate) struct Input {
     /// For the report.
     pub(crate) name: &'static str,
-    /// How the rows are written.
+    /// The format of the rows.
     pub(crate) format: Format,
     /// The rows.
     pub(crate) bytes: Vec<u8>,
     /// The table's columns, in the order of the rows' fields.
     pub(crate) columns: Vec<KeyType>,
-    /// How each of them is encoded.
+    /// The codec of each column.
     pub(crate) codecs: Vec<Codec>,
     levels: Vec<Level>,
 }

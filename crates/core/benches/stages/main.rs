@@ -1,4 +1,4 @@
-//! What each stage costs one thread, over rows that lie in its cache: split, parse, route, encode.
+//! The cost of each stage for one thread, over rows in its cache: split, parse, route, encode.
 //!
 //! `make bench CASE=stages` runs this and keeps the medians as a record. A stage is measured alone:
 //! what the one before it gives is made beforehand, and every buffer is reused as in a load.

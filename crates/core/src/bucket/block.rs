@@ -105,11 +105,11 @@ impl Block {
         rows.scan(start, |start, row| Some((*row, std::mem::replace(start, row.end), row.end)))
     }
 
-    /// Returns the end of the first `most` rows in a range of bytes, and the number of these rows.
-    pub(super) fn end_of(&self, start: u32, end: u32, most: usize) -> (u32, usize) {
+    /// Returns the end of the first `max` rows in a range of bytes, and the number of these rows.
+    pub(super) fn end_of(&self, start: u32, end: u32, max: usize) -> (u32, usize) {
         let first = self.rows.partition_point(|row| row.end <= start);
-        let behind = self.rows.partition_point(|row| row.end <= end).min(first + most);
-        (self.rows[first..behind].last().map_or(start, |row| row.end), behind - first)
+        let next = self.rows.partition_point(|row| row.end <= end).min(first + max);
+        (self.rows[first..next].last().map_or(start, |row| row.end), next - first)
     }
 
     /// Whether a row of `bytes` bytes fits without growing the block.

@@ -35,9 +35,9 @@ pub struct Scheduler {
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadSize {
     /// A payload with fewer bytes waits for more rows.
-    pub least: usize,
+    pub min: usize,
     /// A payload with this many bytes takes no more rows.
-    pub most: usize,
+    pub max: usize,
     /// Maximum number of leaves whose rows may share a payload.
     pub together: usize,
 }
@@ -100,47 +100,47 @@ impl Scheduler {
         if self.in_order {
             return self.take_in_order(size, shards);
         }
-        match self.find_fullest(size.least / size.together.max(1), true, shards) {
+        match self.find_fullest(size.min / size.together.max(1), true, shards) {
             Some(bucket)
                 if self.is_small(bucket, shards)
-                    && weight(bucket, shards).is_at_least(size.least) =>
+                    && weight(bucket, shards).is_at_least(size.min) =>
             {
                 Some(self.take_small(bucket, shards))
             }
             Some(bucket) => self.close_together(bucket, size, shards),
             None => {
-                let bucket = self.find_fullest(size.least, false, shards)?;
-                Some(self.close(bucket, size.most, shards))
+                let bucket = self.find_fullest(size.min, false, shards)?;
+                Some(self.close(bucket, size.max, shards))
             }
         }
     }
 
-    /// Takes about the first `most` bytes of all rows of up to `nodes` nodes, the fullest first. Rows of leaves
+    /// Takes about the first `max` bytes of all rows of up to `nodes` nodes, the fullest first. Rows of leaves
     /// are sent together if `together` is set or if they are few.
     pub fn take_first(
         &mut self,
-        most: usize,
+        max: usize,
         nodes: usize,
         together: bool,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Vec<Payload> {
         if self.in_order {
-            let closed = (0..self.nodes).filter_map(|node| self.close_in_order(node, most, shards));
+            let closed = (0..self.nodes).filter_map(|node| self.close_in_order(node, max, shards));
             return closed.take(nodes).collect();
         }
         self.ranked.clear();
         self.rank(0, shards);
         let buckets: Vec<usize> = self.ranked.drain(..).rev().take(nodes).collect();
         let all: usize = buckets.iter().map(|bucket| weight(*bucket, shards).bytes).sum();
-        let share = |bytes: usize| match all > most {
-            true => (bytes as u128 * most as u128 / all as u128) as usize,
+        let share = |bytes: usize| match all > max {
+            true => (bytes as u128 * max as u128 / all as u128) as usize,
             false => usize::MAX,
         };
         let (mut joined, mut alone): (Vec<Payload>, Vec<Payload>) = (Vec::new(), Vec::new());
         for bucket in buckets {
-            let most = share(weight(bucket, shards).bytes).max(1);
+            let max = share(weight(bucket, shards).bytes).max(1);
             let is_joined = together || self.is_small(bucket, shards);
-            let closed = self.close(bucket, most, shards);
+            let closed = self.close(bucket, max, shards);
             let kind = |it: &Payload| (self.is_leaf[it.nodes()[0]], it.wire());
             match joined.iter_mut().find(|it| kind(it) == kind(&closed)) {
                 Some(others) if is_joined => others.join(closed),
@@ -197,44 +197,44 @@ impl Scheduler {
         self.writers[self.node(bucket)] == 0
     }
 
-    /// Returns the fullest bucket, or one of the fullest, if it has at least `least` bytes. If `idle`, considers
+    /// Returns the fullest bucket, or one of the fullest, if it has at least `min` bytes. If `idle`, considers
     /// only buckets whose nodes have no writer.
     fn find_fullest(
         &mut self,
-        least: usize,
+        min: usize,
         idle: bool,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
-        self.pop_ranked(least, idle, shards).or_else(|| {
+        self.pop_ranked(min, idle, shards).or_else(|| {
             // Looking at each of many buckets takes long, and is useless if all have few rows.
             let bound: usize = shards.iter().map(|shard| shard.max_bytes()).sum();
-            if bound < least {
+            if bound < min {
                 return None;
             }
-            self.rank(least, shards);
-            self.pop_ranked(least, idle, shards)
+            self.rank(min, shards);
+            self.pop_ranked(min, idle, shards)
         })
     }
 
     fn pop_ranked(
         &mut self,
-        least: usize,
+        min: usize,
         idle: bool,
         shards: &[impl DerefMut<Target = Shard>],
     ) -> Option<usize> {
         while let Some(bucket) = self.ranked.pop() {
-            if weight(bucket, shards).is_at_least(least) && (!idle || self.is_idle(bucket)) {
+            if weight(bucket, shards).is_at_least(min) && (!idle || self.is_idle(bucket)) {
                 return Some(bucket);
             }
         }
         None
     }
 
-    fn rank(&mut self, least: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
+    fn rank(&mut self, min: usize, shards: &mut [impl DerefMut<Target = Shard>]) {
         shards.iter_mut().for_each(|shard| shard.recompute_max_bytes());
         let weights = (0..2 * self.nodes).map(|bucket| (bucket, weight(bucket, shards)));
         let mut full: Vec<(usize, Weight)> =
-            weights.filter(|(_, weight)| weight.is_at_least(least)).collect();
+            weights.filter(|(_, weight)| weight.is_at_least(min)).collect();
         full.sort_unstable_by_key(|(_, weight)| weight.bytes);
         self.ranked.extend(full.into_iter().map(|(bucket, _)| bucket));
     }
@@ -289,7 +289,7 @@ impl Scheduler {
         let mut others = Vec::new();
         let together = if self.is_leaf[self.node(bucket)] { size.together } else { 1 };
         while taken.len() < together {
-            let Some(next) = self.pop_ranked(size.least / together, true, shards) else { break };
+            let Some(next) = self.pop_ranked(size.min / together, true, shards) else { break };
             if kind(self, next) == kind(self, bucket) && self.node(next) != self.node(bucket) {
                 bytes += weight(next, shards).bytes;
                 taken.push(next);
@@ -298,26 +298,26 @@ impl Scheduler {
             }
         }
         self.ranked.extend(others.into_iter().rev());
-        if bytes < size.least {
+        if bytes < size.min {
             self.ranked.extend(taken.into_iter().rev());
             return None;
         }
-        let each = (size.most / taken.len()).max(1);
+        let each = (size.max / taken.len()).max(1);
         let mut closed = taken.into_iter().map(|bucket| self.close(bucket, each, shards));
         let first = closed.next()?;
         Some(first.with(closed.collect()))
     }
 
-    /// Takes blocks of `bucket`, the oldest first, until they have `most` bytes.
+    /// Takes blocks of `bucket`, the oldest first, until they have `max` bytes.
     fn close(
         &mut self,
         bucket: usize,
-        most: usize,
+        max: usize,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Payload {
         let mut blocks = Vec::new();
         let mut bytes = 0;
-        while bytes < most {
+        while bytes < max {
             let oldest = shards.iter_mut().filter_map(|shard| {
                 let block = shard.bucket(bucket).first()?;
                 Some((block.rows().first().map(|row| row.start.split), shard))
@@ -362,8 +362,8 @@ struct Weight {
 }
 
 impl Weight {
-    fn is_at_least(self, least: usize) -> bool {
-        self.rows > 0 && self.bytes >= least
+    fn is_at_least(self, min: usize) -> bool {
+        self.rows > 0 && self.bytes >= min
     }
 }
 

@@ -129,23 +129,23 @@ impl Shard {
         &self.buckets[bucket]
     }
 
-    /// Takes the first blocks of `bucket`, about `most` bytes, such that no earlier row than theirs is in
+    /// Takes the first blocks of `bucket`, about `max` bytes, such that no earlier row than theirs is in
     /// another block or may still arrive.
-    pub(super) fn take_in_order(&mut self, bucket: usize, most: usize) -> Vec<Block> {
+    pub(super) fn take_in_order(&mut self, bucket: usize, max: usize) -> Vec<Block> {
         let blocks = self.buckets[bucket].blocks();
         let blocks = blocks.filter_map(|block| Some((ends(block)?, block.bytes())));
         let blocks: Vec<([SplitOffset; 2], usize)> = blocks.collect();
-        let (mut last, mut taken, mut most) = (None, 0, most);
+        let (mut last, mut taken, mut max) = (None, 0, max);
         for (place, ([_, end], bytes)) in blocks.iter().enumerate() {
             last = last.max(Some(*end));
             if self.pending.is_some() && last >= self.pending {
                 break;
             }
-            most = most.saturating_sub(*bytes);
+            max = max.saturating_sub(*bytes);
             let next = blocks[place + 1..].iter().map(|([begin, _], _)| *begin).min();
             if next.is_none() || last < next {
                 taken = place + 1;
-                if most == 0 {
+                if max == 0 {
                     break;
                 }
             }

@@ -55,9 +55,9 @@ impl SendOrder {
                 let scatters =
                     indexes.iter().map(|columns| scatter(blocks, within.clone(), columns));
                 let scatters: Vec<usize> = scatters.collect();
-                let most = scatters.iter().max().filter(|most| **most > 0)?;
+                let max = scatters.iter().max().filter(|max| **max > 0)?;
                 // Samples of random keys differ a little.
-                let first = scatters.iter().position(|scatter| scatter * 4 > most * 3)?;
+                let first = scatters.iter().position(|scatter| scatter * 4 > max * 3)?;
                 Some(&indexes[first])
             }
         }
@@ -146,7 +146,7 @@ impl RowPlace {
 }
 
 /// The maximum number of blocks that are sorted; [`RowPlace`] cannot represent more.
-const MOST_BLOCKS: usize = 1 << 16;
+const MAX_BLOCKS: usize = 1 << 16;
 
 /// Returns the rows of `blocks[within]`, which are in COPY BINARY, in the order of an index on `columns`; `None`
 /// if there are too many blocks.
@@ -155,7 +155,7 @@ pub(super) fn sort_rows(
     within: Range<usize>,
     columns: &[SortColumn],
 ) -> Option<Vec<Slice>> {
-    if blocks.len() > MOST_BLOCKS {
+    if blocks.len() > MAX_BLOCKS {
         return None;
     }
     // Leading bits that all keys share do not matter. The next 64 bits are enough.

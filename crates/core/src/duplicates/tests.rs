@@ -37,7 +37,7 @@ fn equal_keys_have_one_print_however_they_are_spelled() {
 }
 
 #[test]
-fn null_equals_nothing_unless_it_is_said_to() {
+fn null_equals_nothing_by_default() {
     let key = [0, 1].map(|slot| KeyPart { slot, key_type: KeyType::Int4 });
     assert_eq!(print(&key, "1,,", None, true), Err(NoPrint::Null));
     assert_eq!(print(&key, "1,,", None, false), print(&key, "1,,x", None, false));

@@ -56,6 +56,6 @@ pub(super) fn limits(ty: &KeyType) -> Option<(i64, i64)> {
 
 /// Returns `value` if it fits into the integer type `ty`.
 pub(super) fn within(ty: &KeyType, value: i64) -> Option<i64> {
-    let (least, greatest) = limits(ty)?;
-    (least <= value && value <= greatest).then_some(value)
+    let (min, greatest) = limits(ty)?;
+    (min <= value && value <= greatest).then_some(value)
 }

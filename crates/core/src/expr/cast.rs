@@ -175,9 +175,9 @@ fn narrow(value: f64) -> Option<i64> {
 }
 
 fn round(value: f64, to: &KeyType) -> Option<i64> {
-    let (least, _) = limits(to)?;
+    let (min, _) = limits(to)?;
     let value = value.round_ties_even();
-    let fits = value >= least as f64 && value < -(least as f64);
+    let fits = value >= min as f64 && value < -(min as f64);
     fits.then_some(value as i64)
 }
 

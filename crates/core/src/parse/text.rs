@@ -70,10 +70,10 @@ pub(super) fn decode(raw: &[u8], value: &mut Vec<u8>) {
     }
 }
 
-/// Reads up to `most` further digits of a number that begins with `first`. Returns the number, cut to 8 bits,
+/// Reads up to `max` further digits of a number that begins with `first`. Returns the number, cut to 8 bits,
 /// and how many digits were read.
-fn number(first: u8, rest: &[u8], most: usize, radix: u32) -> (u8, usize) {
-    let digits = rest.iter().take(most).map_while(|&byte| char::from(byte).to_digit(radix));
+fn number(first: u8, rest: &[u8], max: usize, radix: u32) -> (u8, usize) {
+    let digits = rest.iter().take(max).map_while(|&byte| char::from(byte).to_digit(radix));
     digits.fold((first, 0), |(value, used), digit| {
         (value.wrapping_mul(radix as u8).wrapping_add(digit as u8), used + 1)
     })

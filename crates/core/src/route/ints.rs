@@ -11,8 +11,8 @@ const SLOTS_A_RANGE: usize = 4;
 pub(super) struct Ints {
     ranges: Vec<Int>,
     /// The lower end of the first range that has one.
-    least: i64,
-    /// `(value - least) >> shift` is the slot of a value.
+    min: i64,
+    /// `(value - min) >> shift` is the slot of a value.
     shift: u32,
     /// The number of ranges that begin before each slot, followed by the number of all ranges.
     before: Vec<u32>,
@@ -46,24 +46,24 @@ impl Ints {
         });
         let ranges: Vec<Int> = ranges.collect::<Option<_>>()?;
         let mut lower = ranges.iter().map(|range| range.lower).filter(|lower| *lower != i64::MIN);
-        let least = lower.next().unwrap_or(i64::MIN);
-        let span = lower.next_back().unwrap_or(least).abs_diff(least);
+        let min = lower.next().unwrap_or(i64::MIN);
+        let span = lower.next_back().unwrap_or(min).abs_diff(min);
         let slots = (SLOTS_A_RANGE * ranges.len()) as u64;
         let shift = (0..u64::BITS).find(|shift| span >> shift <= slots)?;
-        let begin = |slot: u64| i128::from(least) + (i128::from(slot) << shift);
+        let begin = |slot: u64| i128::from(min) + (i128::from(slot) << shift);
         let before = |slot| ranges.partition_point(|range| i128::from(range.lower) < begin(slot));
         let mut before: Vec<u32> = (0..=span >> shift).map(|slot| before(slot) as u32).collect();
         before.push(ranges.len() as u32);
-        Some(Self { ranges, least, shift, before })
+        Some(Self { ranges, min, shift, before })
     }
 
     /// Returns the child whose range contains `value`.
     #[inline]
     pub(super) fn search(&self, value: i64) -> Option<NodeId> {
         let last = self.before.len() - 2;
-        let slot = match value < self.least {
+        let slot = match value < self.min {
             true => 0,
-            false => ((value.abs_diff(self.least) >> self.shift) as usize).min(last),
+            false => ((value.abs_diff(self.min) >> self.shift) as usize).min(last),
         };
         let (begin, end) = (self.before[slot] as usize, self.before[slot + 1] as usize);
         let begins = &self.ranges[begin..end];

@@ -238,13 +238,13 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Appends the number. `behind` is its declared number of decimal digits after the point; the server cuts
+    /// Appends the number. `places` is its declared number of decimal digits after the point; the server cuts
     /// off any further digits.
     fn encode(
         &self,
         negative: bool,
         scale: Option<Scale>,
-        behind: i32,
+        places: i32,
         bytes: &mut Vec<u8>,
     ) -> Option<()> {
         let digits = || self.digits.iter().map(|digit| u16::from_be_bytes(*digit));
@@ -258,7 +258,7 @@ impl Groups<'_> {
         let last = digits().rposition(|digit| digit != 0)?;
         let place = |index: usize| i32::from(self.weight) - index as i32;
         let lowest = 4 * place(last) + zeros_behind(digits().nth(last)?);
-        if lowest < -behind {
+        if lowest < -places {
             return None;
         }
         if let Some(Scale { precision, scale }) = scale {

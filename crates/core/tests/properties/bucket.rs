@@ -55,9 +55,9 @@ pub fn check(bytes: &[u8]) {
         match choices.below(9) {
             0..4 => model.push(&mut choices),
             4 => {
-                let least = choices.pick(&[0, 1, 30, 6000]);
+                let min = choices.pick(&[0, 1, 30, 6000]);
                 let together = choices.pick(&[1, 2, 8]);
-                model.take(least, together);
+                model.take(min, together);
             }
             6 => model.take_first(&mut choices),
             5 => model.take_bucket(&mut choices),
@@ -138,15 +138,15 @@ impl Model {
         pushed
     }
 
-    fn take(&mut self, least: usize, together: usize) -> bool {
-        let size = PayloadSize { least, most: SEALED_BYTES, together };
+    fn take(&mut self, min: usize, together: usize) -> bool {
+        let size = PayloadSize { min, max: SEALED_BYTES, together };
         let [one, other] = &mut self.shards;
         let Some(payload) = self.scheduler.take(size, &mut [one, other]) else {
-            assert!(self.waiting.is_empty() || least > 0, "rows are left, and none is given out");
+            assert!(self.waiting.is_empty() || min > 0, "rows are left, and none is given out");
             return false;
         };
-        assert!(payload.bytes() >= least.min(SEALED_BYTES));
-        if payload.nodes().iter().any(|&node| self.is_written(node)) && least == 0 {
+        assert!(payload.bytes() >= min.min(SEALED_BYTES));
+        if payload.nodes().iter().any(|&node| self.is_written(node)) && min == 0 {
             let idle = self.waiting.values().find(|row| !self.is_written(row.node));
             assert_eq!(idle, None, "nodes {:?} got a second writer before", payload.nodes());
         }
@@ -155,12 +155,12 @@ impl Model {
     }
 
     fn take_first(&mut self, choices: &mut Choices<'_>) {
-        let most = choices.pick(&[1, 100, 10_000, usize::MAX]);
+        let max = choices.pick(&[1, 100, 10_000, usize::MAX]);
         let nodes = 2 * choices.pick(&[1, 2, self.nodes]);
         let before = self.waiting.len();
         let [one, other] = &mut self.shards;
         let together = choices.once_in(2);
-        let payloads = self.scheduler.take_first(most, nodes, together, &mut [one, other]);
+        let payloads = self.scheduler.take_first(max, nodes, together, &mut [one, other]);
         let is_shared = choices.once_in(2);
         for mut payload in payloads {
             if is_shared {
@@ -169,7 +169,7 @@ impl Model {
             self.receive(payload, !is_shared);
         }
         assert!(before == 0 || self.waiting.len() < before, "nothing is taken of {before} rows");
-        assert!(self.waiting.is_empty() || most < usize::MAX || nodes < 2 * self.nodes);
+        assert!(self.waiting.is_empty() || max < usize::MAX || nodes < 2 * self.nodes);
     }
 
     fn take_bucket(&mut self, choices: &mut Choices<'_>) {

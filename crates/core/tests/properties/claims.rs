@@ -70,10 +70,10 @@ pub fn check(bytes: &[u8]) {
                 model.route(thread, &mut asked[thread], &mut choices);
             }
             5 => {
-                let most = choices.pick(&[1, 100, 1000, usize::MAX]);
+                let max = choices.pick(&[1, 100, 1000, usize::MAX]);
                 model.take(PayloadSize {
-                    least: choices.pick(&[0, 40]),
-                    most,
+                    min: choices.pick(&[0, 40]),
+                    max,
                     together: choices.pick(&[1, 8]),
                 });
             }
@@ -142,7 +142,7 @@ impl Model {
             let pending = self.shards[thread].add_pending(at);
             // While it waits for room, other threads take the existing rows and commit them.
             while choices.once_in(3) {
-                if self.take(PayloadSize { least: 0, most: usize::MAX, together: 1 }) {
+                if self.take(PayloadSize { min: 0, max: usize::MAX, together: 1 }) {
                     self.commit(self.in_flight.len() - 1);
                 }
             }
@@ -217,7 +217,7 @@ impl Model {
             self.commit(0);
         }
         let mut left: BTreeSet<NodeId> = BTreeSet::new();
-        while self.take(PayloadSize { least: 0, most: usize::MAX, together: 1 }) {
+        while self.take(PayloadSize { min: 0, max: usize::MAX, together: 1 }) {
             left.extend(self.in_flight[0].nodes());
             self.commit(0);
         }

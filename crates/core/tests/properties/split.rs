@@ -86,21 +86,21 @@ fn check_gaps(format: &Format, input: &[u8], found: &Found) {
     }
     let Some(&(start, end, _)) = found.rows.last() else { return };
     assert!(start == at && start <= end);
-    let behind = match found.end {
+    let end_of_line = match found.end {
         Outcome::Input => {
             let lone = format.syntax == Syntax::Text && &input[end..] == b"\\";
             assert!(lone || matches!(&input[end..], b"" | b"\n" | b"\r" | b"\r\n"), "{found:?}");
             return;
         }
         Outcome::Malformed(_, start, _) => &input[end..start],
-        Outcome::Marker(behind) => {
-            let rest = &input[end..behind];
+        Outcome::Marker(after) => {
+            let rest = &input[end..after];
             let marker = rest.windows(2).position(|two| two == b"\\.").expect("a marker");
             assert!(matches!(&rest[marker + 2..], b"" | b"\n" | b"\r" | b"\r\n"), "{found:?}");
             &rest[..marker]
         }
     };
-    assert!(matches!(behind, b"\n" | b"\r" | b"\r\n"), "{format:?} {found:?}");
+    assert!(matches!(end_of_line, b"\n" | b"\r" | b"\r\n"), "{format:?} {found:?}");
 }
 
 fn check_lines(format: &Format, input: &[u8], found: &Found) {

@@ -1,5 +1,5 @@
-//! The same vectors for the codecs: unless a value is left to the server, their bytes are those that the
-//! server's send function wrote.
+//! The vectors of the key types, for the codecs: unless a value is left to the server, their bytes are those
+//! that the server's send function wrote.
 
 use pgsluice_core::types::{Codec, KeyType, OwnedDatum};
 

@@ -287,12 +287,12 @@ fn replace<E>(
         let (before, from) = rest.split_at(at);
         out.extend_from_slice(before.as_bytes());
         let end = from[MARK.len()..].find('"').map_or(from.len(), |end| MARK.len() + end + 1);
-        let (value, behind) = from.split_at(end);
+        let (value, after) = from.split_at(end);
         match Tagged::read(value) {
             Some(tagged) => put(tagged, out)?,
             None => out.extend_from_slice(value.as_bytes()),
         }
-        rest = behind;
+        rest = after;
     }
     out.extend_from_slice(rest.as_bytes());
     Ok(())

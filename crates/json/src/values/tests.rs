@@ -87,7 +87,7 @@ fn values_go_into_columns_that_hold_them() {
 
 #[test]
 fn other_values_are_refused_by_name() {
-    for (oid, value, said) in [
+    for (oid, value, message) in [
         (INTERVAL, "5", "column a of type type1186 cannot hold a number"),
         (DATE, "20260102", "cannot hold a number"),
         (BYTEA, "true", "cannot hold a bool"),
@@ -110,7 +110,7 @@ fn other_values_are_refused_by_name() {
         (DATE, r#""\u0000u1-2""#, "cannot hold a UUID"),
     ] {
         let error = one(oid, value).expect_err(value);
-        assert!(error.contains(said), "{oid} {value}: {error}");
+        assert!(error.contains(message), "{oid} {value}: {error}");
     }
     let array = ty(
         1005,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Number of input bytes in the first transaction, before which nothing else is committed.
 pub(super) const FIRST_BYTES: usize = 8 << 20;
 
-/// How long the first transaction waits for a pipe that delivers nothing.
+/// The longest time that the first transaction waits for a pipe that delivers nothing.
 pub(super) const FIRST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first transaction.

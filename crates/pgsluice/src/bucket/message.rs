@@ -119,7 +119,7 @@ mod tests {
             });
             assert_eq!(pushed, Ok(()));
         }
-        let size = PayloadSize { least: 0, most: usize::MAX, together: 1 };
+        let size = PayloadSize { min: 0, max: usize::MAX, together: 1 };
         Arc::new(Scheduler::new(vec![true], 0).take(size, &mut [&mut shard]).expect("rows"))
     }
 

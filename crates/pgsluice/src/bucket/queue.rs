@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use super::conflicts::Conflicts;
 use super::first::{FIRST_BYTES, FIRST_PATIENCE, First, Prefix};
 use super::landing::LandingCosts;
-use super::payload_size::{LEAST_BYTES, size_for, together};
+use super::payload_size::{MIN_BYTES, size_for, together};
 use super::shared_evidence::SharedEvidence;
 use super::waiting::Waiting;
 use crate::control::Control;
@@ -40,8 +40,8 @@ const PROBES: usize = 3;
 /// The bounds of the number of rows that go together with others although they could have their own COPY. The
 /// server routes about one row in each microsecond that beginning a COPY costs. The bounds limit the effect
 /// of a disturbed measurement.
-const LEAST_COPY_ROWS: usize = MIN_COPY_ROWS / 3;
-const MOST_COPY_ROWS: usize = 100 * MIN_COPY_ROWS;
+const LOWER_COPY_ROWS: usize = MIN_COPY_ROWS / 3;
+const UPPER_COPY_ROWS: usize = 100 * MIN_COPY_ROWS;
 
 /// Maximum time until a waiting thread notices that the load was stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
@@ -128,7 +128,7 @@ impl<'c> Queue<'c> {
         let shard = || Mutex::new(Shard::new(Scheduler::count(nodes)));
         // No leaf waits so long that the others fill the memory.
         let share = memory / 2 / plan.tree.leaves().count().max(1);
-        let share = share.max(LEAST_BYTES);
+        let share = share.max(MIN_BYTES);
         let size = size_for(plan, None, memory, share);
         let first = match plan.has_first(job) && job.speed.few_rows.is_none() {
             true => First::Collecting(None, Prefix::default()),
@@ -223,10 +223,9 @@ impl<'c> Queue<'c> {
                     return Next::Nothing;
                 }
                 // Encoded rows may be longer than the input, and an input that ends here goes as a whole.
-                let most = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
-                let nodes = self.plan.catalogue.several.most;
-                let mut payloads =
-                    scheduler.take_first(most, nodes, landing.is_open(), &mut shards);
+                let max = if routed.bytes < FIRST_BYTES { usize::MAX } else { FIRST_BYTES };
+                let nodes = self.plan.catalogue.several.max;
+                let mut payloads = scheduler.take_first(max, nodes, landing.is_open(), &mut shards);
                 // With a key, rows of the same leaf may wait for each other until one transaction is rolled
                 // back.
                 if !self.plan.sorts() {
@@ -247,24 +246,24 @@ impl<'c> Queue<'c> {
                 return Next::Payload(payload);
             }
         }
-        let least = match () {
+        let min = match () {
             () if *fillers == 0 || self.waiting_for_memory.load(Relaxed) > 0 => 0,
             // While input comes fast, waiting costs nothing, because the memory fills quickly.
-            () if patient || self.waiting_for_input.load(Relaxed) < *fillers => size.least,
-            () => LEAST_BYTES.min(size.least),
+            () if patient || self.waiting_for_input.load(Relaxed) < *fillers => size.min,
+            () => MIN_BYTES.min(size.min),
         };
-        let most = match first {
+        let max = match first {
             // A connection that sends beside the first transaction has to wait for it anyway, so its payload
             // may be as long.
-            First::Sent => size.most.max(FIRST_BYTES),
-            _ => size.most,
+            First::Sent => size.max.max(FIRST_BYTES),
+            _ => size.max,
         };
         // If rows that conflict with existing ones go through the root, they are neither sorted by key nor in one
         // leaf.
         let joins = !self.conflicts.are_likely() && landing.joins();
         let together =
-            if joins { together(size.most).min(self.plan.catalogue.several.most) } else { 1 };
-        let size = PayloadSize { least, most, together };
+            if joins { together(size.max).min(self.plan.catalogue.several.max) } else { 1 };
+        let size = PayloadSize { min, max, together };
         if let Some(payload) = scheduler.take(size, &mut shards) {
             landing.take(joins);
             return Next::Payload(payload);
@@ -351,7 +350,7 @@ impl<'c> Queue<'c> {
         let mut state = self.state.lock();
         state.cost = state.cost.min(cost);
         let micros = usize::try_from(state.cost.as_micros()).unwrap_or(usize::MAX);
-        state.scheduler.set_min_copy_rows(micros.clamp(LEAST_COPY_ROWS, MOST_COPY_ROWS));
+        state.scheduler.set_min_copy_rows(micros.clamp(LOWER_COPY_ROWS, UPPER_COPY_ROWS));
         let Self { plan, memory, share, .. } = *self;
         state.size = size_for(plan, Some(state.cost), memory, share);
     }

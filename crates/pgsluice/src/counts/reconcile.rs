@@ -74,11 +74,11 @@ pub(crate) async fn check_dropped(dropped: &[(&Relation, u64)], client: &Client)
     let tables: Vec<String> = dropped.iter().map(|(relation, _)| relation.to_string()).collect();
     let unable = droppers::unable(client, &tables).await?;
     let wrong = dropped.iter().filter(|(relation, _)| unable.contains(&relation.to_string()));
-    let said = wrong.map(|(relation, rows)| {
+    let details = wrong.map(|(relation, rows)| {
         let (table, rows) = (relation.label(), count(*rows));
         format!("Table {table}: {rows} not stored, although no trigger could have dropped them")
     });
-    refuse(said.collect())
+    refuse(details.collect())
 }
 
 /// Compares `settled`, the rows that this run and earlier ones have settled, with the receipts. It compares
@@ -102,8 +102,8 @@ pub(crate) fn check_receipts(
 /// Returns the number of rows that were sent to a table and not stored. Fails if more were stored than sent.
 pub(crate) fn count_dropped(table: &Relation, sent: u64, stored: u64) -> Result<u64> {
     let excess = stored.saturating_sub(sent);
-    let said = (excess > 0).then(|| never_sent(table, excess));
-    refuse(said.into_iter().collect()).map(|()| sent - stored)
+    let details = (excess > 0).then(|| never_sent(table, excess));
+    refuse(details.into_iter().collect()).map(|()| sent - stored)
 }
 
 /// Returns the error for `rows` rows that were routed to a leaf whose constraint rejects some of them.

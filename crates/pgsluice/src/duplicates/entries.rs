@@ -20,7 +20,7 @@ pub(super) struct Entries<R> {
     parts: Vec<Mutex<EntryPart<R>>>,
     /// The number of entries in memory, and its maximum.
     held: AtomicUsize,
-    most: usize,
+    max: usize,
 }
 
 struct EntryPart<R> {
@@ -33,15 +33,15 @@ impl<R: Rank + Send> Entries<R> {
     /// keep that memory while rows are sent. A growing vector takes twice its size.
     pub(super) fn new(memory: usize) -> Self {
         let part = || Mutex::new(EntryPart { held: Vec::new(), file: None });
-        let most = memory / 8 / 2 / size_of::<Entry<R>>();
-        Self { parts: (0..PARTS).map(|_| part()).collect(), held: AtomicUsize::new(0), most }
+        let max = memory / 8 / 2 / size_of::<Entry<R>>();
+        Self { parts: (0..PARTS).map(|_| part()).collect(), held: AtomicUsize::new(0), max }
     }
 
     fn add(&self, part: usize, entries: &mut Vec<Entry<R>>) -> io::Result<()> {
         let held = self.held.fetch_add(entries.len(), Relaxed) + entries.len();
         let mut part = self.parts[part].lock();
         part.held.append(entries);
-        if held > self.most {
+        if held > self.max {
             self.held.fetch_sub(part.held.len(), Relaxed);
             part.write()?;
         }

@@ -57,10 +57,10 @@ use crate::plan::Plan;
 use crate::plan::eligible::Eligible;
 use crate::source::splits::Splits;
 
-/// How long dropping shadows may take before they are left to the next load.
+/// The longest time for dropping shadows before they are left to the next load.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long dropping shadows may take after Ctrl-C, while the user waits.
+/// The longest time for dropping shadows after Ctrl-C, while the user waits.
 const DROPPING_BRIEFLY: Duration = Duration::from_millis(500);
 
 /// The exchange of one load.
@@ -72,7 +72,7 @@ pub(crate) struct Exchange<'a> {
     /// The session that holds the lock of the table and swaps.
     lock_session: Link,
     /// The number of leaves that one transaction can swap.
-    most: usize,
+    max: usize,
     leaves: Mutex<BTreeMap<NodeId, LeafState>>,
     moved: AtomicU64,
 }
@@ -127,13 +127,13 @@ impl<'a> Exchange<'a> {
                 return Err(in_use(plan, catalogue::holder(&lock_session.client, root).await?));
             }
             exchange::drop_leftovers(&lock_session.client).await?;
-            let most = catalogue::most_leaves(&lock_session.client, &leaves).await?;
+            let max = catalogue::max_leaves(&lock_session.client, &leaves).await?;
             Ok(Self {
                 plan,
                 eligible,
                 load: format!("{:x}", RandomState::new().hash_one(root)),
                 lock_session,
-                most,
+                max,
                 leaves: Mutex::default(),
                 moved: AtomicU64::new(0),
             })
@@ -240,6 +240,6 @@ fn in_use(plan: &Plan, holder: Option<String>) -> Error {
         Error::new(Kind::Server, format!("another load is exchanging partitions of {table}"))
             .with_sqlstate("55006")
             .with_hint("Wait until it ends, or load without " + option("exchange") + ".");
-    let said = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
-    said.into_iter().fold(error, Error::with_detail)
+    let detail = holder.map(|holder| format!("{holder} holds the advisory lock of the exchange."));
+    detail.into_iter().fold(error, Error::with_detail)
 }

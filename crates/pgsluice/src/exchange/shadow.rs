@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::exchange::sql::{BuildPhase, Defined, Definition, LeafReader};
 use crate::pg::sql;
 
-/// How often a connection checks whether another one has created the shadow that it needs.
+/// Interval at which a connection checks whether another one has created the shadow that it needs.
 const CREATE_POLL: Duration = Duration::from_millis(5);
 
 /// A table that is built for a leaf.
@@ -130,7 +130,7 @@ impl Exchange<'_> {
             Some(LeafState::Making) => Turn::Anothers,
             Some(LeafState::Made(_)) => Turn::Made,
             Some(LeafState::OverLimit) => Turn::TooMany,
-            None if leaves.len() < self.most => {
+            None if leaves.len() < self.max => {
                 leaves.insert(node, LeafState::Making);
                 Turn::Mine
             }

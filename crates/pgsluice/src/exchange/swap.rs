@@ -28,7 +28,7 @@ use crate::plan::Plan;
 use crate::source::splits::Splits;
 use crate::testing::failpoint::failpoint;
 
-/// How long one attempt waits for a lock, and makes other sessions wait behind it.
+/// The longest time that one attempt waits for a lock, and that other sessions wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// Approximate pause after the first attempt.

@@ -19,7 +19,7 @@ use crate::source::{FileFormat, Header, Input, InputNames, OPENING};
 /// Number of rows for which a guess must hold.
 const ROWS: usize = 20;
 /// Maximum number of columns whose order is guessed, because all permutations are tried.
-const MOST_COLUMNS: usize = 7;
+const MAX_COLUMNS: usize = 7;
 
 /// Returns a remedy for the mistake behind an error in one of the first rows, if it is recognised.
 pub(super) fn opening(error: &Error, job: &Job, plan: &Plan) -> Option<Remedy> {
@@ -81,13 +81,13 @@ impl GuessOpening {
             return None;
         }
         let columns = &plan.catalogue.columns;
-        let mut said = Vec::new();
+        let mut guesses = Vec::new();
         let mut add: Vec<Setting> = Vec::new();
         let split = self.other_split(&plan.shape.format, columns.len());
         let format = match split {
             Some((format, options)) => {
                 let delimiter = char::from(format.delimiter).escape_default().to_string();
-                said.push(format!("fields seem to be separated by '{delimiter}'"));
+                guesses.push(format!("fields seem to be separated by '{delimiter}'"));
                 add.extend(options);
                 format
             }
@@ -101,7 +101,7 @@ impl GuessOpening {
         let is_known = |names: &Vec<String>| all.len() > 1 || in_columns(names, columns).is_some();
         match (how.header, names(&all).filter(is_known)) {
             (Header::Absent, Some(names)) => {
-                said.push("line 1 looks like a header".to_owned());
+                guesses.push("line 1 looks like a header".to_owned());
                 match how.columns.is_none() && has_others(&names, columns) {
                     true => add.extend([option("header").with("map"), option("ignore-extra")]),
                     false => {
@@ -111,32 +111,33 @@ impl GuessOpening {
                 }
             }
             (Header::Present | Header::Skip(_), Some(names))
-                if said.is_empty()
+                if guesses.is_empty()
                     && some_in(&names, columns)
                     && how
                         .by_name
                         .match_headers(&InputNames::new("", names.clone()), columns)
                         .is_ok() =>
             {
-                said.push("to match fields to columns by the names in the header".to_owned());
+                guesses.push("to match fields to columns by the names in the header".to_owned());
                 add.push(option("header").with("map"));
             }
-            (Header::Match, Some(names)) if said.is_empty() => {
+            (Header::Match, Some(names)) if guesses.is_empty() => {
                 add.extend(columns_option(&names, columns, how));
-                said.extend(
+                guesses.extend(
                     (!add.is_empty())
                         .then(|| "the header lists the columns in another order".to_owned()),
                 );
             }
-            _ if said.is_empty() && how.columns.is_none() => {
+            _ if guesses.is_empty() && how.columns.is_none() => {
                 let order = order(data, plan)?;
-                said.push(format!("the fields fit the columns {} in this order", order.join(", ")));
+                guesses
+                    .push(format!("the fields fit the columns {} in this order", order.join(", ")));
                 add.push(option("columns").with(list(&order)));
             }
             _ => {}
         }
-        let what = capital(&said.join(", and "));
-        (!said.is_empty()).then(|| Remedy::options(what, add))
+        let what = capital(&guesses.join(", and "));
+        (!guesses.is_empty()).then(|| Remedy::options(what, add))
     }
 
     /// Returns a format with another delimiter and the options for it, if each row then has as many fields as
@@ -247,7 +248,7 @@ fn columns_option(names: &[String], columns: &[String], how: &InputOptions) -> V
 fn order(rows: &[SampleRow], plan: &Plan) -> Option<Vec<String>> {
     let columns = &plan.catalogue.columns;
     let count = columns.len();
-    if !(2..=MOST_COLUMNS).contains(&count) || rows.is_empty() {
+    if !(2..=MAX_COLUMNS).contains(&count) || rows.is_empty() {
         return None;
     }
     if rows.iter().any(|row| row.len() != count) {

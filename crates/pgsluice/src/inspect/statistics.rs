@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::plan::Plan;
 
 /// Maximum number of inputs whose statistics are read.
-const MOST_INPUTS: usize = 1000;
+const MAX_INPUTS: usize = 1000;
 
 /// The least and the greatest value of a column, and their spellings.
 struct KeySpan {
@@ -24,10 +24,10 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let Some(KeyColumn::Native { column, field: Some(field), ty }) = key.columns.first() else {
         return None;
     };
-    let KeySpan { ends: [least, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
+    let KeySpan { ends: [min, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
     let may_overlap = |bound: &Bound| match bound {
         Bound::List(values) => {
-            values.iter().flatten().any(|value| (&least..=&greatest).contains(&value))
+            values.iter().flatten().any(|value| (&min..=&greatest).contains(&value))
         }
         Bound::Range { lower, upper } => {
             let begins = match lower.first() {
@@ -37,9 +37,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
             let ends = match upper.first() {
                 // If the key has several columns, rows with the upper value in the first column may belong to
                 // the partition.
-                Some(Edge::Datum(upper)) => {
-                    *upper > least || key.columns.len() > 1 && *upper == least
-                }
+                Some(Edge::Datum(upper)) => *upper > min || key.columns.len() > 1 && *upper == min,
                 edge => edge != Some(&Edge::MinValue),
             };
             begins && ends
@@ -57,7 +55,7 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
 
 fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<KeySpan> {
     let inputs = &job.input.files;
-    if inputs.len() > MOST_INPUTS {
+    if inputs.len() > MAX_INPUTS {
         return None;
     }
     let (mut found, mut scratch): (Option<KeySpan>, _) = (None, Vec::new());
@@ -65,13 +63,13 @@ fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<KeySpan> {
         for text in plan.shape.extremes(input, field)? {
             let datum = OwnedDatum::from(ty.parse(&text, &mut scratch)?);
             let text = String::from_utf8(text).ok()?;
-            let Some(KeySpan { ends: [least, greatest], texts: [from, to] }) = &mut found else {
+            let Some(KeySpan { ends: [min, greatest], texts: [from, to] }) = &mut found else {
                 let (ends, texts) = ([datum.clone(), datum], [text.clone(), text]);
                 found = Some(KeySpan { ends, texts });
                 continue;
             };
-            if datum < *least {
-                (*least, *from) = (datum, text);
+            if datum < *min {
+                (*min, *from) = (datum, text);
             } else if datum > *greatest {
                 (*greatest, *to) = (datum, text);
             }

@@ -151,10 +151,10 @@ struct TrialSent {
 }
 
 impl TrialSent {
-    /// Returns the first `most` rows of a split, in the form for COPY.
-    fn add(&mut self, split: &Split, most: usize) -> Bytes {
+    /// Returns the first `max` rows of a split, in the form for COPY.
+    fn add(&mut self, split: &Split, max: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(split.bytes.len() + 1);
-        for (index, row) in split.rows.iter().enumerate().take(most) {
+        for (index, row) in split.rows.iter().enumerate().take(max) {
             let text = split.text(index);
             if let Some(refusal) = split.refusal(index) {
                 self.refused.insert(self.rows.len(), refusal.clone());

@@ -1,4 +1,4 @@
-//! How input rows whose key exists change the table.
+//! Changes of the table by input rows whose key exists.
 
 use pgsluice_core::catalog::label;
 

@@ -1,6 +1,6 @@
 //! Checks of a job's options.
 
-use super::{Job, LEAST_MEMORY, LONGEST_LOAD_ID, MOST_JOBS};
+use super::{Job, LONGEST_LOAD_ID, MAX_JOBS, MIN_MEMORY};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 
@@ -30,13 +30,13 @@ impl Job {
     /// Fails if a setting is out of range, or if settings cannot be used together.
     pub fn check_settings(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(Kind::Usage, message));
-        if !(1..=MOST_JOBS).contains(&self.speed.jobs) {
-            return usage(format!("number of jobs must be between 1 and {MOST_JOBS}"));
+        if !(1..=MAX_JOBS).contains(&self.speed.jobs) {
+            return usage(format!("number of jobs must be between 1 and {MAX_JOBS}"));
         }
-        if self.speed.threads.is_some_and(|threads| !(1..=MOST_JOBS).contains(&threads)) {
-            return usage(format!("number of threads must be between 1 and {MOST_JOBS}"));
+        if self.speed.threads.is_some_and(|threads| !(1..=MAX_JOBS).contains(&threads)) {
+            return usage(format!("number of threads must be between 1 and {MAX_JOBS}"));
         }
-        if self.speed.memory < LEAST_MEMORY {
+        if self.speed.memory < MIN_MEMORY {
             return usage("memory must be at least 1MiB".to_owned());
         }
         self.check_share()?;

@@ -23,10 +23,10 @@ use crate::source::{ByName, Encoding, FileFormat, Header, InputNames, Inputs};
 pub const DEFAULT_MEMORY: usize = 512 << 20;
 
 /// The minimum memory of a load, in bytes.
-pub const LEAST_MEMORY: usize = 1 << 20;
+pub const MIN_MEMORY: usize = 1 << 20;
 
 /// The maximum number of connections of a load.
-pub const MOST_JOBS: usize = 256;
+pub const MAX_JOBS: usize = 256;
 
 /// The default time for retrying the swap of an exchange, or the commit of several transactions at once,
 /// while other sessions hold locks.
@@ -265,7 +265,7 @@ pub struct Rejects {
     /// The place for the rows and the server's reasons.
     pub place: RejectPlace,
     /// The maximum number of rejected rows.
-    pub most: MaxRejects,
+    pub max: MaxRejects,
 }
 
 /// A place for rejected rows.

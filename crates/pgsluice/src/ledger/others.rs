@@ -16,10 +16,10 @@ use crate::pg::connect::connect_internal;
 use crate::pg::conninfo::Target;
 use crate::pg::sql::PID;
 
-/// How long a run waits for earlier ones before it reports that and looks at their sessions.
+/// The time that a run waits for earlier ones before it reports that and looks at their sessions.
 const QUIET_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a run waits for the sessions of another run, because the server may not know yet that they are
+/// The time that a run waits for the sessions of another run, because the server may not know yet that they are
 /// dead.
 const OTHER_RUN_TIMEOUT: Duration = Duration::from_secs(10);
 

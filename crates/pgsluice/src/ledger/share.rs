@@ -39,7 +39,7 @@ use crate::source::Split;
 use crate::testing::failpoint::failpoint;
 use crate::testing::silence::silence;
 
-/// How long a claim waits for another attempt before it reports that and looks at its session.
+/// The time that a claim waits for another attempt before it reports that and looks at its session.
 const QUIET_WAIT: Duration = Duration::from_secs(1);
 
 /// A share, as `--json` prints it.

@@ -74,14 +74,14 @@ fn with_rest(mut error: Error, id: &str, rejecting: Rejecting) -> Error {
              load {id} from the table, repair the file, and load it again."
         )),
         (Kind::Data, Rejecting::IfAsked(suffix)) if error.sqlstate().is_some() => {
-            let [file, most] = rejects(suffix);
+            let [file, max] = rejects(suffix);
             let unchanged = format!(
                 "Do not change the input, because only the same input resumes the load. Repair the row in {}, and \
                  load that file afterwards.",
                 quote_shell(file.value.as_deref().unwrap_or_default())
             );
             let what = "To load the rest, skipping such rows";
-            error.with_hint(unchanged).with_remedy(Remedy::options(what, [load_id, file, most]))
+            error.with_hint(unchanged).with_remedy(Remedy::options(what, [load_id, file, max]))
         }
         (Kind::Data, Rejecting::Does) => {
             let more = option("max-rejects").with("100%");

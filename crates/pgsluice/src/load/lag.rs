@@ -24,9 +24,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time within which a measurement notices that the load is over.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Pauses the load while a follower is further behind than `most`, until `over`. The load continues when the
+/// Pauses the load while a follower is further behind than `max`, until `over`. The load continues when the
 /// lag of all followers is less than half of that, so that it does not stop at every payload.
-pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &AtomicBool) {
+pub(crate) fn watch(max: MaxLag, target: &Target, control: &Control, over: &AtomicBool) {
     let mut ends = Ends::default();
     let mut is_behind = false;
     let watched = runtime().and_then(|runtime| {
@@ -53,7 +53,7 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
             let Some(followers) = runtime.block_on(control.stop.unless_stopped(looking))? else {
                 break;
             };
-            is_behind = pause(most, is_behind, &mut ends, &followers, control);
+            is_behind = pause(max, is_behind, &mut ends, &followers, control);
             thread::park_timeout(PAUSE);
         }
         Result::Ok(())
@@ -69,15 +69,15 @@ pub(crate) fn watch(most: MaxLag, target: &Target, control: &Control, over: &Ato
 
 /// Pauses the load if a follower is too far behind, or lets it continue. Returns whether it is paused.
 fn pause(
-    most: MaxLag,
+    max: MaxLag,
     was_behind: bool,
     ends: &mut Ends,
     followers: &[Follower],
     control: &Control,
 ) -> bool {
     ends.note(followers);
-    let most = if was_behind { half(most) } else { most };
-    let behind = followers.iter().find_map(|follower| ends.behind(follower, most));
+    let max = if was_behind { half(max) } else { max };
+    let behind = followers.iter().find_map(|follower| ends.behind(follower, max));
     control.is_paused.store(behind.is_some(), Relaxed);
     match &behind {
         Some(behind) if !was_behind => control.notice(&format!("paused: {behind}")),
@@ -91,8 +91,8 @@ fn pause(
     behind.is_some()
 }
 
-fn half(most: MaxLag) -> MaxLag {
-    match most {
+fn half(max: MaxLag) -> MaxLag {
+    match max {
         MaxLag::Bytes(bytes) => MaxLag::Bytes(bytes / 2),
         MaxLag::Time(time) => MaxLag::Time(time / 2),
     }
@@ -108,10 +108,10 @@ impl Ends {
         if self.0.back().is_none_or(|(_, last)| *last < end) {
             self.0.push_back((Instant::now(), end));
         }
-        let least = followers.iter().map(|follower| self.place(follower)).min();
+        let min = followers.iter().map(|follower| self.place(follower)).min();
         // The first entry stays as the beginning: the lag of a follower without a place is measured from
         // there.
-        while self.0.len() > 2 && self.0.get(1).is_some_and(|(_, end)| Some(*end) <= least) {
+        while self.0.len() > 2 && self.0.get(1).is_some_and(|(_, end)| Some(*end) <= min) {
             self.0.remove(1);
         }
     }
@@ -120,18 +120,18 @@ impl Ends {
         follower.place.unwrap_or_else(|| self.0.front().map_or(0, |(_, end)| *end))
     }
 
-    /// Describes how far a follower is behind, if that is more than `most`.
-    fn behind(&self, follower: &Follower, most: MaxLag) -> Option<String> {
+    /// Describes how far a follower is behind, if that is more than `max`.
+    fn behind(&self, follower: &Follower, max: MaxLag) -> Option<String> {
         let place = self.place(follower);
         let bytes = follower.end.saturating_sub(place);
         let megabytes = bytes as f64 / f64::from(1 << 20);
-        match most {
-            MaxLag::Bytes(most) => (bytes > most)
+        match max {
+            MaxLag::Bytes(max) => (bytes > max)
                 .then(|| format!("{} is {megabytes:.1} MB of WAL behind", follower.name)),
-            MaxLag::Time(most) => {
+            MaxLag::Time(max) => {
                 let (since, _) = self.0.iter().find(|(_, end)| *end > place && bytes > 0)?;
                 let time = since.elapsed();
-                (time > most).then(|| {
+                (time > max).then(|| {
                     let seconds = time.as_secs();
                     format!("{} is {seconds} s ({megabytes:.1} MB of WAL) behind", follower.name)
                 })

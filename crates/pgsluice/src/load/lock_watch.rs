@@ -21,7 +21,7 @@ use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
 
-/// How long a wait may be before the user is notified.
+/// The time that a wait may last before the user is notified.
 const UNSAID: Duration = Duration::from_secs(2);
 
 /// The pause between two checks.
@@ -30,11 +30,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The maximum duration of one check, for which the end of a load waits.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a session may take to end.
+/// The longest time that a session may take to end.
 const LEAVE: Duration = Duration::from_millis(10);
 
 /// The last notice about each waiting session.
-type Said = BTreeMap<i32, String>;
+type Reported = BTreeMap<i32, String>;
 
 /// Runs `work`, and reports which sessions hold a lock that its sessions wait for.
 pub(crate) fn report_waits<T>(target: &Target, control: &Control, work: impl FnOnce() -> T) -> T {
@@ -53,7 +53,7 @@ pub(crate) fn watch(
     let after = timeout.map_or(UNSAID, |timeout| timeout.min(UNSAID));
     let pause = PAUSE.min(after.max(Duration::from_millis(20)));
     let mut client: Option<Client> = None;
-    let mut said = Said::new();
+    let mut reported = Reported::new();
     while !over.load(Relaxed) {
         thread::park_timeout(pause);
         let busy = control.busy.longer_than(after);
@@ -73,7 +73,7 @@ pub(crate) fn watch(
                 })
             }
         };
-        tell(&waits, &mut said, control);
+        tell(&waits, &mut reported, control);
         let ripe = |wait: &&LockWait| timeout.is_some_and(|timeout| wait.waited >= timeout);
         if let Some(wait) = waits.iter().find(ripe) {
             control.stop.fail(timed_out(wait));
@@ -98,20 +98,20 @@ async fn look(
 }
 
 /// Notifies the user which session holds a lock, if that is new, and when the load continues.
-fn tell(waits: &[LockWait], said: &mut Said, control: &Control) {
-    let had = !said.is_empty();
-    said.retain(|pid, _| waits.iter().any(|wait| wait.pid == *pid));
+fn tell(waits: &[LockWait], reported: &mut Reported, control: &Control) {
+    let had = !reported.is_empty();
+    reported.retain(|pid, _| waits.iter().any(|wait| wait.pid == *pid));
     for wait in waits.iter().filter(|wait| wait.waited >= UNSAID) {
         let text = format!("waiting for {}: {}", wait.what, wait.holder);
         // Several connections usually wait for the same lock.
-        let is_new = said.values().all(|other| *other != text);
+        let is_new = reported.values().all(|other| *other != text);
         if is_new {
             control.notice(&text);
         }
         control.has_waited(wait.waited, WaitReason::Lock, &text);
-        said.insert(wait.pid, text);
+        reported.insert(wait.pid, text);
     }
-    if had && said.is_empty() {
+    if had && reported.is_empty() {
         control.resume(WaitReason::Lock);
         if !control.stop.is_stopped() {
             control.notice("the load continues: it has acquired the lock");

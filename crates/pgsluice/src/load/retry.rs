@@ -18,10 +18,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The minimum time for retrying a load whose transactions were rolled back in favour of others, regardless
 /// of the patience, because these others end soon.
-const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+const MIN_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often the patience of an atomic load may start again.
-const MOST_RESTARTS: u32 = 5;
+/// The number of times that the patience of an atomic load may start again.
+const MAX_RESTARTS: u32 = 5;
 
 /// Makes attempts at one load until one succeeds, or fails permanently.
 pub(crate) fn until_settled<T>(
@@ -40,14 +40,13 @@ pub(crate) fn until_settled<T>(
             outcome => return outcome,
         };
         let patience = match policy::for_error(&error) {
-            Policy::Retry => target.patience().max(LEAST_PATIENCE),
+            Policy::Retry => target.patience().max(MIN_PATIENCE),
             Policy::Wait => target.patience(),
             Policy::Reject | Policy::Stop => return Err(error),
         };
         // A load that is rolled back as a whole makes no progress, however many rows it has sent.
         let had_rows = job.safety.atomic && control.progress.rows_unseen.load(Relaxed) > 0;
-        if control.progress.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MOST_RESTARTS)
-        {
+        if control.progress.rows_loaded.load(Relaxed) > 0 || (had_rows && restarts < MAX_RESTARTS) {
             restarts += u32::from(had_rows);
             idle_since = Instant::now();
             backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);

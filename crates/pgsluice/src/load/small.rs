@@ -26,7 +26,7 @@ use crate::pg::lookup::{self, FoundTable};
 use crate::pg::{is_answer, lost, sql};
 use crate::plan::format_for;
 use crate::source::{FileFormat, Fingerprint, Header, Reader, Shape, Split};
-use crate::testing::small::most_rows;
+use crate::testing::small::max_rows;
 
 /// The maximum size in bytes of a small input: planning a load takes as long as the server needs to route
 /// about ten thousand rows into many leaves.
@@ -264,8 +264,8 @@ async fn ask_ledger(
     client: &Client,
 ) -> SmallAnswer<Option<KnownLoad>> {
     match answers {
-        Ok(said) => {
-            if let Some(answers) = quick_check::answers(&said) {
+        Ok(messages) => {
+            if let Some(answers) = quick_check::answers(&messages) {
                 return Ok(read_known_load(&answers));
             }
         }
@@ -276,8 +276,8 @@ async fn ask_ledger(
         client.batch_execute(sql::ROLLBACK).await?;
         return Ok(None);
     }
-    let said = client.simple_query(&questions(named, job).join("; ")).await?;
-    Ok(read_known_load(&quick_check::by_statement(&said)))
+    let messages = client.simple_query(&questions(named, job).join("; ")).await?;
+    Ok(read_known_load(&quick_check::by_statement(&messages)))
 }
 
 /// Reads the answers to [`questions`].
@@ -295,8 +295,8 @@ impl SmallRows {
     /// with malformed rows.
     fn begin(job: &Job, table: &FoundTable) -> Option<Self> {
         let inputs = &job.input.files;
-        let most = if table.is_small_tree { SMALL_BYTES_OF_SMALL_TREE } else { SMALL_BYTES };
-        if inputs.text_size().is_none_or(|bytes| bytes > most) {
+        let max = if table.is_small_tree { SMALL_BYTES_OF_SMALL_TREE } else { SMALL_BYTES };
+        if inputs.text_size().is_none_or(|bytes| bytes > max) {
             return None;
         }
         let names = job.input.columns.as_ref().unwrap_or(&table.columns).clone();
@@ -305,7 +305,7 @@ impl SmallRows {
         let shape = Shape { known, ..Shape::new(format, job.input.header, names) };
         let mut reader = Reader::new(inputs.clone(), &shape);
         reader.split_bytes = AT_ONCE;
-        let (text, left) = (BytesMut::new(), most);
+        let (text, left) = (BytesMut::new(), max);
         let mut rows = Self { reader, used: None, text, left, count: 0, bytes_read: 0 };
         rows.read()?;
         (rows.count > 0).then_some(rows)
@@ -327,7 +327,7 @@ impl SmallRows {
             }
             self.used = Some(split);
         }
-        (self.count <= most_rows() && self.reader.ignored.is_empty()).then_some(())
+        (self.count <= max_rows() && self.reader.ignored.is_empty()).then_some(())
     }
 }
 

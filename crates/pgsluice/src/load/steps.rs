@@ -223,10 +223,10 @@ impl Attempt<'_> {
         control.progress.bytes_total.store(flow.inputs.size().unwrap_or(0), Relaxed);
         let running = || run(job, target, flow, &self.runtime, session);
         let (outcome, session) = match job.safety.max_lag {
-            Some(most) => {
+            Some(max) => {
                 // The load is paused until the first measurement.
                 control.is_paused.store(true, Relaxed);
-                with_watch(running, |over| lag::watch(most, target, control, over))
+                with_watch(running, |over| lag::watch(max, target, control, over))
             }
             None => running(),
         };

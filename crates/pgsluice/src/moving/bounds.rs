@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::Strategy;
 use tokio_postgres::Client;
 
-use super::spec::{Level, MOST_LEAVES, Shape};
+use super::spec::{Level, MAX_LEAVES, Shape};
 use super::sql::values::{distinct, extent};
 use super::table::Table;
 use crate::error::kind::Kind;
@@ -56,9 +56,9 @@ pub(super) async fn list_bounds(
     client: &Client,
 ) -> Result<Vec<Bound>> {
     let own = table.relation.to_string();
-    let found = client.query(&distinct(&own, column, MOST_LEAVES + 1), &[]).await?;
-    if found.len() > MOST_LEAVES {
-        let message = format!("column \"{column}\" has more than {MOST_LEAVES} values");
+    let found = client.query(&distinct(&own, column, MAX_LEAVES + 1), &[]).await?;
+    if found.len() > MAX_LEAVES {
+        let message = format!("column \"{column}\" has more than {MAX_LEAVES} values");
         return Err(Error::new(Kind::Usage, message).with_sqlstate("54000"));
     }
     let ty = steps::column_type(client, table.oid, column).await?;
@@ -86,10 +86,10 @@ async fn range_bounds(
             .with_sqlstate("23514")
             .with_hint("Add " + option("default-partition") + " for them."));
     }
-    let Some((least, most)) = extent else { return Ok(Vec::new()) };
-    let extent = (least.as_str(), most.as_str());
-    let ranges = counting.series(client, &step, extent, shape.ahead, MOST_LEAVES).await?;
-    if ranges.len() > MOST_LEAVES {
+    let Some((min, max)) = extent else { return Ok(Vec::new()) };
+    let extent = (min.as_str(), max.as_str());
+    let ranges = counting.series(client, &step, extent, shape.ahead, MAX_LEAVES).await?;
+    if ranges.len() > MAX_LEAVES {
         return Err(Ranged::too_many(column, extent));
     }
     let suffixes = suffixes(&ranges, counting.is_time());
@@ -140,9 +140,9 @@ impl Ranged {
     }
 
     /// Returns the error about a step that would create too many partitions.
-    pub(super) fn too_many(column: &str, (least, most): (&str, &str)) -> Error {
-        let message = format!("the step makes more than {MOST_LEAVES} partitions");
-        let detail = format!("Column \"{column}\" has values from {least} to {most}.");
+    pub(super) fn too_many(column: &str, (min, max): (&str, &str)) -> Error {
+        let message = format!("the step makes more than {MAX_LEAVES} partitions");
+        let detail = format!("Column \"{column}\" has values from {min} to {max}.");
         Error::new(Kind::Usage, message)
             .with_sqlstate("54000")
             .with_detail(detail)

@@ -6,7 +6,7 @@ use tokio_postgres::Client;
 
 use super::bounds::{Bound, bounds_of};
 use super::drain::Drain;
-use super::spec::{Level, MOST_LEAVES, Shape};
+use super::spec::{Level, MAX_LEAVES, Shape};
 use super::sql::definitions::{KEYS, TREE};
 use super::state::RelationName;
 use super::table::{Table, find};
@@ -50,8 +50,8 @@ impl Branches {
             (None, None) => by_levels(shape, table, client, names).await?,
         };
         let leaves = branches.leaves().len();
-        if leaves > MOST_LEAVES {
-            let message = format!("the table would have {leaves} leaves, more than {MOST_LEAVES}");
+        if leaves > MAX_LEAVES {
+            let message = format!("the table would have {leaves} leaves, more than {MAX_LEAVES}");
             return Err(Error::new(Kind::Usage, message).with_sqlstate("54000"));
         }
         Ok(branches)

@@ -12,7 +12,7 @@ use tokio_postgres::types::Oid;
 
 use super::bounds::{Bound, Ranged, list_bounds, range, suffixes};
 use super::branches::{Branch, Branches};
-use super::spec::{MOST_LEAVES, Shape};
+use super::spec::{MAX_LEAVES, Shape};
 use super::sql::ddl;
 use super::sql::drain::{
     BOUND, CONDITIONS, PARENT, SIBLINGS, add_bound, attach, detach, drop_root,
@@ -129,13 +129,13 @@ impl Drain {
         let Self { column, .. } = self;
         let Ranged { counting, step, extent, .. } =
             Ranged::read(shape, column, table, client).await?;
-        let Some((least, most)) = extent else { return Ok(Vec::new()) };
+        let Some((min, max)) = extent else { return Ok(Vec::new()) };
         let siblings = client.query(SIBLINGS, &[&self.oid]).await?;
         let sibling = |row: &tokio_postgres::Row| Some((row.get(0), range_of(row.get(1))?));
         let (known, ranges): (Vec<String>, Vec<_>) = siblings.iter().filter_map(sibling).unzip();
-        let extent = (least.as_str(), most.as_str());
-        let gaps = counting.find_gaps(client, &ranges, &step, extent, MOST_LEAVES).await?;
-        if gaps.len() > MOST_LEAVES {
+        let extent = (min.as_str(), max.as_str());
+        let gaps = counting.find_gaps(client, &ranges, &step, extent, MAX_LEAVES).await?;
+        if gaps.len() > MAX_LEAVES {
             return Err(Ranged::too_many(column, extent));
         }
         let own = table.relation.to_string();

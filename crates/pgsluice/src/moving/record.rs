@@ -25,10 +25,10 @@ use crate::pg::conninfo::Target;
 use crate::pg::sql::{BEGIN, COMMIT_DURABLY, DEPARSE_SETTINGS, ROLLBACK};
 use crate::testing::failpoint::failpoint;
 
-/// How long dropping may take before it is left to the next move, or to an abort.
+/// The longest time for dropping before it is left to the next move, or to an abort.
 const DROPPING_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait for the answer whether another process can continue: after Ctrl-C, the user waits.
+/// The longest wait for the answer whether another process can continue: after Ctrl-C, the user waits.
 const ASKING_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The pause between two attempts to drop.

@@ -2,7 +2,7 @@
 //!
 //! It drops each and adds it again as NOT VALID, so that no rows are read under its lock. The rows are
 //! checked after the swap. For a foreign key the server creates triggers on each leaf, which takes seconds if
-//! there are many leaves. With more than [`MOST_LEAVES`], the key is added after the swap.
+//! there are many leaves. With more than [`MAX_LEAVES`], the key is added after the swap.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::pg::statements::{self, Statement};
 
 /// Maximum number of leaves for which the swap adds foreign keys under its lock; a leaf counts once for each
 /// of its foreign keys. 12, 100, 400 and 800 leaves took 4, 40, 391 and 3,417 ms on PostgreSQL 18.
-const MOST_LEAVES: usize = 200;
+const MAX_LEAVES: usize = 200;
 
 /// A foreign key of another table.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Referring {
 
     /// Whether it is added only after the swap, if the tree gets this many more leaves.
     pub(super) fn is_late(&self, more: usize) -> bool {
-        self.leaves.saturating_add(more).saturating_mul(self.parts) > MOST_LEAVES
+        self.leaves.saturating_add(more).saturating_mul(self.parts) > MAX_LEAVES
     }
 
     /// Describes the changes of it for the user, if the tree gets this many more leaves.

@@ -6,13 +6,13 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 
 /// Maximum number of levels of partitions below a table.
-const MOST_LEVELS: usize = 2;
+const MAX_LEVELS: usize = 2;
 
 /// The default number of ranges that are created after the last one that has rows.
 pub const DEFAULT_AHEAD: usize = 3;
 
 /// Maximum number of leaves of a move.
-pub(super) const MOST_LEAVES: usize = 10_000;
+pub(super) const MAX_LEAVES: usize = 10_000;
 
 /// The partitions that a table gets.
 ///
@@ -132,7 +132,7 @@ impl Shape {
                 + ".";
             return Err(Error::new(Kind::Usage, message).with_hint(hint));
         }
-        if self.levels.len() > MOST_LEVELS || ranges > 1 || lists > 1 || hashes > 1 {
+        if self.levels.len() > MAX_LEVELS || ranges > 1 || lists > 1 || hashes > 1 {
             let error =
                 Error::new(Kind::Usage, "at most two levels can be given, of different strategies");
             return Err(error.with_hint(
@@ -145,8 +145,8 @@ impl Shape {
         if (hashes > 0) != self.leaves.is_some() {
             return usage(option("leaves") + " is needed for a HASH level, and only there");
         }
-        if self.leaves.is_some_and(|leaves| !(1..=MOST_LEAVES).contains(&leaves)) {
-            return usage(format!("number of leaves must be between 1 and {MOST_LEAVES}").into());
+        if self.leaves.is_some_and(|leaves| !(1..=MAX_LEAVES).contains(&leaves)) {
+            return usage(format!("number of leaves must be between 1 and {MAX_LEAVES}").into());
         }
         if self.has_default && ranges + lists == 0 {
             return usage("hash partitions have no DEFAULT partition".into());

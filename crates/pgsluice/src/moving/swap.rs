@@ -24,7 +24,7 @@ use crate::pg::sql::{BEGIN, COMMIT_DURABLY, ROLLBACK, lock_exclusively, lock_tim
 use crate::testing::failpoint::failpoint;
 
 /// Maximum number of log entries that are processed under the lock, after many attempts.
-const MOST_UNDER_LOCK: i64 = 20_000;
+const MAX_UNDER_LOCK: i64 = 20_000;
 
 /// The interval between two notices about lock holders.
 const NOTICE: Duration = Duration::from_secs(10);
@@ -88,12 +88,12 @@ impl<'a> Swap<'a> {
     /// Swaps, and commits. Retries while other sessions hold locks. `last` is the last statement.
     pub(super) async fn run(&self, control: &Control, last: &str) -> Result<Swapped> {
         let mut noticed: Option<Instant> = None;
-        let (mut swapped, mut most, mut count) = (Swapped::default(), FIRST_UNDER_LOCK, 0_u32);
+        let (mut swapped, mut max, mut count) = (Swapped::default(), FIRST_UNDER_LOCK, 0_u32);
         loop {
             let attempt = match self.begin(control).await {
                 Ok(()) => {
                     let began = Instant::now();
-                    let attempt = self.attempt(control, count, most, last).await;
+                    let attempt = self.attempt(control, count, max, last).await;
                     swapped.longest = swapped.longest.max(began.elapsed());
                     attempt
                 }
@@ -106,7 +106,7 @@ impl<'a> Swap<'a> {
                     return Ok(Swapped { referring, ..swapped });
                 }
                 // Too many entries were left to be processed under the lock.
-                Ok(None) => most = (2 * most).min(MOST_UNDER_LOCK),
+                Ok(None) => max = (2 * max).min(MAX_UNDER_LOCK),
                 Err(error) if error.sqlstate().map(policy::for_sqlstate) == Some(Policy::Retry) => {
                 }
                 Err(error) => return Err(error),
@@ -188,7 +188,7 @@ impl<'a> Swap<'a> {
         &self,
         control: &Control,
         count: u32,
-        most: i64,
+        max: i64,
         last: &str,
     ) -> Result<Option<(u64, Vec<Referring>)>> {
         let client = &self.link.client;
@@ -203,7 +203,7 @@ impl<'a> Swap<'a> {
         self.link.canceller.unless_stopped(control, locking).await?;
         let followed = match self.follower {
             None => 0,
-            Some(follower) => match self.follow(follower, most).await? {
+            Some(follower) => match self.follow(follower, max).await? {
                 Some(rows) => rows,
                 None => return Ok(None),
             },
@@ -269,8 +269,8 @@ impl<'a> Swap<'a> {
         Ok((left.into_iter().chain(dropped).collect(), taken.into_iter().chain(added).collect()))
     }
 
-    /// Processes the last entries of the log, and drops it. Returns `None` if there are more than `most`.
-    async fn follow(&self, follower: &Follower<'_>, most: i64) -> Result<Option<u64>> {
+    /// Processes the last entries of the log, and drops it. Returns `None` if there are more than `max`.
+    async fn follow(&self, follower: &Follower<'_>, max: i64) -> Result<Option<u64>> {
         let client = &self.link.client;
         follower.check().await?;
         let Table { options, tablespace, .. } = &self.survey.table;
@@ -285,7 +285,7 @@ impl<'a> Swap<'a> {
                 ),
             ));
         }
-        if follower.bound(most, 0).await?.is_some() {
+        if follower.bound(max, 0).await?.is_some() {
             return Ok(None);
         }
         let rows = follower.pass(None).await?;

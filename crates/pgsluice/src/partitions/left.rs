@@ -13,7 +13,7 @@ use crate::pg::runtime::runtime;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Maximum number of names in a message.
-const MOST_NAMES: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Drops the empty partitions of a load that failed with `error`. Lists them in its detail, together with the
 /// partitions that could not be dropped.
@@ -75,8 +75,8 @@ fn words(error: Error, made: &[CreatedPartition], outcomes: &[Dropping]) -> Erro
 
 /// Lists the first names.
 fn names(made: &[&CreatedPartition], name: impl Fn(&CreatedPartition) -> String) -> String {
-    let mut names: Vec<String> = made.iter().take(MOST_NAMES).map(|made| name(made)).collect();
-    if let more @ 1.. = made.len().saturating_sub(MOST_NAMES) {
+    let mut names: Vec<String> = made.iter().take(MAX_NAMES).map(|made| name(made)).collect();
+    if let more @ 1.. = made.len().saturating_sub(MAX_NAMES) {
         names.push(format!("and {more} more"));
     }
     names.join(", ")

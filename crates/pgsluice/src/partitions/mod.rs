@@ -35,7 +35,7 @@ use crate::plan::Plan;
 const FAR: f64 = 3.0;
 
 /// Maximum number of partitions that a warning lists.
-const MOST_NAMES: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Number of distinct keys that are remembered before the server converts them into bounds.
 const REMEMBERED: usize = 100_000;
@@ -180,8 +180,8 @@ impl Missing {
     fn far(&self) -> Option<String> {
         let far = |partition: &Partition| Some((partition.relation.label(), partition.far?));
         let far: Vec<(String, u64)> = self.partitions.iter().filter_map(far).collect();
-        let more = far.len().saturating_sub(MOST_NAMES);
-        let first = far.iter().take(MOST_NAMES);
+        let more = far.len().saturating_sub(MAX_NAMES);
+        let first = far.iter().take(MAX_NAMES);
         let mut names: Vec<String> =
             first.map(|(name, steps)| format!("{name} ({steps} steps)")).collect();
         names.extend((more > 0).then(|| format!("and {more} more")));
@@ -197,13 +197,13 @@ impl Missing {
 
 /// Fails if there are more new partitions than the job allows: a wrong key would create one for each row.
 fn check_bound(count: usize, job: &Job, missing: &Missing) -> Result<()> {
-    let most = job.target.max_new_partitions;
-    if count <= most {
+    let max = job.target.max_new_partitions;
+    if count <= max {
         return Ok(());
     }
     let names = missing.partitions.iter().map(|partition| partition.relation.label());
     let first: Vec<String> = names.take(3).collect();
-    let message = format!("the input needs {count} new partitions, more than {most}");
+    let message = format!("the input needs {count} new partitions, more than {max}");
     let remedy = Remedy::options(
         "To create them all",
         [option("max-new-partitions").with(count.to_string())],

@@ -46,8 +46,8 @@ SELECT most, most {minus} used, what FROM (
 /// Returns the number of free connections, not counting that of `client`, and the limit in words.
 pub(crate) async fn connections(client: &impl GenericClient) -> Result<(usize, String)> {
     let row = client.query_typed_one(&fill(LIMITS, &[]), &[]).await?;
-    let (most, free): (i64, i64) = (row.get(0), row.get(1));
-    let what = row.get::<_, String>(2).replace("%s", &most.to_string());
+    let (max, free): (i64, i64) = (row.get(0), row.get(1));
+    let what = row.get::<_, String>(2).replace("%s", &max.to_string());
     let free = usize::try_from(free).unwrap_or(0);
     Ok((free, format!("{what}, but only {free} are free")))
 }

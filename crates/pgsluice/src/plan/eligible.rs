@@ -137,11 +137,11 @@ async fn refuse_obstacles(client: &Client, plan: &Plan, eligible: &Eligible) -> 
     for (place, why) in &obstacles {
         alike.entry(why).or_default().push(leaves[*place]);
     }
-    let mut said = alike.iter().map(|(why, leaves)| cannot_exchange(tree, leaves, why));
-    let Some(first) = said.next() else { return Ok(()) };
+    let mut reasons = alike.iter().map(|(why, leaves)| cannot_exchange(tree, leaves, why));
+    let Some(first) = reasons.next() else { return Ok(()) };
     let error = Error::new(Kind::Server, first).with_sqlstate("0A000");
-    let error = said.by_ref().take(NAMED - 1).fold(error, Error::with_detail);
-    let error = match said.count() {
+    let error = reasons.by_ref().take(NAMED - 1).fold(error, Error::with_detail);
+    let error = match reasons.count() {
         0 => error,
         more => error.with_detail(format!("And {more} more.")),
     };
@@ -152,13 +152,13 @@ async fn refuse_obstacles(client: &Client, plan: &Plan, eligible: &Eligible) -> 
 /// obstacle.
 fn cannot_exchange(tree: &Tree, leaves: &[NodeId], why: &str) -> String {
     let name = |leaf: NodeId| tree.nodes[leaf].relation.label();
-    let said = |first| format!("cannot exchange {}: {why}", name(first));
+    let describe = |first| format!("cannot exchange {}: {why}", name(first));
     match *leaves {
         [] => String::new(),
-        [one] => said(one),
-        [one, other] => format!("{}; the same applies to {}", said(one), name(other)),
+        [one] => describe(one),
+        [one, other] => format!("{}; the same applies to {}", describe(one), name(other)),
         [first, ref others @ ..] => {
-            format!("{}; the same applies to {} other leaves", said(first), others.len())
+            format!("{}; the same applies to {} other leaves", describe(first), others.len())
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How the input's rows are read and sent: which keys the client may read itself, and whether it may write
-//! rows in binary.
+//! The form in which the input's rows are read and sent: which keys the client may read itself, and whether it
+//! may write rows in binary.
 
 use std::sync::Arc;
 

@@ -77,7 +77,7 @@ impl<'r> Report<'r> {
 pub(crate) struct RejectWriter {
     /// The id of the load.
     id: String,
-    most: MaxRejects,
+    max: MaxRejects,
     count: AtomicU64,
     place: Place,
 }
@@ -143,19 +143,19 @@ pub(crate) fn begin(
         }
     };
     let count = before.map_or(0, |before| before.rejected.len() as u64);
-    Ok(Some(RejectWriter { id: id.to_owned(), most: rejects.most, count: count.into(), place }))
+    Ok(Some(RejectWriter { id: id.to_owned(), max: rejects.max, count: count.into(), place }))
 }
 
 impl RejectWriter {
     /// Counts another row. Returns `false` if the limit is reached.
     pub(crate) fn admit(&self, control: &Control) -> bool {
-        let most = match self.most {
+        let max = match self.max {
             MaxRejects::Rows(rows) => rows,
             MaxRejects::Percent(percent) => {
                 (control.progress.rows_expected() * percent / 100.0) as u64
             }
         };
-        let admit = |count| (count < most).then_some(count + 1);
+        let admit = |count| (count < max).then_some(count + 1);
         self.count.fetch_update(Relaxed, Relaxed, admit).is_ok()
     }
 
@@ -176,12 +176,12 @@ impl RejectWriter {
 
     fn are_too_many(&self, read: u64) -> bool {
         let rejected = self.count.load(Relaxed) as f64;
-        matches!(self.most, MaxRejects::Percent(percent) if rejected > read as f64 * percent / 100.0)
+        matches!(self.max, MaxRejects::Percent(percent) if rejected > read as f64 * percent / 100.0)
     }
 
     /// Returns the limit for messages.
     pub(crate) fn limit(&self) -> String {
-        match self.most {
+        match self.max {
             MaxRejects::Rows(rows) => rows.to_string(),
             MaxRejects::Percent(percent) => format!("{percent}%"),
         }
@@ -231,9 +231,9 @@ impl RejectWriter {
 mod tests {
     use super::*;
 
-    fn writer(most: MaxRejects) -> RejectWriter {
+    fn writer(max: MaxRejects) -> RejectWriter {
         let place = Place::Table(RejectTable::default());
-        RejectWriter { id: "id".to_owned(), most, count: AtomicU64::new(0), place }
+        RejectWriter { id: "id".to_owned(), max, count: AtomicU64::new(0), place }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Chunk sizes: the estimated number of good rows between two bad ones in a payload.
 //!
-//! That many rows are sent together. In a larger chunk another bad row would be likely, and the rows before
+//! This number of rows is sent together. In a larger chunk another bad row would be likely, and the rows before
 //! it would be sent in vain. Smaller chunks would begin more COPYs. If half as many rows are good as before,
 //! half as many are sent; if all are bad, one at a time. So if all rows are bad, each costs one COPY, and a
 //! few bad rows cost little. A connection remembers the size, and sends a payload in chunks at once if it
@@ -12,7 +12,7 @@ use pgsluice_core::bucket::{Payload, Wire};
 
 /// Number of rows that are sent together at first, and at most.
 const FIRST_ROWS: usize = 128;
-const MOST_ROWS: usize = 8192;
+const MAX_ROWS: usize = 8192;
 
 /// The chunk sizes of one connection, by format.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(super) struct ChunkSize {
 impl ChunkSize {
     /// Returns the number of rows to send together.
     pub(super) fn rows(&self) -> usize {
-        self.rows.clamp(1, MOST_ROWS)
+        self.rows.clamp(1, MAX_ROWS)
     }
 
     /// Records that all rows before `row` are settled.

@@ -64,7 +64,7 @@ mod tests {
             });
             assert_eq!(written, Ok(()));
         }
-        let size = PayloadSize { least: 0, most: usize::MAX, together: 1 };
+        let size = PayloadSize { min: 0, max: usize::MAX, together: 1 };
         Scheduler::new(vec![true], 0).take(size, &mut [&mut shard]).expect("rows")
     }
 

@@ -37,7 +37,7 @@ use super::part::{Landing, Part, Rows};
 use super::pieces::pieces;
 use super::refusal::{Blame, blame};
 use super::settled::Settled;
-use super::stage::{MOST_MEANWHILE, is_conflict, settle_node};
+use super::stage::{MAX_MEANWHILE, is_conflict, settle_node};
 use super::stage_merge::may_exist;
 use super::transaction::{Stored, Transaction};
 use crate::bucket::message::Message;
@@ -52,7 +52,7 @@ use crate::sink::sql::stage::empty_stage;
 pub(super) struct Salvaged {
     /// The method of merging rows with existing ones, if they pass through the stage.
     pub(super) merge: Option<Merge>,
-    /// How often another session has inserted a key.
+    /// The number of times that another session has inserted a key.
     meanwhile: u32,
     pub(super) settled: Vec<Settled>,
     pub(super) rejected: Vec<Reject>,
@@ -228,7 +228,7 @@ impl Salvage<'_, '_> {
         }
         let is_meanwhile = is_conflict(error);
         self.all.meanwhile += u32::from(is_meanwhile);
-        is_meanwhile && self.all.meanwhile <= MOST_MEANWHILE
+        is_meanwhile && self.all.meanwhile <= MAX_MEANWHILE
     }
 
     /// Returns the rows among `open` that the server may mean.

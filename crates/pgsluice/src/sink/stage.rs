@@ -32,7 +32,7 @@ use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
 
 /// The maximum number of times that rows are sent again because another session inserts their keys.
-pub(super) const MOST_MEANWHILE: u32 = 5;
+pub(super) const MAX_MEANWHILE: u32 = 5;
 
 impl Connection<'_> {
     /// Chooses how the rows of `payloads` are merged with existing ones. Returns `None` if they are copied
@@ -76,7 +76,7 @@ impl Connection<'_> {
             Some(Merge::Conflict) => None,
             Some(Merge::UpdateFirst) => {
                 *meanwhile += 1;
-                (*meanwhile <= MOST_MEANWHILE).then_some(merge)
+                (*meanwhile <= MAX_MEANWHILE).then_some(merge)
             }
             Some(Merge::Absent) => Some(Some(Merge::Conflict)),
             None => {

@@ -47,8 +47,8 @@ pub(crate) async fn merge_stage(
     let place = changes.places.get(&node).and_then(|place| everywhere(place));
     let statements = apply(plan, changes, updates_first, node).statements();
     let looking = place.iter().map(|place| misplaced(&stage(), place)).chain([statements]);
-    let said = client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
-    let mut rows = said.iter().filter_map(|message| match message {
+    let messages = client.simple_query(&looking.collect::<Vec<_>>().join("; ")).await?;
+    let mut rows = messages.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });

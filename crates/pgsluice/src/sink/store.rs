@@ -23,8 +23,8 @@ use crate::plan::landing::Evidence;
 use crate::row_counts::RowCounts;
 use crate::testing::failpoint::failpoint;
 
-/// How long a transaction waits for the first one of the load before it is rolled back. The first one may
-/// wait for a lock or a key of this one, which the server cannot detect as a deadlock.
+/// The longest time that a transaction waits for the first one of the load before it is rolled back. The first
+/// one may wait for a lock or a key of this one, which the server cannot detect as a deadlock.
 const FIRST_IN: Duration = Duration::from_secs(5);
 
 impl Connection<'_> {

@@ -21,14 +21,14 @@ pub(super) enum Ahead {
 }
 
 impl Input {
-    /// Returns which comes first within `most` bytes from `offset` on: one of `bytes`, or the end.
-    pub(super) fn ahead(&self, offset: u64, most: u64, bytes: [u8; 2]) -> Result<Ahead> {
+    /// Returns which comes first within `max` bytes from `offset` on: one of `bytes`, or the end.
+    pub(super) fn ahead(&self, offset: u64, max: u64, bytes: [u8; 2]) -> Result<Ahead> {
         let stored = self.stored().filter(|_| self.is_seekable());
         let Some(stored) = stored else { return Ok(Ahead::Found) };
         let look = || {
             let mut file = stored.open()?;
             file.seek(SeekFrom::Start(offset))?;
-            let mut rest = file.take(most);
+            let mut rest = file.take(max);
             let mut block = vec![0; BLOCK_BYTES];
             loop {
                 match rest.read(&mut block)? {
@@ -60,7 +60,7 @@ mod tests {
         else {
             panic!("one input")
         };
-        let ahead = |most, byte| input.ahead(1, most, [byte; 2]).expect("the file");
+        let ahead = |max, byte| input.ahead(1, max, [byte; 2]).expect("the file");
         let length = text.len() as u64;
         assert_eq!(ahead(length, b'"'), Ahead::Found);
         assert_eq!(ahead(length, b'\n'), Ahead::End);

@@ -198,23 +198,24 @@ mod tests {
     #[test]
     fn inputs_are_of_one_format() {
         let error = found(&[("a.csv", b"1"), ("b.parquet", b"PAR1")]).expect_err("mixed");
-        let said = error.to_string();
+        let message = error.to_string();
         assert!(
-            said.contains("a.csv is csv or text, but ") && said.contains("b.parquet is parquet")
+            message.contains("a.csv is csv or text, but ")
+                && message.contains("b.parquet is parquet")
         );
         assert_eq!(found(&[("a.csv", b"1"), ("b.txt", b"1")]).expect("one"), Delimited);
     }
 
     #[test]
     fn an_array_is_no_line() {
-        let said = |start: &[u8]| {
+        let check = |start: &[u8]| {
             let (_folder, inputs) = inputs(&[("a.json", start)]);
             check_ndjson(start, &inputs[0]).map_err(|error| error.to_string())
         };
-        assert_eq!(said(b"{\"a\": 1}"), Ok(()));
-        let array = said(b" [\n{").expect_err("an array");
+        assert_eq!(check(b"{\"a\": 1}"), Ok(()));
+        let array = check(b" [\n{").expect_err("an array");
         assert!(array.contains("jq -c '.[]' ") && array.contains("a.json | pgsluice"), "{array}");
-        let broken = said(b"[{\"a\":1},]").expect_err("an array");
+        let broken = check(b"[{\"a\":1},]").expect_err("an array");
         assert!(broken.contains("not valid JSON either") && !broken.contains("jq"), "{broken}");
     }
 }

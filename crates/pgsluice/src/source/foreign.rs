@@ -256,8 +256,8 @@ mod tests {
                 ["SQL script", "--format text"],
             ),
         ] {
-            let said = checked(name, bytes).expect_err(name).to_string();
-            assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+            let message = checked(name, bytes).expect_err(name).to_string();
+            assert!(parts.iter().all(|part| message.contains(part)), "{parts:?}: {message}");
         }
     }
 

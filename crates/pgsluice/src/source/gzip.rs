@@ -146,8 +146,8 @@ mod tests {
                 let bytes = [&whole[..], garbage].concat();
                 let error = read(&bytes, buffer).expect_err("garbage");
                 let zeros = garbage.iter().take_while(|byte| **byte == 0).count();
-                let said = format!("its gzip data ends before byte {}, ", whole.len() + zeros);
-                assert!(error.to_string().starts_with(&said), "{error}");
+                let message = format!("its gzip data ends before byte {}, ", whole.len() + zeros);
+                assert!(error.to_string().starts_with(&message), "{error}");
             }
         }
         for cut in [1, 2, 9, 12] {

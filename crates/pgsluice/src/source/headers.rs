@@ -200,8 +200,8 @@ mod tests {
             shape.clone().check_header(row.as_bytes(), &input, 0)
         };
         assert!(check("1.csv", "No.,Text").is_ok() && check("2.csv", "\"No.\",Text").is_ok());
-        let said = check("3.csv", "7,x").expect_err("a row").to_string();
-        assert!(said.contains("the first row of 3.csv is not the header of 1.csv"), "{said}");
-        assert!(said.contains("the first row is \"7\", x"), "{said}");
+        let message = check("3.csv", "7,x").expect_err("a row").to_string();
+        assert!(message.contains("the first row of 3.csv is not the header of 1.csv"), "{message}");
+        assert!(message.contains("the first row is \"7\", x"), "{message}");
     }
 }

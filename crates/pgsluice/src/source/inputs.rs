@@ -188,15 +188,15 @@ impl Input {
         }
     }
 
-    /// Returns the beginning of the text: `most` bytes of an input that can be read again, otherwise at most
+    /// Returns the beginning of the text: `max` bytes of an input that can be read again, otherwise at most
     /// [`OPENING`]. If there are fewer bytes, they are the whole text. Returns `None` if the input cannot be
     /// read.
-    pub(crate) fn opening(&self, most: u64) -> Option<Vec<u8>> {
+    pub(crate) fn opening(&self, max: u64) -> Option<Vec<u8>> {
         if !self.is_rereadable() {
             return self.opening.get().cloned();
         }
         let mut text = Vec::new();
-        self.open().ok()?.take(most).read_to_end(&mut text).ok()?;
+        self.open().ok()?.take(max).read_to_end(&mut text).ok()?;
         Some(text)
     }
 

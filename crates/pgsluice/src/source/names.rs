@@ -28,7 +28,7 @@ const LATER_BYTES: usize = 64 << 10;
 const LONGEST_HEADER: usize = 16 << 20;
 
 /// The number of keys that are collected. Any other key is matched to a column when it occurs.
-const MOST_KEYS: usize = 100_000;
+const MAX_KEYS: usize = 100_000;
 
 /// The names in the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,15 +127,15 @@ fn look_at_keys(
             are_all = false;
             continue;
         }
-        let least = if place == 0 { FIRST_BYTES } else { LATER_BYTES };
-        let (again, beginning) = begin(input, None, input.bytes_in_memory().unwrap_or(least))?;
+        let min = if place == 0 { FIRST_BYTES } else { LATER_BYTES };
+        let (again, beginning) = begin(input, None, input.bytes_in_memory().unwrap_or(min))?;
         begun[place] = again;
         let Beginning { text, rows, is_whole } = beginning;
         check_ndjson(&text, input)?;
         are_all &= is_whole;
         // Errors in an object are reported when it is read.
         for row in &rows {
-            if keys.names().len() < MOST_KEYS {
+            if keys.names().len() < MAX_KEYS {
                 has_objects |= keys.add(row.slice(&text)).is_ok();
             } else {
                 are_all = false;
@@ -147,7 +147,7 @@ fn look_at_keys(
     let missing: HashSet<String> = missing.collect();
     if !are_all && !missing.is_empty() && inputs.are_rereadable() {
         are_all = true;
-        all.truncate(MOST_KEYS);
+        all.truncate(MAX_KEYS);
         all.extend(look_for(inputs, missing, control)?);
     }
     let mut names = InputNames { are_all, ..InputNames::default() };
@@ -179,10 +179,10 @@ fn look_for(inputs: &Inputs, wanted: HashSet<String>, control: &Control) -> Resu
     Ok(keys.names().to_vec())
 }
 
-/// Reads the first `least` bytes of an input, or more if they do not contain a whole row.
-fn begin(input: &Input, format: Option<&Format>, least: usize) -> Result<(Input, Beginning)> {
+/// Reads the first `min` bytes of an input, or more if they do not contain a whole row.
+fn begin(input: &Input, format: Option<&Format>, min: usize) -> Result<(Input, Beginning)> {
     let mut stream = input.open()?;
-    let (mut bytes, mut want) = (Vec::new(), least);
+    let (mut bytes, mut want) = (Vec::new(), min);
     let (rows, skipped, is_whole) = loop {
         let more = (want - bytes.len()) as u64;
         let got = (&mut stream).take(more).read_to_end(&mut bytes);

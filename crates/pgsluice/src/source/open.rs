@@ -135,9 +135,9 @@ impl Open {
         }
         self.looked = true;
         let quote = self.splitter.open_quote(row);
-        let most = LONGEST_ROW.saturating_sub(row.len()) as u64;
+        let max = LONGEST_ROW.saturating_sub(row.len()) as u64;
         let row_end_bytes = self.splitter.row_end_bytes(quote.is_some());
-        let ahead = input.ahead(self.start.at + row.len() as u64, most, row_end_bytes)?;
+        let ahead = input.ahead(self.start.at + row.len() as u64, max, row_end_bytes)?;
         let (message, sqlstate) = match ahead {
             _ if row.len() > LONGEST_ROW => (TOO_LONG, "54000"),
             Ahead::Nothing => (TOO_LONG, "54000"),

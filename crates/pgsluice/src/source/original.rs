@@ -34,14 +34,14 @@ impl Input {
         Error::new(Kind::Input, format!("file \"{}\" has changed during the load", self.name))
     }
 
-    fn bytes_at(&self, offset: u64, most: u64) -> Result<Bytes> {
+    fn bytes_at(&self, offset: u64, max: u64) -> Result<Bytes> {
         let read = match self.stored().filter(|_| self.is_seekable()) {
-            Some(stored) => stored.read_at(offset, most),
+            Some(stored) => stored.read_at(offset, max),
             None => {
                 let mut text = self.open()?;
                 let mut bytes = Vec::new();
                 std::io::copy(&mut text.by_ref().take(offset), &mut std::io::sink())
-                    .and_then(|_| text.take(most).read_to_end(&mut bytes))
+                    .and_then(|_| text.take(max).read_to_end(&mut bytes))
                     .map(|_| bytes.into())
             }
         };

@@ -14,7 +14,7 @@ const AHEAD: usize = 4;
 pub(super) const BATCH_BYTES: usize = 1 << 20;
 
 /// Maximum number of rows in a batch.
-pub(super) const MOST_ROWS: usize = 16 << 10;
+pub(super) const MAX_ROWS: usize = 16 << 10;
 
 /// Consecutive rows of an input.
 pub(super) trait Counted {

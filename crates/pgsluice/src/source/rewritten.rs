@@ -115,15 +115,15 @@ impl Rewritten {
         others.fold(encoded, and)
     }
 
-    /// Clears the memory, and keeps at most `most` bytes of each buffer for reuse.
-    pub(super) fn clear(&mut self, most: usize) {
+    /// Clears the memory, and keeps at most `max` bytes of each buffer for reuse.
+    pub(super) fn clear(&mut self, max: usize) {
         self.text.clear();
-        self.text.shrink_to(most);
+        self.text.shrink_to(max);
         self.ends.clear();
         self.refused.clear();
         self.with_default.clear();
         self.encoded.clear();
-        self.encoded.shrink_to(most);
+        self.encoded.shrink_to(max);
         self.encoded_ends.clear();
     }
 }

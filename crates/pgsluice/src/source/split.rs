@@ -125,15 +125,15 @@ impl Split {
         self
     }
 
-    /// Returns the memory, emptied. At most `most` bytes of each buffer are kept, so that one very long row
+    /// Returns the memory, emptied. At most `max` bytes of each buffer are kept, so that one very long row
     /// does not occupy memory forever.
-    pub(super) fn into_buffers(self, most: usize) -> Buffers {
+    pub(super) fn into_buffers(self, max: usize) -> Buffers {
         let Self { mut bytes, mut rows, mut rewritten, .. } = self;
         bytes.clear();
-        bytes.shrink_to(most);
+        bytes.shrink_to(max);
         rows.clear();
         if let Some(rewritten) = &mut rewritten {
-            rewritten.clear(most);
+            rewritten.clear(max);
         }
         Buffers { bytes, rows, rewritten }
     }

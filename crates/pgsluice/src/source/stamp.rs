@@ -56,7 +56,7 @@ mod tests {
         fs::write(&path, "1\n2\n3\n").expect("a file");
         assert_eq!(stamp.check(&inputs[0]).expect("longer"), Some(2));
         fs::write(&path, "1\n").expect("a file");
-        let said = stamp.check(&inputs[0]).expect_err("shorter").to_string();
-        assert!(said.contains("changed while it was being read"), "{said}");
+        let message = stamp.check(&inputs[0]).expect_err("shorter").to_string();
+        assert!(message.contains("changed while it was being read"), "{message}");
     }
 }

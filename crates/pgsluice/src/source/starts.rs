@@ -18,7 +18,7 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const LOOKED_AT: u64 = 64 << 10;
 
 /// The maximum number of inputs that are checked: more would take longer than their mistakes cost.
-const MOST_INPUTS: usize = 1000;
+const MAX_INPUTS: usize = 1000;
 
 /// Rejects an input whose beginning does not fit this shape.
 pub(super) fn check_start(start: &[u8], input: &Input, shape: &Shape) -> Result<()> {
@@ -38,10 +38,10 @@ pub(crate) fn check_all(inputs: &[Input], shape: &Shape, counts: bool) -> Result
         // Tables are checked when they are opened.
         let Some(typed) = shape.typed() else { return Ok(()) };
         let files = inputs.iter().filter(|input| input.is_rereadable());
-        return files.take(MOST_INPUTS).try_for_each(|input| typed.check(input));
+        return files.take(MAX_INPUTS).try_for_each(|input| typed.check(input));
     }
     let all = (0..).zip(inputs).filter(|(_, input)| input.is_rereadable());
-    all.take(MOST_INPUTS).try_for_each(|(number, input)| {
+    all.take(MAX_INPUTS).try_for_each(|(number, input)| {
         let mut start = Vec::new();
         let read = input.open()?.take(LOOKED_AT).read_to_end(&mut start);
         read.map_err(|error| input.cannot_read(&error))?;

@@ -6,13 +6,13 @@
 /// Returns the maximum number of rows of a small input.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
-pub(crate) fn most_rows() -> u64 {
+pub(crate) fn max_rows() -> u64 {
     u64::MAX
 }
 
 /// Returns the maximum number of rows of a small input.
 #[cfg(feature = "failpoints")]
-pub(crate) fn most_rows() -> u64 {
+pub(crate) fn max_rows() -> u64 {
     let asked = std::env::var("PGSLUICE_SMALL_ROWS").ok();
     asked.and_then(|asked| asked.parse().ok()).unwrap_or(u64::MAX)
 }

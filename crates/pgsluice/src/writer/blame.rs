@@ -22,7 +22,7 @@ use crate::sink::channel::Channel;
 use crate::sink::key::RowKey;
 
 /// Maximum size of rows that are tried again.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;
 
 /// The SQLSTATE of a foreign key violation.
 const FOREIGN_KEY: &str = "23503";
@@ -42,11 +42,11 @@ impl Planned {
         error: Error,
     ) -> Error {
         let is_known = error.kind() != Kind::Data || error.place().is_some();
-        if is_known || batch.rows_sent() == 0 || batch.bytes() > MOST_BYTES {
+        if is_known || batch.rows_sent() == 0 || batch.bytes() > MAX_BYTES {
             return error;
         }
         match self.find(channel, batch, &error).await {
-            Some((row, said)) => self.gatherer.at_row(said, batch, row),
+            Some((row, refusal)) => self.gatherer.at_row(refusal, batch, row),
             None => error,
         }
     }
@@ -62,7 +62,7 @@ impl Planned {
             let rows = self.with_key(batch, error);
             let others = batch.part(|row| !rows.contains(&row));
             let without = self.try_rows(channel, &others).await?;
-            let is_same = without.is_some_and(|without| says_the_same(&without, error));
+            let is_same = without.is_some_and(|without| is_same_refusal(&without, error));
             let row = rows.into_iter().min().filter(|_| !is_same);
             return row.map(|row| (row, error.clone()));
         }
@@ -71,18 +71,18 @@ impl Planned {
             return None;
         }
         let (mut good, mut bad) = (0, usize::try_from(batch.rows_sent()).ok()?);
-        let mut said = self.try_rows(channel, &first(bad)).await??;
+        let mut refusal = self.try_rows(channel, &first(bad)).await??;
         while bad - good > 1 {
             let middle = usize::midpoint(good, bad);
             match self.try_rows(channel, &first(middle)).await? {
-                Some(refusal) => (bad, said) = (middle, refusal),
+                Some(earlier) => (bad, refusal) = (middle, earlier),
                 None => good = middle,
             }
         }
         // If rows go leaf by leaf, the server meets bad rows in another order and names another leaf.
-        let is_same = said.sqlstate() == error.sqlstate()
-            && (may_exist(error) || said.message() == error.message());
-        is_same.then_some((good, said))
+        let is_same = refusal.sqlstate() == error.sqlstate()
+            && (may_exist(error) || refusal.message() == error.message());
+        is_same.then_some((good, refusal))
     }
 
     /// Returns the indexes of the rows that have the key which the server names.
@@ -150,7 +150,7 @@ fn may_exist(error: &Error) -> bool {
     error.sqlstate().is_some_and(|code| ["23502", "23514"].contains(&code))
 }
 
-fn says_the_same(one: &Error, other: &Error) -> bool {
+fn is_same_refusal(one: &Error, other: &Error) -> bool {
     (one.sqlstate(), one.message(), one.detail())
         == (other.sqlstate(), other.message(), other.detail())
 }

@@ -18,14 +18,14 @@ use crate::plan::changes::Changes;
 /// leaves 3.6 and 4.6, 8.1 and 10.9, 37.0 and 32.1. Arrays of 21 integers are 9 % slower than COPY at 1,000
 /// rows, and 33 % at 3,000. COPY waits for one more answer: at a round trip of 20 ms it takes 45 to 55 ms for
 /// up to 3,000 rows, arrays 24 to 35.
-const MOST_ROWS: usize = 1000;
+const MAX_ROWS: usize = 1000;
 
 /// Maximum number of bytes that are sent as arrays, about where COPY becomes faster for rows of 1,900 bytes.
 /// The server ends a session whose message exceeds a gigabyte.
-const MOST_BYTES: usize = 2 << 20;
+const MAX_BYTES: usize = 2 << 20;
 
 /// Maximum number of times that rows are sent again before the server's refusal is an error.
-const MOST_RETRIES: u32 = 8;
+const MAX_RETRIES: u32 = 8;
 
 impl Planned {
     /// Whether rows are expected to conflict with existing ones.
@@ -81,7 +81,7 @@ impl Planned {
             }
             // Another session has inserted a key since the update.
             SendMethod::Stage
-                if has_conflicts && self.updates_first.get() && tried < MOST_RETRIES =>
+                if has_conflicts && self.updates_first.get() && tried < MAX_RETRIES =>
             {
                 Some(SendMethod::Stage)
             }
@@ -102,7 +102,7 @@ impl Planned {
 fn fit_one_insert(payloads: &[Arc<Payload>]) -> bool {
     match payloads {
         [payload] if payload.wire() == Wire::Binary => {
-            payload.rows() <= MOST_ROWS && payload.bytes() <= MOST_BYTES
+            payload.rows() <= MAX_ROWS && payload.bytes() <= MAX_BYTES
         }
         _ => false,
     }

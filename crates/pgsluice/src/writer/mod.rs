@@ -63,10 +63,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Minimum time to retry while other sessions are in the way, or to wait for the outcome of rows in doubt.
-const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+const MIN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum number of times that a table may be altered while rows are being written to it.
-const MOST_CHANGES: u32 = 5;
+const MAX_CHANGES: u32 = 5;
 
 /// Writes rows into a table, a few at a time.
 ///
@@ -276,7 +276,7 @@ impl Writer {
             let was_planned = self.session.as_ref().is_some_and(|it| it.planned.is_some());
             let error = match self.try_write(input, extras, control) {
                 Ok(receipt) => return Ok(receipt),
-                Err(WriteFailure::Changed(_)) if changes < MOST_CHANGES => {
+                Err(WriteFailure::Changed(_)) if changes < MAX_CHANGES => {
                     changes += 1;
                     continue;
                 }
@@ -319,9 +319,9 @@ impl Writer {
     fn patience(&self, error: &Error, control: &Control) -> Duration {
         match policy::for_error(error) {
             _ if control.stop.is_stopped() => Duration::ZERO,
-            Policy::Retry => self.target.patience().max(LEAST_PATIENCE),
+            Policy::Retry => self.target.patience().max(MIN_PATIENCE),
             // The ledger shows whether the rows were committed.
-            _ if self.unsure.is_some() => self.target.patience().max(LEAST_PATIENCE),
+            _ if self.unsure.is_some() => self.target.patience().max(MIN_PATIENCE),
             Policy::Wait => self.target.patience(),
             Policy::Reject | Policy::Stop => Duration::ZERO,
         }

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::source::InputNames;
 
 /// Maximum number of names that are remembered although they match no column.
-const MOST_EXTRA: usize = 10_000;
+const MAX_EXTRA: usize = 10_000;
 
 /// The names that a plan was made for.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl PlanNames {
     /// Adds the names of an earlier plan that match no column.
     pub(super) fn add(&mut self, before: Option<Self>) {
         let extra = before.into_iter().flat_map(|before| before.extra);
-        let room = MOST_EXTRA.saturating_sub(self.extra.len());
+        let room = MAX_EXTRA.saturating_sub(self.extra.len());
         self.extra.extend(extra.take(room));
     }
 

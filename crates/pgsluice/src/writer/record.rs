@@ -177,10 +177,10 @@ impl WriterRecord {
                 return refuse(format!("participant {participant} is not open in this Writer"));
             };
             if open.at.position.as_deref() != *from {
-                let [is, said] = [open.at.position.as_deref(), *from]
+                let [is, given] = [open.at.position.as_deref(), *from]
                     .map(|position| position.unwrap_or("none").to_owned());
                 let message = format!(
-                    "participant {participant} is at position {is}, not at {said}, where the rows begin"
+                    "participant {participant} is at position {is}, not at {given}, where the rows begin"
                 );
                 return refuse(message);
             }

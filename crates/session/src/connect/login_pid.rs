@@ -19,9 +19,9 @@ const LENGTH: usize = 16;
 
 /// Returns the process that the server named when `token` was made, if it named one.
 pub(super) async fn login_pid(token: &CancelToken) -> Option<i32> {
-    let mut said = Vec::new();
-    token.cancel_query_raw(Recorder(&mut said), Agreeing).await.ok()?;
-    let request = &said[said.len().checked_sub(LENGTH)?..];
+    let mut sent = Vec::new();
+    token.cancel_query_raw(Recorder(&mut sent), Agreeing).await.ok()?;
+    let request = &sent[sent.len().checked_sub(LENGTH)?..];
     Some(i32::from_be_bytes(request[PROCESS].try_into().ok()?))
 }
 

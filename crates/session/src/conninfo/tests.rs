@@ -69,7 +69,7 @@ fn passwords(target: &Target) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn nothing_said_is_no_target() {
+fn empty_settings_are_no_target() {
     assert!(TestHome::new(&[]).resolve(None).unwrap().is_none());
     let aside = [("PGSSLMODE", "require"), ("PGPASSWORD", "x"), ("PGHOST", "")];
     assert!(TestHome::new(&aside).resolve(None).unwrap().is_none());

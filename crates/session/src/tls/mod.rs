@@ -61,8 +61,8 @@ pub(super) struct Settings {
 
 /// Returns the versions between two of libpq's names, as far as rustls supports them.
 pub(super) fn versions(
-    least: Option<&str>,
-    most: Option<&str>,
+    min: Option<&str>,
+    max: Option<&str>,
 ) -> Result<Vec<&'static SupportedProtocolVersion>> {
     const NAMES: [&str; 4] = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
     let level = |option: &str, name: Option<&str>, default: usize| match name {
@@ -72,11 +72,11 @@ pub(super) fn versions(
             .position(|known| known.eq_ignore_ascii_case(name))
             .ok_or_else(|| Error::new(Kind::Usage, format!("invalid {option} value: \"{name}\""))),
     };
-    let least = level("ssl_min_protocol_version", least, 2)?;
-    let most = level("ssl_max_protocol_version", most, 3)?;
+    let min = level("ssl_min_protocol_version", min, 2)?;
+    let max = level("ssl_max_protocol_version", max, 3)?;
     let spoken = [(2, &TLS12), (3, &TLS13)];
     let versions: Vec<_> =
-        spoken.into_iter().filter(|(v, _)| (least..=most).contains(v)).map(|(_, v)| v).collect();
+        spoken.into_iter().filter(|(v, _)| (min..=max).contains(v)).map(|(_, v)| v).collect();
     if versions.is_empty() {
         return Err(Error::new(Kind::Usage, "invalid SSL protocol version range")
             .with_hint("TLSv1.2 and TLSv1.3 are supported."));

@@ -185,7 +185,7 @@ fn an_expired_or_revoked_certificate_is_refused() {
 
 #[test]
 fn protocol_versions_are_a_range_of_those_spoken() {
-    let count = |least, most| versions(least, most).map(|list| list.len());
+    let count = |min, max| versions(min, max).map(|list| list.len());
     assert_eq!(count(None, None).unwrap(), 2);
     assert_eq!(count(Some("tlsv1.3"), None).unwrap(), 1);
     assert_eq!(count(Some("TLSv1"), Some("TLSv1.2")).unwrap(), 1);

@@ -17,23 +17,23 @@ impl Scheduler {
     ) -> Option<Payload> {
         let idle = (0..self.nodes).filter(|node| self.is_idle(*node));
         let weights = idle.map(|node| (weight(node, shards), node));
-        let large_enough = weights.filter(|(weight, _)| weight.is_at_least(size.least));
+        let large_enough = weights.filter(|(weight, _)| weight.is_at_least(size.min));
         let mut full: Vec<(usize, NodeId)> =
             large_enough.map(|(weight, node)| (weight.bytes, node)).collect();
         full.sort_unstable();
         let mut fullest = full.into_iter().rev();
-        fullest.find_map(|(_, node)| self.close_in_order(node, size.most, shards))
+        fullest.find_map(|(_, node)| self.close_in_order(node, size.max, shards))
     }
 
     /// Takes the next rows of `node`; `None` if an earlier row may still arrive.
     pub(super) fn close_in_order(
         &mut self,
         node: NodeId,
-        most: usize,
+        max: usize,
         shards: &mut [impl DerefMut<Target = Shard>],
     ) -> Option<Payload> {
         let [shard] = shards else { return None };
-        let blocks = shard.take_in_order(Self::choose_bucket(self.nodes, node, Wire::Text), most);
+        let blocks = shard.take_in_order(Self::choose_bucket(self.nodes, node, Wire::Text), max);
         if blocks.is_empty() {
             return None;
         }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::bucket::{Block, BlockRow, SplitOffset};
 
-    const ANY: PayloadSize = PayloadSize { least: 0, most: 1, together: 1 };
+    const ANY: PayloadSize = PayloadSize { min: 0, max: 1, together: 1 };
 
     /// A scheduler of one node, and the shard of one thread.
     struct TestBuckets {
@@ -94,7 +94,7 @@ mod tests {
             buckets.push(split, offset);
         }
         let payload =
-            buckets.scheduler.take(PayloadSize { most: 1000, ..ANY }, &mut [&mut buckets.shard]);
+            buckets.scheduler.take(PayloadSize { max: 1000, ..ANY }, &mut [&mut buckets.shard]);
         let payload = payload.expect("rows");
         assert_eq!(payload.wire(), Wire::Text);
         assert_eq!(places(&payload), [(0, 10), (0, 20), (0, 30), (1, 0)]);

@@ -12,7 +12,7 @@ struct TestBuckets {
     split: u32,
 }
 
-const ANY: PayloadSize = PayloadSize { least: 0, most: SEALED_BYTES, together: 1 };
+const ANY: PayloadSize = PayloadSize { min: 0, max: SEALED_BYTES, together: 1 };
 
 impl TestBuckets {
     fn new(nodes: usize, min_copy_rows: usize) -> Self {
@@ -150,8 +150,8 @@ fn the_fullest_goes_first() {
     buckets.push(&[(1, b"1"), (2, b"333"), (3, b"22")]);
     assert_eq!(buckets.all_nodes(), [2, 3, 1]);
     buckets.push(&[(0, b"")]);
-    assert!(buckets.take(PayloadSize { least: 2, ..ANY }).is_none());
-    assert!(buckets.take(PayloadSize { least: 1, ..ANY }).is_some());
+    assert!(buckets.take(PayloadSize { min: 2, ..ANY }).is_none());
+    assert!(buckets.take(PayloadSize { min: 1, ..ANY }).is_some());
 }
 
 #[test]

@@ -53,10 +53,10 @@ impl Short {
             return None;
         }
         // Shifts the digits before the point by one byte, over the point.
-        let behind = (1 << (8 * scale)) - 1;
-        let before = if point == 0 { word } else { word >> 8 & !behind };
+        let after = (1 << (8 * scale)) - 1;
+        let before = if point == 0 { word } else { word >> 8 & !after };
         let zeros = digits::ZEROS.checked_shl(8 * written as u32).unwrap_or(0);
-        let digits = digits::eight(zeros | before | word & behind)?;
+        let digits = digits::eight(zeros | before | word & after)?;
         Some(Self { digits, scale })
     }
 

@@ -166,7 +166,7 @@ impl BuildPhase {
 
 /// Returns the number of `leaves` that one transaction can exchange. They must fit into half of the server's
 /// lock table, where each is counted like the leaf with the most indexes.
-pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> Result<usize> {
+pub(crate) async fn max_leaves(client: &impl GenericClient, leaves: &[Oid]) -> Result<usize> {
     let sql = "SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8
                     * (pg_catalog.current_setting('max_connections')::pg_catalog.int8
                        + pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8)
@@ -174,8 +174,8 @@ pub(crate) async fn most_leaves(client: &impl GenericClient, leaves: &[Oid]) -> 
                FROM (SELECT pg_catalog.count(*) AS indexes FROM pg_catalog.pg_index
                      WHERE indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))
                      GROUP BY indrelid) AS leaf";
-    let most: i64 = client.query_one(sql, &[&leaves]).await?.get(0);
-    Ok(usize::try_from(most).unwrap_or(1).max(1))
+    let max: i64 = client.query_one(sql, &[&leaves]).await?.get(0);
+    Ok(usize::try_from(max).unwrap_or(1).max(1))
 }
 
 /// Returns the oids of tables by their names.

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::source::{OPENING, Shape};
 
 /// Maximum number of bytes that are read from an input.
-const MOST: u64 = 32 << 20;
+const MAX: u64 = 32 << 20;
 
 /// Number of rows on which a rule tries its advice.
 const ROWS: usize = 1000;
@@ -142,12 +142,12 @@ impl Sample {
             return None;
         }
         let opening = OPENING as u64;
-        let most = match input.is_rereadable() {
-            true => place.offset.saturating_add(opening).min(MOST),
+        let max = match input.is_rereadable() {
+            true => place.offset.saturating_add(opening).min(MAX),
             false => opening,
         };
-        let text = input.opening(most)?;
-        let is_whole = (text.len() as u64) < most;
+        let text = input.opening(max)?;
+        let is_whole = (text.len() as u64) < max;
         let raw = match text.get(usize::try_from(place.offset).ok()?..) {
             Some(rest) => rows_of(rest, is_whole, shape).next(),
             None if input.is_rereadable() => input.row_at(place.offset, shape).ok(),

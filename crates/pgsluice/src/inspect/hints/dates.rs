@@ -60,10 +60,9 @@ fn day_and_month(date: &[u8]) -> Option<(u32, u32)> {
     let text = std::str::from_utf8(date).ok()?.trim();
     let day = text.split([' ', 'T']).next()?;
     let mut parts = day.split(['/', '-', '.']);
-    let mut number = |most: usize| {
+    let mut number = |max: usize| {
         let part = parts.next()?;
-        let is_number =
-            (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        let is_number = (1..=max).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
         part.parse::<u32>().ok().filter(|_| is_number)
     };
     let (first, second, _year) = (number(2)?, number(2)?, number(4)?);

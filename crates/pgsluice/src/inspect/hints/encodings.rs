@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn encodings_are_told_by_their_bytes() {
-        let said = |label: &str, text: &str| {
+        let recognize = |label: &str, text: &str| {
             let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).expect("one");
             let text = encoding.encode(text).0.into_owned();
             let sample =
@@ -128,9 +128,9 @@ mod tests {
             let remedy = likely_encoding(&sample, &text);
             remedy.what.as_str().rsplit(' ').next().unwrap_or_default().to_owned()
         };
-        assert_eq!(said("latin1", "1,café\n"), "latin1");
-        assert_eq!(said("windows-1252", "1,café – 5 €\n"), "windows-1252");
-        assert_eq!(said("windows-1251", "1,Москва\n2,Привет\n"), "windows-1251");
-        assert_eq!(said("shift_jis", "1,東京\n2,カタカナ\n"), "shift_jis");
+        assert_eq!(recognize("latin1", "1,café\n"), "latin1");
+        assert_eq!(recognize("windows-1252", "1,café – 5 €\n"), "windows-1252");
+        assert_eq!(recognize("windows-1251", "1,Москва\n2,Привет\n"), "windows-1251");
+        assert_eq!(recognize("shift_jis", "1,東京\n2,カタカナ\n"), "shift_jis");
     }
 }

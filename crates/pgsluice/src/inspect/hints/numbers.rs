@@ -113,9 +113,9 @@ fn without_sign(text: &[u8], sign: &[u8]) -> Vec<u8> {
     while let Some((&byte, after)) = rest.split_first() {
         let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
         match rest[blanks..].strip_prefix(sign) {
-            Some(behind) => {
-                let blanks = behind.iter().take_while(|byte| **byte == b' ').count();
-                rest = &behind[blanks..];
+            Some(after) => {
+                let blanks = after.iter().take_while(|byte| **byte == b' ').count();
+                rest = &after[blanks..];
             }
             None => {
                 plain.push(byte);

@@ -85,10 +85,10 @@ fn rewrite_zone(text: &[u8]) -> Vec<u8> {
             Some((head, &zone[memchr::memchr(b')', line)? + 1..]))
         });
         match end {
-            Some((head, behind)) => {
+            Some((head, after)) => {
                 changed.push(b' ');
                 changed.extend(&head[..5]);
-                rest = behind;
+                rest = after;
             }
             None => {
                 changed.push(byte);

@@ -89,14 +89,14 @@ impl Side<'_> {
         let context = error.as_db_error().and_then(|db| db.where_()).unwrap_or_default().to_owned();
         let error = Error::from(error);
         let columns = &self.plan.catalogue.columns;
-        let said = Context::parse(&context, once(audit::INPUT), columns);
-        let Some(entry) = said.likely() else {
+        let parsed = Context::parse(&context, once(audit::INPUT), columns);
+        let Some(entry) = parsed.likely() else {
             let context = (!context.is_empty())
                 .then(|| format!("The server reported this context: {context}"));
             return context.into_iter().fold(error, Error::with_detail);
         };
         let error = error.with_kind(Kind::Data);
-        let error = said.column().into_iter().fold(error, Error::with_column);
+        let error = parsed.column().into_iter().fold(error, Error::with_column);
         let error = match self.find(entry.line) {
             Some((place, None)) => error.at(place),
             Some((place, Some(refusal))) => Error::from(refusal).at(place),

@@ -10,7 +10,7 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::pg::sql::{BEGIN, PG_CATALOG_ONLY};
 
-/// How often the tables are looked up again if another session creates them at the same moment.
+/// The number of times that the tables are looked up again if another session creates them at the same moment.
 const TRIES: usize = 10;
 
 /// Query for the statements that revoke privileges on new tables in the schema $1 that ALTER DEFAULT

@@ -49,8 +49,8 @@ pub(crate) fn statements(schema: &Schema, questions: &[String]) -> String {
 }
 
 /// Returns the answers to the questions, or `None` if the ledger needs a closer look.
-pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
-    let mut statements = by_statement(said).into_iter().skip(BEFORE);
+pub(crate) fn answers(messages: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQueryRow>>> {
+    let mut statements = by_statement(messages).into_iter().skip(BEFORE);
     let (table, columns, indexes) = (statements.next()?, statements.next()?, statements.next()?);
     let [columns, indexes] = [columns, indexes].map(|rows| rows.into_iter().map(fields).collect());
     let columns: Vec<SimpleRow> = columns;
@@ -63,9 +63,9 @@ pub(crate) fn answers(said: &[SimpleQueryMessage]) -> Option<Vec<Vec<&SimpleQuer
 }
 
 /// Splits the rows by the statement that returned them.
-pub(crate) fn by_statement(said: &[SimpleQueryMessage]) -> Vec<Vec<&SimpleQueryRow>> {
+pub(crate) fn by_statement(messages: &[SimpleQueryMessage]) -> Vec<Vec<&SimpleQueryRow>> {
     let ended = |message: &_| matches!(message, SimpleQueryMessage::CommandComplete(_));
-    said.split(ended).map(|answer| answer.iter().filter_map(row).collect()).collect()
+    messages.split(ended).map(|answer| answer.iter().filter_map(row).collect()).collect()
 }
 
 fn row(message: &SimpleQueryMessage) -> Option<&SimpleQueryRow> {

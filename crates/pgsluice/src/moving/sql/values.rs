@@ -23,13 +23,13 @@ pub(in crate::moving) fn extent(
     )
 }
 
-/// Returns the query for the distinct values of a column as text, at most `most` of them. The text comes from
+/// Returns the query for the distinct values of a column as text, at most `max` of them. The text comes from
 /// the output function, because a cast may be a user's code.
-pub(in crate::moving) fn distinct(table: &str, column: &str, most: usize) -> String {
+pub(in crate::moving) fn distinct(table: &str, column: &str, max: usize) -> String {
     let column = quote_identifier(column);
     format!(
         "SELECT DISTINCT CASE WHEN {column} IS NOT NULL THEN format('%s', {column}) END
-         FROM ONLY {table} LIMIT {most}"
+         FROM ONLY {table} LIMIT {max}"
     )
 }
 

@@ -45,7 +45,7 @@ impl Counting {
     /// of the type.
     pub(super) fn ends_in_sql(&self) -> (String, String) {
         match self.ends() {
-            Some((least, most)) => (format!("greatest(lo, {least})"), format!("hi <= {most}")),
+            Some((min, max)) => (format!("greatest(lo, {min})"), format!("hi <= {max}")),
             None => ("lo".to_owned(), "true".to_owned()),
         }
     }

@@ -25,9 +25,9 @@ impl Counting {
             return Ok(Vec::new());
         };
         let step_type = if self.is_time() { "interval" } else { "numeric" };
-        let most = self.ends().map(|(_, most)| most);
+        let max = self.ends().map(|(_, max)| max);
         let is_bound =
-            most.map_or("true".to_owned(), |most| format!("anchor + (k + 1) * step <= {most}"));
+            max.map_or("true".to_owned(), |max| format!("anchor + (k + 1) * step <= {max}"));
         let sql = format!(
             "WITH RECURSIVE given AS (SELECT $1::text::{ty}::{base} AS anchor, $2::text::{step_type} AS step,
                                              $3::text::{ty}::{base} AS last),

@@ -77,20 +77,20 @@ pub(crate) type Leftover = (String, Oid);
 pub(crate) async fn leftovers(client: &impl GenericClient) -> Result<Vec<Leftover>> {
     let comment = literal(format!("^{}$", mark("([0-9]+)").replace('.', "[.]")).as_bytes());
     let sql = format!(
-        "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), said.about[2]::pg_catalog.oid
+        "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), parsed.about[2]::pg_catalog.oid
          FROM pg_catalog.pg_class c
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
          JOIN pg_catalog.pg_description d ON d.objoid = c.oid AND d.objsubid = 0
              AND d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass
          CROSS JOIN LATERAL pg_catalog.regexp_match(
-             d.description, pg_catalog.replace({comment}, '%s', '([0-9]+)')) AS said (about)
-         WHERE c.relname ~ pg_catalog.concat('^pgsluice_new_', said.about[1], '_[0-9a-f]+$')
+             d.description, pg_catalog.replace({comment}, '%s', '([0-9]+)')) AS parsed (about)
+         WHERE c.relname ~ pg_catalog.concat('^pgsluice_new_', parsed.about[1], '_[0-9a-f]+$')
            AND c.relkind = 'r' AND NOT c.relispartition
            AND (pg_catalog.pg_get_userbyid(c.relowner) = CURRENT_USER
                 OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
                    AND EXISTS (SELECT FROM pg_catalog.pg_class leaf
-                               WHERE leaf.oid = said.about[1]::pg_catalog.oid AND leaf.relowner = c.relowner
-                                 AND pg_catalog.pg_partition_root(leaf.oid) = said.about[2]::pg_catalog.oid))
+                               WHERE leaf.oid = parsed.about[1]::pg_catalog.oid AND leaf.relowner = c.relowner
+                                 AND pg_catalog.pg_partition_root(leaf.oid) = parsed.about[2]::pg_catalog.oid))
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i
                            WHERE c.oid IN (i.inhrelid, i.inhparent))
          ORDER BY 1"

@@ -9,7 +9,7 @@ pub(crate) struct Several {
     /// Whether it counts the rows that go into each table (`track_counts`).
     pub(crate) are_counted: bool,
     /// The number of leaves that may be locked, with their indexes.
-    pub(crate) most: usize,
+    pub(crate) max: usize,
 }
 
 /// Query for the server's version, whether it counts rows, and how many leaves fit into a quarter of its lock
@@ -28,6 +28,6 @@ pub(super) async fn read(
     root: Oid,
 ) -> Result<(u32, Several), Error> {
     let server = transaction.query_typed_one(SERVER, &[(&root, Type::OID)]).await?;
-    let most = usize::try_from(server.get::<_, i64>(2)).unwrap_or(1).max(1);
-    Ok((server.get::<_, i32>(0).unsigned_abs(), Several { are_counted: server.get(1), most }))
+    let max = usize::try_from(server.get::<_, i64>(2)).unwrap_or(1).max(1);
+    Ok((server.get::<_, i32>(0).unsigned_abs(), Several { are_counted: server.get(1), max }))
 }

@@ -70,8 +70,8 @@ async fn no_such_table(client: &Client, table: &str) -> Result<Error> {
         .filter(|(errors, _)| *errors <= ERRORS && *errors < name.chars().count())
         .collect();
     near.sort_by_key(|(errors, _)| *errors);
-    let least = near.first().map(|(errors, _)| *errors);
-    near.retain(|(errors, _)| Some(*errors) == least);
+    let min = near.first().map(|(errors, _)| *errors);
+    near.retain(|(errors, _)| Some(*errors) == min);
     Ok(match &near[..] {
         [] => error.with_hint(NAMING),
         [(_, only)] => {

@@ -1,4 +1,4 @@
-//! How names are matched to columns.
+//! Tests of the matching of names to columns.
 
 use super::*;
 
@@ -39,8 +39,8 @@ fn very_many_names_take_little_time_and_space() {
     let many: Vec<String> = (0..80_000).map(|name| format!("k{name}")).collect();
     let header = format!("a,{}", many.join(","));
     let found = match_header(&with(&[], true), &header, "a,b").expect("columns");
-    let said = found.notes().join("\n");
-    assert!(said.ends_with("k19 and 79980 more") && said.len() < 1000, "{said}");
+    let message = found.notes().join("\n");
+    assert!(message.ends_with("k19 and 79980 more") && message.len() < 1000, "{message}");
     let long = format!("a,{}", "x".repeat(1 << 20));
     let error = match_header(&ByName::default(), &long, "a,b").expect_err("no column").to_string();
     assert!(error.len() < 1000, "{error}");
@@ -72,7 +72,7 @@ fn case_matters_where_there_is_a_choice() {
 #[test]
 fn names_without_a_column_are_refused() {
     let none = ByName::default();
-    for (by_name, header, said) in [
+    for (by_name, header, message) in [
         (none.clone(), "a,a", "the input has field \"a\" more than once (SQLSTATE 42701)"),
         (none.clone(), "a,x", "the input has field \"x\", which matches no column of the table"),
         (none.clone(), "a;b", "another delimiter: --delimiter ';'"),
@@ -82,7 +82,7 @@ fn names_without_a_column_are_refused() {
         (with(&[("x", "a")], false), "x,a", "two fields match column a"),
         (with(&[], true), "x,y", "the input has field \"x\", which matches no column of the table"),
     ] {
-        let error = match_header(&by_name, header, "a,b,amount").expect_err(said).to_string();
-        assert!(error.contains(said), "{error}");
+        let error = match_header(&by_name, header, "a,b,amount").expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
     }
 }

@@ -36,7 +36,7 @@ enum Reads {
     /// From the file itself.
     File,
     /// From this command, which prints its contents.
-    Behind(String),
+    Pipe(String),
     /// From standard input.
     Stdin,
 }
@@ -92,13 +92,13 @@ impl Way {
 
 impl Input {
     fn reads(&self) -> Reads {
-        let behind = |reader: &str| Reads::Behind(reader.replace("{}", &quote_shell(&self.name)));
+        let pipe = |reader: &str| Reads::Pipe(reader.replace("{}", &quote_shell(&self.name)));
         match (self.path(), self.compressed_by()) {
-            (None, _) if self.object().is_some() => behind(&self.printed_by()),
+            (None, _) if self.object().is_some() => pipe(&self.printed_by()),
             (None, _) => Reads::Stdin,
             (Some(_), None) => Reads::File,
-            (Some(_), Some("gzip")) => behind("zcat {}"),
-            (Some(_), Some(_)) => behind("zstdcat {}"),
+            (Some(_), Some("gzip")) => pipe("zcat {}"),
+            (Some(_), Some(_)) => pipe("zstdcat {}"),
         }
     }
 
@@ -107,7 +107,7 @@ impl Input {
         let file = quote_shell(&self.name);
         match self.reads() {
             Reads::File => format!("{program} < {file}"),
-            Reads::Behind(reader) => format!("{reader} | {program}"),
+            Reads::Pipe(reader) => format!("{reader} | {program}"),
             Reads::Stdin => program.to_owned(),
         }
     }
@@ -135,7 +135,7 @@ fn restore(input: &Input) -> Remedy {
 fn run(input: &Input) -> Remedy {
     match input.reads() {
         Reads::File => Remedy::psql("Run it", String::new(), &["-f", &input.name]),
-        Reads::Behind(reader) => Remedy::psql("Run it", format!("{reader} | "), &[]),
+        Reads::Pipe(reader) => Remedy::psql("Run it", format!("{reader} | "), &[]),
         Reads::Stdin => Remedy::psql("Run it", String::new(), &[]),
     }
 }
@@ -144,7 +144,7 @@ fn copy(input: &Input) -> Remedy {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let from = match input.reads() {
         Reads::File => literal(&input.name),
-        Reads::Behind(reader) => format!("PROGRAM {}", literal(&reader)),
+        Reads::Pipe(reader) => format!("PROGRAM {}", literal(&reader)),
         Reads::Stdin => "pstdin".to_owned(),
     };
     let copy = format!("\\copy {{table}} FROM {from} (FORMAT binary)");

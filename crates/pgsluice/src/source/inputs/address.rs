@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn addresses_are_fetched_by_their_programs() {
-        for (name, said) in [
+        for (name, message) in [
             ("https://example.org/day.csv", "curl -fsSL https://example.org/day.csv | pgsluice"),
             ("HTTP://h/a.csv?x=1&y", "curl -fsSL 'HTTP://h/a.csv?x=1&y' | "),
             ("s3://b/a b.csv", "aws s3 cp 's3://b/a b.csv' - | "),
@@ -89,7 +89,7 @@ mod tests {
             ("what://x", "... | pgsluice load -"),
         ] {
             let error = refusal(name).expect(name).to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(message), "{error}");
         }
         for name in ["a.csv", "C:/a", "://x", "a b://x"] {
             assert!(refusal(name).is_none(), "{name}");

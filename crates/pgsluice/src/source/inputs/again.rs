@@ -140,8 +140,8 @@ mod tests {
         fs::write(folder.join("c.csv"), "y").expect("a file");
         fs::hard_link(folder.join("c.csv"), folder.join("d.csv")).expect("a link");
         for names in [["a.csv", "b.csv"], ["c.csv", "d.csv"]] {
-            let said = resolved(folder, &names).expect_err("two links").to_string();
-            assert!(said.contains("are two links to the same file\nDETAIL"), "{said}");
+            let message = resolved(folder, &names).expect_err("two links").to_string();
+            assert!(message.contains("are two links to the same file\nDETAIL"), "{message}");
         }
         assert_eq!(resolved(folder, &["a.csv", "c.csv"]).expect("inputs").len(), 2);
     }

@@ -137,8 +137,8 @@ pub(in crate::source) fn pattern_of<N: AsRef<str>>(
         let (_, end) = file.split_once('.')?;
         *counts.entry(format!("{folder}/*.{end}")).or_default() += 1;
     }
-    let most = counts.values().copied().max()?;
-    let mut patterns = counts.into_iter().filter(|(_, files)| *files == most);
+    let max = counts.values().copied().max()?;
+    let mut patterns = counts.into_iter().filter(|(_, files)| *files == max);
     patterns.next().map(|(pattern, _)| pattern).filter(|_| patterns.next().is_none())
 }
 
@@ -198,8 +198,8 @@ mod tests {
         let folder = folder();
         let path = |name: &str| folder.path().join(name);
         nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-        let said = directory(folder.path()).expect_err("a pipe").to_string();
-        assert!(said.starts_with("\"pipe\" in directory"), "{said}");
+        let message = directory(folder.path()).expect_err("a pipe").to_string();
+        assert!(message.starts_with("\"pipe\" in directory"), "{message}");
         assert_eq!(
             pattern_of(["d/a.csv.gz", "d/b.csv.gz", "d/c.md"]).as_deref(),
             Some("d/*.csv.gz")
@@ -210,8 +210,8 @@ mod tests {
         std::os::unix::fs::symlink("loop", path("loop")).expect("a link");
         let all = format!("{}/*", folder.path().display());
         for error in [directory(folder.path()).err(), pattern(&all).err()] {
-            let said = error.expect("a link to itself").to_string();
-            assert!(said.contains("/loop\" for reading: "), "{said}");
+            let message = error.expect("a link to itself").to_string();
+            assert!(message.contains("/loop\" for reading: "), "{message}");
         }
         // Editors lock files with hidden links that lead nowhere.
         std::fs::remove_file(path("loop")).expect("the link");

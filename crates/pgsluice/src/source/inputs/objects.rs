@@ -40,8 +40,8 @@ impl Object for pgsluice_objects::Object {
         Box::new(self.open())
     }
 
-    fn read_at(&self, offset: u64, most: u64) -> io::Result<Bytes> {
-        Ok(self.read_at(offset, most)?)
+    fn read_at(&self, offset: u64, max: u64) -> io::Result<Bytes> {
+        Ok(self.read_at(offset, max)?)
     }
 
     fn prepare(&self) {

@@ -242,8 +242,8 @@ mod tests {
         assert!(message("no.csv").contains("for reading: No such file or directory\nHINT"));
         assert!(message("*.txt").contains("no file matches"));
         for name in ["", "*.csv", "link.csv", "link.*"] {
-            let said = message(name);
-            assert!(said.contains("link.csv\" for reading: No such file or directory\nDETAIL:  It is a symbolic link to \"nowhere\"."), "{name}: {said}");
+            let text = message(name);
+            assert!(text.contains("link.csv\" for reading: No such file or directory\nDETAIL:  It is a symbolic link to \"nowhere\"."), "{name}: {text}");
         }
     }
 }

@@ -37,8 +37,8 @@ pub(in crate::source) trait Object: std::fmt::Debug + Send + Sync {
     /// Opens it for reading from the beginning.
     fn open(&self) -> Box<dyn ReadSeek>;
 
-    /// Returns `most` bytes from `offset` on, or fewer at the end.
-    fn read_at(&self, offset: u64, most: u64) -> io::Result<Bytes>;
+    /// Returns `max` bytes from `offset` on, or fewer at the end.
+    fn read_at(&self, offset: u64, max: u64) -> io::Result<Bytes>;
 
     /// Requests its beginning, which will be read soon.
     fn prepare(&self);
@@ -81,18 +81,18 @@ impl Stored<'_> {
         })
     }
 
-    /// Returns `most` bytes from `offset` on, or fewer at the end.
-    pub(in crate::source) fn read_at(self, offset: u64, most: u64) -> io::Result<Bytes> {
+    /// Returns `max` bytes from `offset` on, or fewer at the end.
+    pub(in crate::source) fn read_at(self, offset: u64, max: u64) -> io::Result<Bytes> {
         match self {
             Self::File(path) => {
                 // Most ranges are short, so they take one read instead of one each time the buffer grows.
-                let mut bytes = Vec::with_capacity(most.min(ROOM) as usize);
+                let mut bytes = Vec::with_capacity(max.min(ROOM) as usize);
                 let mut file = File::open(path)?;
                 file.seek(SeekFrom::Start(offset))?;
-                file.take(most).read_to_end(&mut bytes)?;
+                file.take(max).read_to_end(&mut bytes)?;
                 Ok(bytes.into())
             }
-            Self::Object(object) => object.read_at(offset, most),
+            Self::Object(object) => object.read_at(offset, max),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How inputs are read.
+//! Tests of the reading of inputs.
 
 use pgsluice_core::format::Format;
 

@@ -9,7 +9,7 @@ use super::session::Sessions;
 use crate::error::{Location, Unit};
 
 /// Maximum number of heaps of one table, limited by the bits of a place that are left for it.
-pub(super) const MOST_HEAPS: usize = 1 << 15;
+pub(super) const MAX_HEAPS: usize = 1 << 15;
 
 /// Approximate number of bytes of a heap that one statement reads.
 const PART_BYTES: u64 = 4 << 20;

@@ -8,7 +8,7 @@ use pgsluice_session::template::fill;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-use super::heap::{Heap, MOST_HEAPS, OpenRelation, SourceColumn};
+use super::heap::{Heap, MAX_HEAPS, OpenRelation, SourceColumn};
 use super::session::{Sessions, SourceSession};
 use super::{Relation, Snapshots};
 use crate::control::Control;
@@ -91,8 +91,8 @@ async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
     let held: Vec<String> = names.iter().map(|row| hold(&relation(row).to_string())).collect();
     client.batch_execute(&held.join("; ")).await?;
     let rows = client.query_typed(&sql, &[(&found.oid, Type::OID)]).await?;
-    if rows.len() > MOST_HEAPS {
-        let message = format!("table {label} has more than {MOST_HEAPS} partitions");
+    if rows.len() > MAX_HEAPS {
+        let message = format!("table {label} has more than {MAX_HEAPS} partitions");
         return Err(Error::new(Kind::Server, message).with_sqlstate("54000"));
     }
     if let Some(row) = rows.iter().find(|row| !row.get::<_, bool>(4)) {

@@ -4,7 +4,7 @@ use pgsluice_core::parse::{Value, text_row};
 
 use super::heap::{numbered, place_of};
 use crate::source::key_form::KeyForm;
-use crate::source::parallel::{BATCH_BYTES, Counted, MOST_ROWS};
+use crate::source::parallel::{BATCH_BYTES, Counted, MAX_ROWS};
 use crate::source::rewritten::Rewritten;
 use crate::source::row_form::RowForm;
 
@@ -67,7 +67,7 @@ impl CopiedRows {
             let ends = self.places.first().zip(self.places.last());
             ends.is_some_and(|(first, last)| last - first >= u64::from(u32::MAX) / 2)
         };
-        self.text.len() + self.encoded.len() >= BATCH_BYTES || self.count >= MOST_ROWS || is_far()
+        self.text.len() + self.encoded.len() >= BATCH_BYTES || self.count >= MAX_ROWS || is_far()
     }
 
     /// Appends a row of COPY text, which ends with a newline.
@@ -103,20 +103,20 @@ impl CopiedRows {
         let place = match has_ctid {
             false => self.next_number(*heap),
             true => {
-                let (ctid, behind) = take_field(rest).ok_or(MalformedRow)?;
-                rest = behind;
+                let (ctid, after) = take_field(rest).ok_or(MalformedRow)?;
+                rest = after;
                 receive_ctid(ctid.unwrap_or_default(), *heap).ok_or(MalformedRow)?
             }
         };
         let values = match texts.is_empty() {
             true => rest,
             false => {
-                let mut behind = rest;
+                let mut after = rest;
                 for _ in 0..*columns {
-                    behind = take_field(behind).ok_or(MalformedRow)?.1;
+                    after = take_field(after).ok_or(MalformedRow)?.1;
                 }
-                self.put_keys(behind, texts)?;
-                &rest[..rest.len() - behind.len()]
+                self.put_keys(after, texts)?;
+                &rest[..rest.len() - after.len()]
             }
         };
         // A table has at most 1,600 columns.
@@ -147,9 +147,9 @@ impl CopiedRows {
     fn put_keys(&mut self, mut fields: &[u8], texts: &[usize]) -> Result<(), MalformedRow> {
         let mut values = Vec::with_capacity(texts.len());
         for column in texts {
-            let (text, behind) = take_field(fields).ok_or(MalformedRow)?;
+            let (text, after) = take_field(fields).ok_or(MalformedRow)?;
             values.push((*column, text.map_or(Value::Null, Value::Text)));
-            fields = behind;
+            fields = after;
         }
         let mut row = Vec::new();
         text_row(values, &mut row);

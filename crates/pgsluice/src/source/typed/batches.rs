@@ -6,7 +6,7 @@ use std::thread;
 use arrow_array::RecordBatch;
 use pgsluice_arrow::Mapping;
 
-use super::super::parallel::{BATCH_BYTES, Counted, Give, InputPart, MOST_ROWS, ParallelReader};
+use super::super::parallel::{BATCH_BYTES, Counted, Give, InputPart, MAX_ROWS, ParallelReader};
 use crate::error::{Error, Result};
 
 /// Consecutive rows of an input.
@@ -88,7 +88,7 @@ pub(super) fn in_pieces(
 ) -> bool {
     // The writer rejects a batch that does not fit.
     let Ok(bound) = mapping.bind(batch) else { return give(batch.clone(), raw_bytes) };
-    let ranges = bound.ranges(BATCH_BYTES, MOST_ROWS);
+    let ranges = bound.ranges(BATCH_BYTES, MAX_ROWS);
     let pieces = ranges.len().max(1) as u64;
     ranges.into_iter().all(|rows| give(batch.slice(rows.start, rows.len()), raw_bytes / pieces))
 }
@@ -97,7 +97,7 @@ pub(super) fn in_pieces(
 #[cfg(feature = "parquet")]
 pub(super) fn rows_of(bytes: u64, rows: u64) -> usize {
     let each = (bytes / rows.max(1)).max(1);
-    (BATCH_BYTES as u64 / each).clamp(1, MOST_ROWS as u64) as usize
+    (BATCH_BYTES as u64 / each).clamp(1, MAX_ROWS as u64) as usize
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
         let rows = rows_of_pieces(Arc::new(long));
         assert_eq!(rows[..3], [3, 3, 3], "{rows:?}");
         assert_eq!(rows.iter().sum::<usize>(), 40_010);
-        assert!(rows[3..].iter().all(|rows| *rows <= MOST_ROWS), "{rows:?}");
+        assert!(rows[3..].iter().all(|rows| *rows <= MAX_ROWS), "{rows:?}");
         let longer = StringArray::from(vec!["x".repeat(2 * BATCH_BYTES); 3]);
         assert_eq!(rows_of_pieces(Arc::new(longer)), [1, 1, 1]);
         assert_eq!(rows_of_pieces(Arc::new(StringArray::from(vec![""; 3]))), [3]);

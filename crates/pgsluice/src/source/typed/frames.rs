@@ -193,7 +193,7 @@ fn message(head: &[u8]) -> Result<Message<'_>> {
 /// Rejects buffers that are missing, or that claim a decompressed size that their compressed size cannot
 /// have.
 fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
-    let most = batch.compression().map(|compression| match compression.codec() {
+    let max = batch.compression().map(|compression| match compression.codec() {
         CompressionType::LZ4_FRAME => MOST_OF_LZ4,
         _ => MOST_OF_ZSTD,
     });
@@ -201,10 +201,10 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<()> {
         let (start, count) = (length(buffer.offset())?, length(buffer.length())?);
         let bytes = body.get(start as usize..).and_then(|rest| rest.get(..count as usize));
         let bytes = bytes.ok_or_else(|| damaged("a batch is truncated or damaged"))?;
-        if let (Some(most), Some((size, rest))) = (most, bytes.split_first_chunk()) {
+        if let (Some(max), Some((size, rest))) = (max, bytes.split_first_chunk()) {
             // The size is -1 for a buffer that is not compressed.
             let size = usize::try_from(i64::from_le_bytes(*size)).unwrap_or(0);
-            if size > rest.len().saturating_mul(most) {
+            if size > rest.len().saturating_mul(max) {
                 return Err(damaged("compressed data is damaged"));
             }
         }

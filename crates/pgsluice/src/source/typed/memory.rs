@@ -339,8 +339,8 @@ mod tests {
             assert_eq!(schema.field(0).name(), "a");
         }
         assert_eq!(rows(&stream).expect("rows"), 3);
-        let said = rows(&stream).expect_err("read").to_string();
-        assert!(said.contains("it can be read only once"), "{said}");
+        let text = rows(&stream).expect_err("read").to_string();
+        assert!(text.contains("it can be read only once"), "{text}");
         assert_eq!(rows(&Input::from_stream("s", std::iter::empty())).expect("none"), 0);
     }
 
@@ -349,11 +349,11 @@ mod tests {
         let other: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
         let other = RecordBatch::try_from_iter([("a", other)]).expect("a batch");
         let stream = Input::from_stream("s", [Ok(batch(&[1])), Ok(other)].into_iter());
-        let said = rows(&stream).expect_err("another").to_string();
-        assert!(said.starts_with("batch 2 of s has different columns from the first"), "{said}");
+        let text = rows(&stream).expect_err("another").to_string();
+        assert!(text.starts_with("batch 2 of s has different columns from the first"), "{text}");
         assert!(
-            said.contains("The first has \"a\" Int32 where this one has \"a\" Utf8."),
-            "{said}"
+            text.contains("The first has \"a\" Int32 where this one has \"a\" Utf8."),
+            "{text}"
         );
     }
 
@@ -365,12 +365,12 @@ mod tests {
         let first = Input::from_stream("s", [Err(error())].into_iter());
         assert_eq!(caller_batches(&first).schema(&first).expect_err("gone").message(), "gone");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
-        let said = Input::from_table("t", panics).expect_err("lost").to_string();
-        assert!(said.contains("ended unexpectedly"), "{said}");
+        let text = Input::from_table("t", panics).expect_err("lost").to_string();
+        assert!(text.contains("ended unexpectedly"), "{text}");
         let panics = std::iter::from_fn(|| -> Option<Result<RecordBatch>> { panic!("too far") });
         let stream = Input::from_stream("s", panics);
-        let said = caller_batches(&stream).schema(&stream).expect_err("lost").to_string();
-        assert!(said.contains("ended unexpectedly"), "{said}");
+        let text = caller_batches(&stream).schema(&stream).expect_err("lost").to_string();
+        assert!(text.contains("ended unexpectedly"), "{text}");
     }
 
     #[test]

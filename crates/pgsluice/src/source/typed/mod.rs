@@ -103,7 +103,7 @@ pub(super) fn unit(input: &Input, row: u64) -> (Unit, u64) {
     for (number, rows) in (1..).zip(groups(input)) {
         match row.checked_sub(rows) {
             None | Some(0) => return (Unit::Group(number), row),
-            Some(behind) => row = behind,
+            Some(rest) => row = rest,
         }
     }
     (Unit::Rows, row)

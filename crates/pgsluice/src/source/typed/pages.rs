@@ -22,21 +22,21 @@ use super::footer::varint;
 /// equal numbers takes several bytes, so no page comes near this.
 const NUMBERS_A_BYTE: usize = 1024;
 
-/// Reads the fields of `mask` from a row group of a file, in batches of `most` rows.
+/// Reads the fields of `mask` from a row group of a file, in batches of `max` rows.
 pub(crate) fn read_group<R: ChunkReader + 'static>(
     file: Arc<R>,
     metadata: &ArrowReaderMetadata,
     mask: ProjectionMask,
     group: usize,
-    most: usize,
+    max: usize,
 ) -> Result<ParquetRecordBatchReader> {
     // Views share a string that a page refers to many times, instead of copying it.
     let hint: Fields = metadata.schema().fields().iter().map(with_views).collect();
     let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(&hint))?;
     let file = Arc::new(Whole(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
-    let most = most.min(group.num_rows());
-    ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, most, None)
+    let max = max.min(group.num_rows());
+    ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, max, None)
 }
 
 /// Returns the field with views in place of strings.
@@ -201,13 +201,13 @@ fn values_of(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
                 (column.max_def_level(), def_level_encoding),
             ];
             let mut start = 0;
-            for (most, encoding) in levels.into_iter().filter(|(most, _)| *most > 0) {
+            for (max, encoding) in levels.into_iter().filter(|(max, _)| *max > 0) {
                 start += match encoding {
                     Encoding::RLE => {
                         let length = buf.get(start..)?.first_chunk()?;
                         size_of_val(length) + u32::from_le_bytes(*length) as usize
                     }
-                    _ => (u64::from(*num_values) * bits_of(most)).div_ceil(8) as usize,
+                    _ => (u64::from(*num_values) * bits_of(max)).div_ceil(8) as usize,
                 };
             }
             Some(start)
@@ -217,19 +217,19 @@ fn values_of(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
 }
 
 /// Returns the number of bits of a level.
-fn bits_of(most: i16) -> u64 {
-    (i16::BITS - most.leading_zeros()).into()
+fn bits_of(max: i16) -> u64 {
+    (i16::BITS - max.leading_zeros()).into()
 }
 
 /// Returns the bytes after a sequence of numbers in the encoding `DELTA_BINARY_PACKED`; `None` if there are
-/// more than `most` numbers, or the sequence is truncated.
-fn skip_numbers(bytes: &[u8], most: usize) -> Option<&[u8]> {
+/// more than `max` numbers, or the sequence is truncated.
+fn skip_numbers(bytes: &[u8], max: usize) -> Option<&[u8]> {
     let mut rest = bytes;
     let block = usize::try_from(varint(&mut rest)?).ok()?;
     let parts = usize::try_from(varint(&mut rest)?).ok()?;
     let numbers = usize::try_from(varint(&mut rest)?).ok()?;
     varint(&mut rest)?;
-    if numbers > most || numbers / NUMBERS_A_BYTE > bytes.len() {
+    if numbers > max || numbers / NUMBERS_A_BYTE > bytes.len() {
         return None;
     }
     let of_part = block.checked_div(parts).filter(|&of_part| of_part > 0)?;
@@ -257,8 +257,8 @@ mod tests {
     /// The header of blocks of 128 numbers in four parts.
     const BLOCKS: [u8; 3] = [0x80, 1, 4];
 
-    fn left(numbers: &[u8], most: usize) -> Option<usize> {
-        skip_numbers(&[&BLOCKS[..], numbers].concat(), most).map(<[u8]>::len)
+    fn left(numbers: &[u8], max: usize) -> Option<usize> {
+        skip_numbers(&[&BLOCKS[..], numbers].concat(), max).map(<[u8]>::len)
     }
 
     #[test]

@@ -77,10 +77,10 @@ pub(super) fn open(
     let parts = groups.iter().enumerate().map(|(group, of_group)| {
         let bytes = of_group.compressed_size().unsigned_abs();
         let rows = of_group.num_rows().unsigned_abs();
-        let most = rows_of(decoded_bytes(of_group, &mask), rows);
+        let max = rows_of(decoded_bytes(of_group, &mask), rows);
         let (input, metadata, mask) = (input.clone(), metadata.clone(), mask.clone());
         let bytes_a_row = bytes as f64 / rows.max(1) as f64;
-        RowGroup { input, metadata, mask, group, most, bytes_a_row, requested: Mutex::new(None) }
+        RowGroup { input, metadata, mask, group, max, bytes_a_row, requested: Mutex::new(None) }
     });
     Ok(batches::begin(parts.collect(), &mapping, lost(input)))
 }
@@ -149,7 +149,7 @@ struct RowGroup {
     mask: ProjectionMask,
     group: usize,
     /// The number of rows in a batch.
-    most: usize,
+    max: usize,
     bytes_a_row: f64,
     /// The columns, if they were requested ahead.
     requested: Mutex<Option<Chunks>>,
@@ -185,13 +185,13 @@ impl TypedPart for RowGroup {
     }
 
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
-        let Self { input, metadata, mask, group, most, bytes_a_row, .. } = self;
+        let Self { input, metadata, mask, group, max, bytes_a_row, .. } = self;
         let damaged = |error: String| {
             unreadable(input, FileFormat::Parquet, format!("row group {}: {error}", group + 1))
         };
         let requested = self.requested().take();
         let file = Arc::new(requested.map_or_else(|| self.request(), Ok)?);
-        let batches = read_group(file, metadata, mask.clone(), *group, *most);
+        let batches = read_group(file, metadata, mask.clone(), *group, *max);
         for batch in batches.map_err(|error| damaged(error.to_string()))? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
             let raw_bytes = (batch.num_rows() as f64 * bytes_a_row) as u64;
