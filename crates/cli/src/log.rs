@@ -22,7 +22,7 @@ pub(crate) enum LogFormat {
 }
 
 /// A log of events.
-pub(crate) struct Log {
+pub(crate) struct EventLog {
     out: Mutex<Box<dyn Write + Send>>,
     format: LogFormat,
     /// The name of the file, for messages.
@@ -30,7 +30,7 @@ pub(crate) struct Log {
     has_failed: AtomicBool,
 }
 
-impl Log {
+impl EventLog {
     /// Opens a file to append to, or standard error.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Log {
     }
 }
 
-impl Events for Log {
+impl Events for EventLog {
     fn event(&self, event: &Event<'_>) {
         let Some(line) = line(event, SystemTime::now(), self.format) else { return };
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,10 +87,10 @@ fn line(event: &Event<'_>, time: SystemTime, format: LogFormat) -> Option<String
     })
 }
 
-type Described = (&'static str, &'static str, Vec<(&'static str, Value)>);
+type EventRecord = (&'static str, &'static str, Vec<(&'static str, Value)>);
 
 /// Returns the name of an event, its level and its keys in JSON.
-fn describe(event: &Event<'_>) -> Option<Described> {
+fn describe(event: &Event<'_>) -> Option<EventRecord> {
     // Texts of errors may contain a connection string.
     let text = |text: &str| json!(conceal(text));
     Some(match *event {

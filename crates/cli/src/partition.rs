@@ -41,7 +41,7 @@ pub(crate) struct PartitionArgs {
     #[command(flatten, next_help_heading = "Ledger")]
     place: LedgerPlace,
     #[command(flatten)]
-    output: OutputArgs,
+    output: MoveOutputArgs,
     #[command(flatten)]
     reports: ReportArgs,
     #[command(subcommand)]
@@ -111,7 +111,7 @@ struct SwapArgs {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
-struct OutputArgs {
+struct MoveOutputArgs {
     /// Print the outcome or the error as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -139,7 +139,7 @@ enum PartitionCommand {
         #[command(flatten)]
         swap: SwapArgs,
         #[command(flatten)]
-        output: OutputArgs,
+        output: MoveOutputArgs,
         #[command(flatten)]
         reports: ReportArgs,
     },
@@ -257,7 +257,7 @@ fn last_words(_: &Control) -> Error {
 }
 
 /// Runs a move, and prints its outcome.
-fn carry_out(it: &Move, output: &OutputArgs, reports: &ReportArgs) -> Result<()> {
+fn carry_out(it: &Move, output: &MoveOutputArgs, reports: &ReportArgs) -> Result<()> {
     let (json, quiet) = (output.json, output.quiet || reports.is_on_stderr());
     let control = Arc::new(Control::default());
     let _metrics = reports.begin(&control)?;

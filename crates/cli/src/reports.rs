@@ -9,7 +9,7 @@ use pgsluice::source::Input;
 use pgsluice::{Control, Error, Kind, MetricsFile, Result};
 use serde::Deserialize;
 
-use crate::log::{Log, LogFormat};
+use crate::log::{EventLog, LogFormat};
 use crate::spec::Given;
 
 #[derive(Args, Debug, Default, Deserialize)]
@@ -87,7 +87,7 @@ impl ReportArgs {
                 Some(FormatArg::Text) | None => LogFormat::Text,
             };
             let path = Some(&**path).filter(|_| !self.is_on_stderr());
-            control.listen(Arc::new(Log::open(path, format)?));
+            control.listen(Arc::new(EventLog::open(path, format)?));
         }
         self.metrics.as_ref().map(|path| MetricsFile::begin(path, control)).transpose()
     }

@@ -24,14 +24,14 @@ const DEFAULT_REGION: &str = "us-east-1";
 
 /// Settings for a bucket, found once.
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct BucketSettings {
     bucket: String,
     credentials: Option<AwsCredentialProvider>,
     region: String,
     endpoint: Option<String>,
 }
 
-impl Settings {
+impl BucketSettings {
     /// Finds the settings for a bucket. `provide` gives the credentials, if it is there.
     pub(crate) fn find(bucket: &str, provide: Option<&Arc<Provide>>) -> Result<Self> {
         let profile = Profile::find()?;

@@ -74,11 +74,11 @@ impl ServiceCredential for AzureCredential {
 /// Asks a program for credentials, each time that the last one is about to end.
 pub(crate) struct Provider<C> {
     provide: Arc<Provide>,
-    last: Mutex<Option<Given<C>>>,
+    last: Mutex<Option<ValidCredential<C>>>,
 }
 
 /// A credential, and the time until which it is valid.
-type Given<C> = (Arc<C>, Option<DateTime<Utc>>);
+type ValidCredential<C> = (Arc<C>, Option<DateTime<Utc>>);
 
 impl<C> Provider<C> {
     pub(crate) fn new(provide: Arc<Provide>) -> Self {

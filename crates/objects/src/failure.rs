@@ -81,7 +81,7 @@ impl From<object_store::Error> for Failure {
             return failure.clone();
         }
         let text = error.to_string();
-        let answer = Answer::parse(&text);
+        let answer = ServerAnswer::parse(&text);
         match &error {
             E::NotFound { .. } => answer.not_found(),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => answer.refused(),
@@ -121,7 +121,7 @@ const CREDENTIALS: [&str; 9] = [
 ];
 
 /// The answer of a server, as far as the text of an error shows it.
-struct Answer<'t> {
+struct ServerAnswer<'t> {
     text: &'t str,
     /// The HTTP status.
     status: Option<u16>,
@@ -129,7 +129,7 @@ struct Answer<'t> {
     code: Option<&'t str>,
 }
 
-impl<'t> Answer<'t> {
+impl<'t> ServerAnswer<'t> {
     fn parse(text: &'t str) -> Self {
         let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
         let status = after("status code: ").and_then(|rest| rest.get(..3)?.parse().ok());

@@ -24,9 +24,9 @@ const MAX_CACHED: u64 = BLOCK * (BLOCKS as u64 / 2);
 
 /// An object that was found. Cloning is cheap.
 #[derive(Clone)]
-pub struct Object(Arc<Inner>);
+pub struct Object(Arc<ObjectInner>);
 
-struct Inner {
+struct ObjectInner {
     store: Store,
     path: Path,
     name: String,
@@ -71,7 +71,7 @@ impl Object {
     pub(crate) fn new(store: Store, path: Path, meta: &ObjectMeta, start: Bytes) -> Self {
         let name = store.display(path.as_ref());
         let version = Version::from_meta(meta);
-        Self(Arc::new(Inner { store, path, name, size: meta.size, version, start }))
+        Self(Arc::new(ObjectInner { store, path, name, size: meta.size, version, start }))
     }
 
     /// Returns its address for people, without secrets.
@@ -128,7 +128,7 @@ impl Object {
     /// Returns the blocks with the bytes of `range`, which begins at a block: from the cache if all are there,
     /// otherwise by one request.
     fn blocks(&self, range: Range<u64>) -> Result<Bytes> {
-        let Inner { store, path, size, .. } = &*self.0;
+        let ObjectInner { store, path, size, .. } = &*self.0;
         let places = range.clone().step_by(BLOCK as usize);
         let cached: Option<Vec<Bytes>> =
             places.clone().map(|place| store.cache().recent(path, place)).collect();
@@ -149,7 +149,7 @@ impl Object {
 
     /// Requests the beginning of the object, which will be read soon.
     pub fn prepare(&self) {
-        let Inner { store, path, size, .. } = &*self.0;
+        let ObjectInner { store, path, size, .. } = &*self.0;
         if *size > 0 && store.cache().recent(path, 0).is_none() {
             let request = || Pending::begin(self.clone().fetch(0..BLOCK.min(*size)));
             store.cache().request(path, request);
@@ -165,7 +165,7 @@ impl Object {
 
     /// Begins to read a range.
     pub(crate) fn begin(&self, range: Range<u64>) -> Pending<Bytes> {
-        let Inner { store, path, size, .. } = &*self.0;
+        let ObjectInner { store, path, size, .. } = &*self.0;
         if range == (0..BLOCK.min(*size)) {
             if let Some(block) = store.cache().recent(path, 0) {
                 return Pending::ready(block);
@@ -179,7 +179,7 @@ impl Object {
 
     /// Reads a range. The object must still be the same.
     async fn fetch(self, range: Range<u64>) -> Result<Bytes> {
-        let Inner { store, path, size, version, .. } = &*self.0;
+        let ObjectInner { store, path, size, version, .. } = &*self.0;
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: version.e_tag.clone().filter(|tag| !tag.starts_with("W/")),

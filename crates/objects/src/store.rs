@@ -34,9 +34,9 @@ const RETRIES: [usize; 2] = [3, 10];
 
 /// A bucket, a container or an HTTP server. Cloning is cheap.
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store(Arc<StoreInner>);
 
-struct Inner {
+struct StoreInner {
     address: Address,
     /// For looking up objects, and for reading them.
     clients: [Arc<dyn ObjectStore>; 2],
@@ -59,13 +59,17 @@ impl Store {
     pub fn from_address(address: &Address, provide: Option<&Arc<Provide>>) -> Result<Self> {
         choose_cryptography();
         let settings = match address.service {
-            Service::S3 => Some(aws::Settings::find(&address.bucket, provide)?),
+            Service::S3 => Some(aws::BucketSettings::find(&address.bucket, provide)?),
             _ => None,
         };
         let client = |retries| client(address, settings.as_ref(), provide, retry(retries));
         let [first, all] = RETRIES.map(client);
         let clients = [first?, all?];
-        Ok(Self(Arc::new(Inner { address: address.clone(), clients, cache: Cache::default() })))
+        Ok(Self(Arc::new(StoreInner {
+            address: address.clone(),
+            clients,
+            cache: Cache::default(),
+        })))
     }
 
     /// Returns a store with objects in memory.
@@ -73,7 +77,7 @@ impl Store {
     pub(crate) fn in_memory(objects: Arc<dyn ObjectStore>) -> Self {
         let address = Address::parse("s3://bucket/").and_then(std::result::Result::ok);
         let (address, clients) = (address.expect("an address"), [Arc::clone(&objects), objects]);
-        Self(Arc::new(Inner { address, clients, cache: Cache::default() }))
+        Self(Arc::new(StoreInner { address, clients, cache: Cache::default() }))
     }
 
     /// Returns the address of a key for people, without secrets.
@@ -114,7 +118,7 @@ fn retry(max_retries: usize) -> RetryConfig {
 
 fn client(
     address: &Address,
-    settings: Option<&aws::Settings>,
+    settings: Option<&aws::BucketSettings>,
     provide: Option<&Arc<Provide>>,
     retry: RetryConfig,
 ) -> Result<Arc<dyn ObjectStore>> {

@@ -24,17 +24,17 @@ pub(crate) struct Window {
     deepest: usize,
     /// The place of the next block.
     next: u64,
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<WindowBlock>,
 }
 
 #[derive(Debug)]
-struct Block {
+struct WindowBlock {
     range: Range<u64>,
-    state: State,
+    state: BlockState,
 }
 
 #[derive(Debug)]
-enum State {
+enum BlockState {
     Requested(Option<Pending<Bytes>>),
     Here(Bytes),
 }
@@ -83,17 +83,17 @@ impl Window {
         }
         self.request(at);
         let lost = || Failure::new(Cause::Other, "the request ended unexpectedly");
-        let Block { range, state } = self.blocks.front_mut().ok_or_else(lost)?;
-        if let State::Requested(pending) = state {
+        let WindowBlock { range, state } = self.blocks.front_mut().ok_or_else(lost)?;
+        if let BlockState::Requested(pending) = state {
             let bytes = pending.take().ok_or_else(lost)?.wait()?;
             if range.start == 0 {
                 self.object.cache_first_block(&bytes);
             }
-            *state = State::Here(bytes);
+            *state = BlockState::Here(bytes);
         }
         match state {
-            State::Here(bytes) => Ok(bytes.slice((at - range.start) as usize..)),
-            State::Requested(_) => Err(lost()),
+            BlockState::Here(bytes) => Ok(bytes.slice((at - range.start) as usize..)),
+            BlockState::Requested(_) => Err(lost()),
         }
     }
 
@@ -124,8 +124,8 @@ impl Window {
             let range = self.next..(self.range.start + from_start).min(self.range.end);
             self.next = range.end;
             self.block = (self.block * 2).min(self.max);
-            let state = State::Requested(Some(self.object.begin(range.clone())));
-            self.blocks.push_back(Block { range, state });
+            let state = BlockState::Requested(Some(self.object.begin(range.clone())));
+            self.blocks.push_back(WindowBlock { range, state });
         }
     }
 }

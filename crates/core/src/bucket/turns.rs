@@ -32,7 +32,7 @@ pub(super) struct Leaf {
 }
 
 /// The remaining rows of a leaf.
-struct Rest {
+struct RemainingRows {
     slices: std::vec::IntoIter<Slice>,
     is_by_row: bool,
     /// Part of a slice that the last turn left.
@@ -43,12 +43,12 @@ struct Rest {
 pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
     let together = if leaves.len() > TOGETHER_OF_MANY { TOGETHER_OF_MANY } else { TOGETHER };
     let turn = BUFFERED_ROWS / leaves.len().clamp(1, together);
-    let mut leaves = leaves.into_iter().map(|Leaf { slices, is_by_row }| Rest {
+    let mut leaves = leaves.into_iter().map(|Leaf { slices, is_by_row }| RemainingRows {
         slices: slices.into_iter(),
         is_by_row,
         cut: None,
     });
-    let mut active: Vec<Rest> = leaves.by_ref().take(together).collect();
+    let mut active: Vec<RemainingRows> = leaves.by_ref().take(together).collect();
     let mut slices = Vec::new();
     while !active.is_empty() {
         active.retain_mut(|rest| {
@@ -62,7 +62,7 @@ pub(super) fn in_turns(blocks: &[Block], leaves: Vec<Leaf>) -> Vec<Slice> {
     slices
 }
 
-impl Rest {
+impl RemainingRows {
     /// Moves some rows to `slices`; returns whether any are left.
     fn take_turn(&mut self, blocks: &[Block], mut turn: usize, slices: &mut Vec<Slice>) -> bool {
         if self.is_by_row {

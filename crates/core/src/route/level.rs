@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::ints::Ints;
-use super::{Cause, Known, RoutePart, Scratch};
+use super::{Cause, KnownRow, RoutePart, Scratch};
 use crate::catalog::{Bound, Edge, NodeId, Strategy, Tree};
 use crate::hash::combine64;
 use crate::types::{Datum, OwnedDatum};
@@ -78,7 +78,7 @@ impl Level {
     }
 
     /// Returns the child that accepts the row.
-    pub(super) fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    pub(super) fn find(&self, known: KnownRow<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         match self {
             Self::Hash(hash) => hash.find(known, scratch),
             Self::List(list) => list.find(known, scratch),
@@ -109,7 +109,7 @@ impl Hash {
         Self { parts, slots, children }
     }
 
-    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    fn find(&self, known: KnownRow<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let int = match &self.parts[..] {
             [part] => part.int(known).map(|value| combine64(0, part.hash(Datum::Int(value)))),
             _ => None,
@@ -129,7 +129,7 @@ impl Hash {
     }
 
     /// Hashes the key like `compute_partition_hash_value` in `partbounds.c`: NULLs contribute nothing.
-    fn hash(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<u64, Cause> {
+    fn hash(&self, known: KnownRow<'_>, scratch: &mut Scratch) -> Result<u64, Cause> {
         let mut hash = 0;
         for (column, (part, scratch)) in self.parts.iter().zip(&mut scratch.columns).enumerate() {
             if let Some(datum) = part.datum(column, known, scratch)? {
@@ -160,7 +160,7 @@ impl ListLevel {
         list
     }
 
-    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    fn find(&self, known: KnownRow<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let child = match self.part.datum(0, known, &mut scratch.columns[0])? {
             None => self.null,
             Some(datum) => {
@@ -189,7 +189,7 @@ impl RangeLevel {
         Self { parts, ranges, ints, default }
     }
 
-    fn find(&self, known: Known<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
+    fn find(&self, known: KnownRow<'_>, scratch: &mut Scratch) -> Result<NodeId, Cause> {
         let child = match &self.parts[..] {
             // Keys of one column are by far the most frequent, and they need no array of 32 datums.
             [part] => match (&self.ints, part.int(known)) {

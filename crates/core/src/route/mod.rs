@@ -88,7 +88,7 @@ pub type Answers<'a> = &'a [Option<i64>];
 
 /// A row, with everything known about its keys.
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct KnownRow<'a> {
     row: &'a [u8],
     keys: &'a Fields,
     answers: Answers<'a>,
@@ -163,7 +163,7 @@ impl Router {
                 return Route::Leaf(node);
             }
             let mut level = self.levels[node].get_or_init(|| self.level(node));
-            let mut known = Known { row, keys, answers: &[] };
+            let mut known = KnownRow { row, keys, answers: &[] };
             if let Level::Asked(answered) = level {
                 let Some(answers) = answers.take() else {
                     return self.ask(node, row, keys);
@@ -228,7 +228,7 @@ impl RoutePart {
     fn datum<'a>(
         &'a self,
         column: usize,
-        known: Known<'a>,
+        known: KnownRow<'a>,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Option<Datum<'a>>, Cause> {
         let (source, ty) = match self {
@@ -238,7 +238,7 @@ impl RoutePart {
                 return Ok(answer.map(Datum::Int));
             }
         };
-        let Known { row, keys, .. } = known;
+        let KnownRow { row, keys, .. } = known;
         let slot = match source {
             KeySource::Field(slot) => *slot,
             KeySource::Null => return Ok(None),
@@ -259,7 +259,7 @@ impl RoutePart {
     /// Returns the datum in this row if it is [`Datum::Int`]; otherwise `None`, and [`Self::datum`] must find
     /// it.
     #[inline]
-    fn int(&self, known: Known<'_>) -> Option<i64> {
+    fn int(&self, known: KnownRow<'_>) -> Option<i64> {
         let Self::Value { source: KeySource::Field(slot), ty } = self else { return None };
         match known.keys.get(*slot, known.row) {
             Value::Text(text) => ty.parse_int(text),

@@ -44,10 +44,10 @@ impl WaitReason {
 
 /// The waits of a run, with their durations in all attempts.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<State>);
+pub(crate) struct Waits(Mutex<WaitState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct WaitState {
     waits: [Wait; ALL.len()],
     /// The number of routers that wait for input.
     waiting_for_input: usize,
@@ -114,7 +114,7 @@ impl Waits {
             .sum()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WaitState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

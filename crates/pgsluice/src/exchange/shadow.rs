@@ -46,7 +46,7 @@ pub(crate) struct Maker<'a> {
 }
 
 /// The state of the creation of a shadow, as seen by a connection.
-enum Turn {
+enum CreationState {
     Mine,
     Anothers,
     Made,
@@ -69,20 +69,22 @@ impl<'a> Maker<'a> {
         let relation = self.exchange.shadow_name(node);
         loop {
             return match self.exchange.begin_shadow(node) {
-                Turn::Direct => Ok(None),
-                Turn::TooMany => self.exchange.plan.refuse(node, TOO_MANY).map_or(Ok(None), Err),
-                Turn::Made => {
+                CreationState::Direct => Ok(None),
+                CreationState::TooMany => {
+                    self.exchange.plan.refuse(node, TOO_MANY).map_or(Ok(None), Err)
+                }
+                CreationState::Made => {
                     Ok(Some(Destination { begin: sql::BEGIN.to_owned(), relation, made: None }))
                 }
-                Turn::Mine => {
+                CreationState::Mine => {
                     let defined = self.define(client, node).await?;
                     let begin = making(&defined);
                     Ok(Some(Destination { begin, relation, made: Some(defined) }))
                 }
-                Turn::Anothers if control.stop.is_stopped() => {
+                CreationState::Anothers if control.stop.is_stopped() => {
                     Err(control.stop.failure().unwrap_or_else(Error::interrupted))
                 }
-                Turn::Anothers => {
+                CreationState::Anothers => {
                     tokio::time::sleep(CREATE_POLL).await;
                     continue;
                 }
@@ -121,22 +123,22 @@ impl<'a> Maker<'a> {
 }
 
 impl Exchange<'_> {
-    fn begin_shadow(&self, node: NodeId) -> Turn {
+    fn begin_shadow(&self, node: NodeId) -> CreationState {
         if !self.eligible.leaves.contains(&node) {
-            return Turn::Direct;
+            return CreationState::Direct;
         }
         let mut leaves = self.leaves();
         match leaves.get(&node) {
-            Some(LeafState::Making) => Turn::Anothers,
-            Some(LeafState::Made(_)) => Turn::Made,
-            Some(LeafState::OverLimit) => Turn::TooMany,
+            Some(LeafState::Making) => CreationState::Anothers,
+            Some(LeafState::Made(_)) => CreationState::Made,
+            Some(LeafState::OverLimit) => CreationState::TooMany,
             None if leaves.len() < self.max => {
                 leaves.insert(node, LeafState::Making);
-                Turn::Mine
+                CreationState::Mine
             }
             None => {
                 leaves.insert(node, LeafState::OverLimit);
-                Turn::TooMany
+                CreationState::TooMany
             }
         }
     }

@@ -129,11 +129,11 @@ fn finished(
 /// Fails if the load has no participants.
 fn read_participants(found: &FoundLoad, id: &str) -> Result<Option<u32>> {
     #[derive(Deserialize)]
-    struct Terms {
+    struct ShareTerms {
         participant: Option<String>,
         participants: Option<String>,
     }
-    let Terms { participant, participants } = parse(&found.terms)?;
+    let ShareTerms { participant, participants } = parse(&found.terms)?;
     if participant.is_none() {
         let message = format!("load {id} was begun without participants");
         return Err(Error::new(Kind::Server, message)

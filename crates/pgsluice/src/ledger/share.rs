@@ -68,12 +68,12 @@ pub(crate) struct Share {
     version: u32,
     /// The sum over the rows that this attempt has read so far.
     rows: Mutex<RowSet>,
-    before: Before,
+    before: EarlierState,
 }
 
 /// The state of the share when the attempt began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
+enum EarlierState {
     Nothing,
     /// Another attempt had stored it, with these row counts.
     Share(RowSet, RowCounts),
@@ -98,12 +98,12 @@ impl Share {
         let member = Participant { participant: participant.clone(), ..named.clone() };
         let before = match found.is_finished {
             true => match Members::from_load(found)?.contains(participant) {
-                true => Before::Load,
+                true => EarlierState::Load,
                 false => return Err(too_late(&member)),
             },
             false => match member.find(client).await? {
-                Some(stored) => Before::Share(parse(&stored.sources)?, stored.counts),
-                None => Before::Nothing,
+                Some(stored) => EarlierState::Share(parse(&stored.sources)?, stored.counts),
+                None => EarlierState::Nothing,
             },
         };
         Ok(Self {
@@ -123,9 +123,9 @@ impl Share {
     /// they are 0.
     pub(super) fn stored_counts(&self) -> Option<RowCounts> {
         match self.before {
-            Before::Nothing => None,
-            Before::Share(_, counts) => Some(counts),
-            Before::Load => Some(RowCounts::default()),
+            EarlierState::Nothing => None,
+            EarlierState::Share(_, counts) => Some(counts),
+            EarlierState::Load => Some(RowCounts::default()),
         }
     }
 
@@ -150,7 +150,7 @@ impl Share {
         let waiting: i32 = client.query_typed_one(PID, &[]).await?.get(0);
         let mut claiming =
             pin!(self.participant.claim(client, &self.run, &self.terms, self.relation));
-        let (mut other, mut watch) = (None, Watch::default());
+        let (mut other, mut watch) = (None, IdleTimes::default());
         let pause = QUIET_WAIT.min(silence() / 4);
         let is_claimed = loop {
             if let Ok(outcome) = tokio::time::timeout(pause, &mut claiming).await {
@@ -172,7 +172,7 @@ impl Share {
         &self,
         other: &Client,
         waiting: i32,
-        watch: &mut Watch,
+        watch: &mut IdleTimes,
         control: &Control,
     ) -> Result<()> {
         let blockers = self.participant.blockers(other, waiting, self.version).await?;
@@ -209,7 +209,7 @@ impl Share {
     pub(super) fn compare(&self) -> Result<()> {
         let now = *self.rows();
         let stored = match self.before {
-            Before::Share(stored, _) if stored != now => stored,
+            EarlierState::Share(stored, _) if stored != now => stored,
             _ => return Ok(()),
         };
         let Participant { participant, id, .. } = &self.participant;
@@ -231,7 +231,7 @@ impl Share {
         ShareSummary {
             participant: self.participant.participant.clone(),
             rows_hash: format!("{:016x}", self.rows().hash),
-            load_finished: self.before == Before::Load,
+            load_finished: self.before == EarlierState::Load,
             rows: self.rows().rows,
         }
     }
@@ -259,9 +259,9 @@ impl Share {
 
 /// The time since when each session has been idle, as far as observed.
 #[derive(Default)]
-struct Watch(HashMap<i32, (Option<String>, Instant)>);
+struct IdleTimes(HashMap<i32, (Option<String>, Instant)>);
 
-impl Watch {
+impl IdleTimes {
     /// Whether a session has been silent for too long. `activity` is `None` while the server works for it.
     fn is_silent(&mut self, pid: i32, activity: Option<&String>) -> bool {
         let (last, since) = self.0.entry(pid).or_insert_with(|| (None, Instant::now()));

@@ -13,7 +13,7 @@ use tokio_postgres::Client;
 use crate::control::{Control, WaitReason};
 use crate::error::Result;
 use crate::job::MaxLag;
-use crate::load::sql::lag::{Follower, followers};
+use crate::load::sql::lag::{WalFollower, followers};
 use crate::pg::connect;
 use crate::pg::conninfo::Target;
 use crate::pg::runtime::runtime;
@@ -72,7 +72,7 @@ fn pause(
     max: MaxLag,
     was_behind: bool,
     ends: &mut Ends,
-    followers: &[Follower],
+    followers: &[WalFollower],
     control: &Control,
 ) -> bool {
     ends.note(followers);
@@ -103,7 +103,7 @@ fn half(max: MaxLag) -> MaxLag {
 struct Ends(VecDeque<(Instant, u64)>);
 
 impl Ends {
-    fn note(&mut self, followers: &[Follower]) {
+    fn note(&mut self, followers: &[WalFollower]) {
         let Some(end) = followers.iter().map(|follower| follower.end).max() else { return };
         if self.0.back().is_none_or(|(_, last)| *last < end) {
             self.0.push_back((Instant::now(), end));
@@ -116,12 +116,12 @@ impl Ends {
         }
     }
 
-    fn place(&self, follower: &Follower) -> u64 {
+    fn place(&self, follower: &WalFollower) -> u64 {
         follower.place.unwrap_or_else(|| self.0.front().map_or(0, |(_, end)| *end))
     }
 
     /// Describes how far a follower is behind, if that is more than `max`.
-    fn behind(&self, follower: &Follower, max: MaxLag) -> Option<String> {
+    fn behind(&self, follower: &WalFollower, max: MaxLag) -> Option<String> {
         let place = self.place(follower);
         let bytes = follower.end.saturating_sub(place);
         let megabytes = bytes as f64 / f64::from(1 << 20);

@@ -51,7 +51,7 @@ pub(super) fn attempt(
         Tried::Not(link) => link,
     };
     let created = attempt.create_partitions()?;
-    let Beginning { plan, reject_table, begun, session } = attempt.begin(link)?;
+    let BegunAttempt { plan, reject_table, begun, session } = attempt.begin(link)?;
     let ledger = match begun {
         Some(Begun::Running(ledger)) => Some(ledger),
         Some(Begun::Finished(ledger, counts)) => {
@@ -88,7 +88,7 @@ pub(super) fn attempt(
 }
 
 /// An attempt that is planned, and begun in the ledger.
-struct Beginning {
+struct BegunAttempt {
     plan: Plan,
     /// The table of rejected rows, if they go to one.
     reject_table: Option<RejectTable>,
@@ -126,7 +126,7 @@ impl Attempt<'_> {
     }
 
     /// Plans the load and begins it in the ledger, if one is kept.
-    fn begin(&self, link: Option<Link>) -> Result<Beginning> {
+    fn begin(&self, link: Option<Link>) -> Result<BegunAttempt> {
         let beginning = self.runtime.block_on(self.plan_and_begin(link));
         let beginning = beginning.map_err(|error| self.explain_early(error))?;
         let notes = beginning.plan.notes(self.job);
@@ -141,7 +141,7 @@ impl Attempt<'_> {
         Ok(beginning)
     }
 
-    async fn plan_and_begin(&self, link: Option<Link>) -> Result<Beginning> {
+    async fn plan_and_begin(&self, link: Option<Link>) -> Result<BegunAttempt> {
         let Self { job, id, run, target, control, .. } = *self;
         let mut link = match link {
             Some(link) => link,
@@ -166,7 +166,7 @@ impl Attempt<'_> {
         };
         match canceller.unless_stopped(control, beginning).await {
             Ok((plan, reject_table, begun)) => {
-                Ok(Beginning { plan, reject_table, begun, session: link })
+                Ok(BegunAttempt { plan, reject_table, begun, session: link })
             }
             Err(error) => Err(hints::explain_changed(error, job, id, target).await),
         }

@@ -22,12 +22,12 @@ const BEGINNING: &[u8] = b"# HELP pgsluice_";
 /// A file with the metrics of a run. Dropping it ends the writing. The file stays.
 #[derive(Debug)]
 pub struct MetricsFile {
-    writer: Arc<Writer>,
+    writer: Arc<FileWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Writer {
+struct FileWriter {
     path: PathBuf,
     metrics: Metrics,
     control: Weak<Control>,
@@ -45,7 +45,7 @@ impl MetricsFile {
     /// Fails if the file cannot be written, and if it exists and has other content than metrics.
     pub fn begin(path: &Path, control: &Arc<Control>) -> Result<Self> {
         check(path)?;
-        let writer = Arc::new(Writer {
+        let writer = Arc::new(FileWriter {
             path: path.to_owned(),
             metrics: Metrics::default(),
             control: Arc::downgrade(control),
@@ -58,7 +58,7 @@ impl MetricsFile {
                 "The file is replaced each second, so its directory must exist and be writable.",
             )
         })?;
-        control.listen(Arc::<Writer>::clone(&writer));
+        control.listen(Arc::<FileWriter>::clone(&writer));
         let of_thread = Arc::clone(&writer);
         let thread = thread::spawn(move || {
             while !of_thread.is_over.load(Relaxed) {
@@ -80,7 +80,7 @@ impl Drop for MetricsFile {
     }
 }
 
-impl Writer {
+impl FileWriter {
     /// Replaces the file. The first failure is a warning, because the rows matter more than the metrics.
     fn replace(&self) {
         let Some(control) = self.control.upgrade() else { return };
@@ -108,7 +108,7 @@ impl Writer {
     }
 }
 
-impl Events for Writer {
+impl Events for FileWriter {
     fn event(&self, event: &Event<'_>) {
         self.metrics.event(event);
         if matches!(event, Event::Finished { .. }) {

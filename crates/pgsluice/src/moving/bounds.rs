@@ -13,7 +13,7 @@ use crate::partitions::sql::steps::{self, Counting};
 use crate::pg::sql::literal;
 
 /// A bound, and the suffix of its partition's name.
-pub(super) type Bound = (String, String);
+pub(super) type NamedBound = (String, String);
 
 /// Returns the bounds of a level of partitions.
 pub(super) async fn bounds_of(
@@ -21,7 +21,7 @@ pub(super) async fn bounds_of(
     level: &Level,
     table: &Table,
     client: &Client,
-) -> Result<Vec<Bound>> {
+) -> Result<Vec<NamedBound>> {
     let mut bounds = match level.strategy {
         Strategy::Hash => {
             let leaves = shape.leaves.unwrap_or(1);
@@ -54,7 +54,7 @@ pub(super) async fn list_bounds(
     column: &str,
     table: &Table,
     client: &Client,
-) -> Result<Vec<Bound>> {
+) -> Result<Vec<NamedBound>> {
     let own = table.relation.to_string();
     let found = client.query(&distinct(&own, column, MAX_LEAVES + 1), &[]).await?;
     if found.len() > MAX_LEAVES {
@@ -74,7 +74,7 @@ async fn range_bounds(
     column: &str,
     table: &Table,
     client: &Client,
-) -> Result<Vec<Bound>> {
+) -> Result<Vec<NamedBound>> {
     let Ranged { counting, step, extent, outside } =
         Ranged::read(shape, column, table, client).await?;
     if let Some((what, rows)) = outside.into_iter().find(|(_, rows)| *rows > 0)

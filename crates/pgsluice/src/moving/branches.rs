@@ -4,7 +4,7 @@ use pgsluice_core::catalog::{Relation, quote_identifier};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 
-use super::bounds::{Bound, bounds_of};
+use super::bounds::{NamedBound, bounds_of};
 use super::drain::Drain;
 use super::spec::{Level, MAX_LEAVES, Shape};
 use super::sql::definitions::{KEYS, TREE};
@@ -138,11 +138,11 @@ fn branches(
     schema: &str,
     parent: &str,
     keys: &[String],
-    bounds: &[Vec<Bound>],
+    bounds: &[Vec<NamedBound>],
     names: &mut ExistingNames,
 ) -> Vec<Branch> {
     let Some((level, below)) = bounds.split_first() else { return Vec::new() };
-    let branch = |(bound, suffix): &Bound| {
+    let branch = |(bound, suffix): &NamedBound| {
         let relation = names.free(schema, &format!("{parent}{suffix}"));
         let below =
             branches(schema, &relation.name, keys.get(1..).unwrap_or_default(), below, names);
@@ -161,7 +161,7 @@ impl Level {
 }
 
 /// A table of the tree whose keys and bounds are copied.
-struct Copied {
+struct CopiedNode {
     oid: u32,
     parent: Option<u32>,
     name: String,
@@ -198,14 +198,14 @@ async fn like(
     let (oid, relation) = find(client, tree).await?;
     client.batch_execute(steps::SESSION).await?;
     let rows = client.query(TREE, &[&oid]).await?;
-    let copied = |row: &tokio_postgres::Row| Copied {
+    let copied = |row: &tokio_postgres::Row| CopiedNode {
         oid: row.get(0),
         parent: row.get(1),
         name: row.get(2),
         bound: portable(&row.get::<_, Option<String>>(3).unwrap_or_default()),
         key: row.get::<_, Option<String>>(4).map(|key| portable(&key)),
     };
-    let tables: Vec<Copied> = rows.iter().map(copied).collect();
+    let tables: Vec<CopiedNode> = rows.iter().map(copied).collect();
     let root = tables.first().filter(|root| root.key.is_some());
     let Some((root, key)) = root.and_then(|root| Some((root, root.key.clone()?))) else {
         let message = format!("\"{}\" is not a partitioned table", relation.label());
@@ -221,15 +221,15 @@ async fn like(
 
 /// Copies the partitions of `parent`, with names that begin with `name`.
 fn copy(
-    tables: &[Copied],
-    parent: &Copied,
+    tables: &[CopiedNode],
+    parent: &CopiedNode,
     schema: &str,
     name: &str,
     names: &mut ExistingNames,
 ) -> Vec<Branch> {
     let children =
         tables.iter().filter(|table| table.parent == Some(parent.oid) && table.oid != parent.oid);
-    let branch = |(number, child): (usize, &Copied)| {
+    let branch = |(number, child): (usize, &CopiedNode)| {
         let wanted = match child.name.strip_prefix(&parent.name) {
             Some(rest) if !rest.is_empty() => format!("{name}{rest}"),
             _ => format!("{name}_{number}"),

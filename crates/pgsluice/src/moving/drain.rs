@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Oid;
 
-use super::bounds::{Bound, Ranged, list_bounds, range, suffixes};
+use super::bounds::{NamedBound, Ranged, list_bounds, range, suffixes};
 use super::branches::{Branch, Branches};
 use super::spec::{MAX_LEAVES, Shape};
 use super::sql::ddl;
@@ -111,7 +111,7 @@ impl Drain {
             return Err(Error::new(Kind::Usage, message).with_sqlstate("02000"));
         }
         let schema = &table.relation.schema;
-        let leaf = |(bound, name): Bound| {
+        let leaf = |(bound, name): NamedBound| {
             let name = match name.strip_prefix('_') {
                 Some(_) => format!("{}{name}", parent.name),
                 None => name,
@@ -125,7 +125,12 @@ impl Drain {
     }
 
     /// Returns the ranges that have rows, each with its name, or with the suffix for the parent's name.
-    async fn ranges(&self, shape: &Shape, table: &Table, client: &Client) -> Result<Vec<Bound>> {
+    async fn ranges(
+        &self,
+        shape: &Shape,
+        table: &Table,
+        client: &Client,
+    ) -> Result<Vec<NamedBound>> {
         let Self { column, .. } = self;
         let Ranged { counting, step, extent, .. } =
             Ranged::read(shape, column, table, client).await?;

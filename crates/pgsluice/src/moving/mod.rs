@@ -51,7 +51,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use self::hold::Hold;
-use self::record::{Left, Record};
+use self::record::{Record, UnfinishedMove};
 pub use self::record::{abort, list};
 pub use self::spec::{DEFAULT_AHEAD, Level, Shape};
 use self::state::MoveState;
@@ -260,7 +260,8 @@ impl Move {
             let moved = self.begin(&hold, &record, &runtime, control);
             return self.ended(moved, hold, &record, &runtime, began);
         };
-        let Left { state: MoveState { survey, branches, watched, filled, .. }, load } = left;
+        let UnfinishedMove { state: MoveState { survey, branches, watched, filled, .. }, load } =
+            left;
         let hold = runtime.block_on(Hold::take_over(self, survey, branches, control))?;
         let taking = Record::take_over(self, &hold.survey.table, load, control);
         let record = runtime.block_on(taking)?;

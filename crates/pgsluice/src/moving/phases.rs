@@ -10,7 +10,7 @@ use super::follow::{Follower, explain};
 use super::hold::Hold;
 use super::log::Watched;
 use super::record::Record;
-use super::state::{Copied, Filled, MoveState};
+use super::state::{CopyOutcome, Filled, MoveState};
 use super::survey::Survey;
 use super::swap::{Swap, Swapped};
 use super::{Move, Moved, Until, build, referring, verify};
@@ -30,7 +30,7 @@ impl Move {
         record: &Record<'_>,
         runtime: &Runtime,
         control: &Arc<Control>,
-    ) -> Result<(Copied, Swapped)> {
+    ) -> Result<(CopyOutcome, Swapped)> {
         let survey = &hold.survey;
         let follower = lock_watch::report_waits(&self.target, control, || {
             let Some(log) = &survey.log else { return Ok(None) };
@@ -50,7 +50,7 @@ impl Move {
         (watched, filled): (Watched, Filled),
         runtime: &Runtime,
         control: &Arc<Control>,
-    ) -> Result<(Copied, Swapped)> {
+    ) -> Result<(CopyOutcome, Swapped)> {
         let Hold { link, survey, .. } = hold;
         let follower = runtime.block_on(async {
             match &survey.log {
@@ -69,7 +69,7 @@ impl Move {
         (follower, filled): (Option<&Follower<'_>>, Filled),
         runtime: &Runtime,
         control: &Arc<Control>,
-    ) -> Result<(Copied, Swapped)> {
+    ) -> Result<(CopyOutcome, Swapped)> {
         let Filled { copied, is_built } = filled;
         let copied = match copied {
             Some(copied) => copied,
@@ -105,7 +105,7 @@ impl Move {
         follower: Option<&Follower<'_>>,
         runtime: &Runtime,
         control: &Arc<Control>,
-    ) -> Result<Copied> {
+    ) -> Result<CopyOutcome> {
         let load = Load::new(self.job(&hold.survey, &record.load), self.target.clone());
         if let Some(follower) = follower {
             runtime.block_on(follower.hold_pages())?;
@@ -116,7 +116,7 @@ impl Move {
         if follower.is_some() {
             runtime.block_on(hold.link.client.batch_execute(COMMIT))?;
         }
-        Ok(Copied::from_summary(loaded))
+        Ok(CopyOutcome::from_summary(loaded))
     }
 
     /// Saves the state from which another process can continue, if changes are logged.
@@ -134,7 +134,7 @@ impl Move {
     /// Returns the outcome. Drops the tree of a failed move.
     pub(super) fn ended(
         &self,
-        moved: Result<(Copied, Swapped)>,
+        moved: Result<(CopyOutcome, Swapped)>,
         hold: Hold,
         record: &Record<'_>,
         runtime: &Runtime,

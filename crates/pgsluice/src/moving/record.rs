@@ -55,7 +55,7 @@ pub(super) struct Record<'a> {
 }
 
 /// An unfinished move, and the name of the load that copies the rows.
-pub(super) struct Left {
+pub(super) struct UnfinishedMove {
     pub(super) state: MoveState,
     pub(super) load: String,
 }
@@ -224,7 +224,7 @@ fn is_passing(error: &Error) -> bool {
 
 /// Returns the earlier move of the table that `it` can continue, if any. Drops what any other earlier move
 /// has left.
-pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> {
+pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<UnfinishedMove>> {
     let cleaning = async {
         let client = connect::connect(&it.target).await?;
         let (oid, relation) = super::table::find(&client, &it.table).await?;
@@ -234,7 +234,7 @@ pub(super) async fn clean(it: &Move, control: &Control) -> Result<Option<Left>> 
         let left = moves.iter().find(|left| left.relation == oid);
         let resumable = left.filter(|left| left.can_go_on()).and_then(|left| {
             let state = MoveState::read(left.state.as_deref()?, it)?;
-            Some(Left { state, load: left.load.clone()? })
+            Some(UnfinishedMove { state, load: left.load.clone()? })
         });
         if it.goes_on && resumable.is_none() {
             let message = format!("no rows of table {} are kept", relation.label());

@@ -28,14 +28,14 @@ pub(super) struct MoveState {
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(super) struct Filled {
     /// The outcome of the copy, if it has ended.
-    pub(super) copied: Option<Copied>,
+    pub(super) copied: Option<CopyOutcome>,
     /// Whether the indexes are built.
     pub(super) is_built: bool,
 }
 
 /// The outcome of the load that has copied the rows.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub(super) struct Copied {
+pub(super) struct CopyOutcome {
     pub(super) rows: u64,
     pub(super) fallbacks: Vec<Fallback>,
     pub(super) notes: Vec<String>,
@@ -70,7 +70,7 @@ impl MoveState {
     }
 }
 
-impl Copied {
+impl CopyOutcome {
     pub(super) fn from_summary(summary: Summary) -> Self {
         Self {
             rows: summary.rows_loaded + summary.rows_already_loaded,

@@ -13,7 +13,7 @@ use super::sql::definitions::{GRANTEES, OF_COLUMNS};
 use super::sql::log::Log;
 use super::sql::preflight::{OBSTACLES, UNPUBLISHED, stale};
 use super::state::RelationName;
-use super::table::{Constraint, ForeignKey, Identity, Index, Table, find};
+use super::table::{Constraint, ForeignKey, IdentityColumn, Table, TableIndex, find};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, Words, option};
 use crate::partitions::names::ExistingNames;
@@ -31,7 +31,7 @@ pub(super) struct Survey {
     /// The foreign keys of other tables, which the swap makes refer to the new table.
     #[serde(skip)]
     referring: Vec<Referring>,
-    pub(super) identities: Vec<(Identity, String)>,
+    pub(super) identities: Vec<(IdentityColumn, String)>,
     /// The partitioned table before it gets the name of the table.
     #[serde(with = "RelationName")]
     pub(super) root: Relation,
@@ -53,7 +53,7 @@ pub(super) struct Survey {
 /// An index, and the temporary names of the index and its successor.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct NewIndex {
-    pub(super) index: Index,
+    pub(super) index: TableIndex,
     /// The columns that were added to its key.
     pub(super) widened: Option<String>,
     /// The name of the new index before the swap.
@@ -106,7 +106,7 @@ impl Survey {
             let widened = if obstacle.is_some() { None } else { index.widen() };
             obstacles.extend(obstacle);
             if widened.is_some() {
-                let Index { name, definition, .. } = &index;
+                let TableIndex { name, definition, .. } = &index;
                 changes.push(format!(
                     "{name}: {was} becomes {definition}; ON CONFLICT must name all of its columns"
                 ));
@@ -117,7 +117,7 @@ impl Survey {
         }
         obstacles.extend(find_unpublished(&table, &indexes, key.as_deref(), client).await?);
         let identities = table.identities(client).await?;
-        let renamed = |identity: Identity| {
+        let renamed = |identity: IdentityColumn| {
             let old = free(&mut names, &identity.name, "_old").name;
             (identity, old)
         };
@@ -292,7 +292,12 @@ fn refused(table: &Table, obstacles: &[Obstacle]) -> Error {
 }
 
 /// Returns the obstacle of a unique index that the partitioned table cannot have.
-fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -> Option<Obstacle> {
+fn key_obstacle(
+    table: &Table,
+    index: &TableIndex,
+    has_columns: bool,
+    widens: bool,
+) -> Option<Obstacle> {
     let name = &index.name;
     if index.is_unique && !has_columns {
         let why = format!("unique key {name} cannot contain the expression of the partition key");
@@ -319,7 +324,7 @@ fn key_obstacle(table: &Table, index: &Index, has_columns: bool, widens: bool) -
 }
 
 /// Returns the obstacle of a unique index of a drained partition that the new partitions cannot have.
-fn drained_key(index: &Index) -> Option<Obstacle> {
+fn drained_key(index: &TableIndex) -> Option<Obstacle> {
     let name = &index.name;
     let why = format!("unique key {name} does not contain the partition key");
     let next = format!("Drop {name}: the partitioned table does not have it.").into();

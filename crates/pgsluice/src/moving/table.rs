@@ -39,7 +39,7 @@ pub(super) struct Table {
 
 /// An index of it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Index {
+pub(super) struct TableIndex {
     pub(super) name: String,
     /// The constraint that uses it.
     pub(super) constraint: Option<Constraint>,
@@ -62,7 +62,7 @@ pub(super) enum Constraint {
 
 /// An identity column, and its sequence.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Identity {
+pub(super) struct IdentityColumn {
     pub(super) column: String,
     /// The sequence, qualified and quoted.
     pub(super) sequence: String,
@@ -138,9 +138,9 @@ impl Table {
     }
 
     /// Returns the indexes, the primary key first. `key` are the columns of the partition keys.
-    pub(super) async fn indexes(&self, client: &Client, key: &[String]) -> Result<Vec<Index>> {
+    pub(super) async fn indexes(&self, client: &Client, key: &[String]) -> Result<Vec<TableIndex>> {
         let rows = client.query(INDEXES, &[&self.oid, &key]).await?;
-        let index = |row: &tokio_postgres::Row| Index {
+        let index = |row: &tokio_postgres::Row| TableIndex {
             name: row.get(0),
             constraint: match row.get(1) {
                 Some("p") => Some(Constraint::Primary),
@@ -175,9 +175,9 @@ impl Table {
     }
 
     /// Returns the identity columns.
-    pub(super) async fn identities(&self, client: &Client) -> Result<Vec<Identity>> {
+    pub(super) async fn identities(&self, client: &Client) -> Result<Vec<IdentityColumn>> {
         let rows = client.query(IDENTITIES, &[&self.oid]).await?;
-        let identity = |row: &tokio_postgres::Row| Identity {
+        let identity = |row: &tokio_postgres::Row| IdentityColumn {
             column: row.get(0),
             sequence: row.get(1),
             name: row.get(2),
@@ -186,7 +186,7 @@ impl Table {
     }
 }
 
-impl Index {
+impl TableIndex {
     /// Adds the columns that it lacks to its key, and returns them.
     pub(super) fn widen(&mut self) -> Option<String> {
         let columns = std::mem::take(&mut self.lacks).join(", ");

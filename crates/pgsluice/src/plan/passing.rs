@@ -34,10 +34,10 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
         let reason = differs(source, catalogue.types[place], [table.version(), catalogue.version])?;
         let (name, here, there) = (label(name), &column_type.name, &source.spelled);
         Some(match reason {
-            Differs::Types => {
+            ColumnDifference::Types => {
                 format!("column {name} is {there} in the source, but {here} in the target")
             }
-            Differs::Bytes => {
+            ColumnDifference::Bytes => {
                 format!(
                     "the binary form of column {name}, of type {there}, may differ in the target"
                 )
@@ -47,17 +47,17 @@ pub(super) fn obstacle(job: &Job, catalogue: &Catalogue) -> Option<String> {
 }
 
 /// The difference between two columns.
-enum Differs {
+enum ColumnDifference {
     /// The types differ.
     Types,
     /// The types are equal, but the bytes of a value may have different meanings.
     Bytes,
 }
 
-fn differs(source: &SourceColumn, target: u32, versions: [u32; 2]) -> Option<Differs> {
+fn differs(source: &SourceColumn, target: u32, versions: [u32; 2]) -> Option<ColumnDifference> {
     let are_texts = [source.ty, target].iter().all(|ty| TEXTS.contains(ty));
     if source.ty != target && !are_texts {
-        return Some(Differs::Types);
+        return Some(ColumnDifference::Types);
     }
     let is_interval = [Type::INTERVAL, Type::INTERVAL_ARRAY].iter().any(|ty| ty.oid() == target);
     let [from, to] = versions.map(|version| version >= FIRST_INFINITE);
@@ -65,5 +65,5 @@ fn differs(source: &SourceColumn, target: u32, versions: [u32; 2]) -> Option<Dif
     let is_doubtful = target >= FIRST_OF_USERS
         || depends.iter().any(|ty| ty.oid() == target)
         || is_interval && from && !to;
-    is_doubtful.then_some(Differs::Bytes)
+    is_doubtful.then_some(ColumnDifference::Bytes)
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::before::Before;
 use super::output::Output;
-use super::{Reject, Report};
+use super::{Reject, RejectReport};
 use crate::error::Result;
 use crate::job::log_of;
 
@@ -62,7 +62,7 @@ impl RejectFiles {
         for reject in rejects {
             bytes.extend_from_slice(&reject.row);
             bytes.push(b'\n');
-            let report = Report::new(id, reject);
+            let report = RejectReport::new(id, reject);
             serde_json::to_writer(&mut lines, &report)
                 .map_err(|error| log.failed(&error.into()))?;
             lines.push(b'\n');

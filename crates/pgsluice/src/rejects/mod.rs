@@ -51,7 +51,7 @@ pub(crate) struct RejectReason {
 
 /// A line of the log, or a row of the table without the column for the row itself.
 #[derive(Serialize)]
-struct Report<'r> {
+struct RejectReport<'r> {
     load: &'r str,
     source: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ struct Report<'r> {
     reason: &'r RejectReason,
 }
 
-impl<'r> Report<'r> {
+impl<'r> RejectReport<'r> {
     fn new(load: &'r str, Reject { place, reason, .. }: &'r Reject) -> Self {
         let Location { source, line, offset, unit, .. } = place;
         let (row_group, ctid) = (unit.group(), place.ctid());
@@ -79,10 +79,10 @@ pub(crate) struct RejectWriter {
     id: String,
     max: MaxRejects,
     count: AtomicU64,
-    place: Place,
+    place: RejectOutput,
 }
 
-enum Place {
+enum RejectOutput {
     Files(RejectFiles),
     Table(RejectTable),
 }
@@ -134,9 +134,9 @@ pub(crate) fn begin(
     });
     let place = match (&rejects.place, table) {
         (RejectPlace::File(file), _) => {
-            Place::Files(RejectFiles::open(id, file, Arc::clone(header), before.as_ref())?)
+            RejectOutput::Files(RejectFiles::open(id, file, Arc::clone(header), before.as_ref())?)
         }
-        (RejectPlace::Table(_), Some(table)) => Place::Table(table),
+        (RejectPlace::Table(_), Some(table)) => RejectOutput::Table(table),
         (RejectPlace::Table(_), None) => {
             let message = "internal error: the table of rejected rows was not looked for";
             return Err(Error::new(Kind::Internal, message));
@@ -199,21 +199,23 @@ impl RejectWriter {
         rejects: &[Reject],
     ) -> Result<Option<usize>, RejectWriteError> {
         match &self.place {
-            Place::Files(files) => Ok(Some(files.write(&self.id, rejects)?)),
-            Place::Table(table) => table.insert(client, &self.id, rejects).await.map(|()| None),
+            RejectOutput::Files(files) => Ok(Some(files.write(&self.id, rejects)?)),
+            RejectOutput::Table(table) => {
+                table.insert(client, &self.id, rejects).await.map(|()| None)
+            }
         }
     }
 
     /// Marks the transaction of a batch as certainly not committed.
     pub(crate) fn withdraw(&self, batch: usize) {
-        if let Place::Files(files) = &self.place {
+        if let RejectOutput::Files(files) = &self.place {
             files.withdraw(batch);
         }
     }
 
     /// Marks all batches as certainly not committed, see [`Self::withdraw`].
     pub(crate) fn withdraw_all(&self) {
-        if let Place::Files(files) = &self.place {
+        if let RejectOutput::Files(files) = &self.place {
             files.withdraw_all();
         }
     }
@@ -221,8 +223,8 @@ impl RejectWriter {
     /// Removes rejects of transactions that were not committed, and makes the files durable.
     pub(crate) fn finish(&self) -> Result<()> {
         match &self.place {
-            Place::Files(files) => files.finish(),
-            Place::Table(_) => Ok(()),
+            RejectOutput::Files(files) => files.finish(),
+            RejectOutput::Table(_) => Ok(()),
         }
     }
 }
@@ -232,7 +234,7 @@ mod tests {
     use super::*;
 
     fn writer(max: MaxRejects) -> RejectWriter {
-        let place = Place::Table(RejectTable::default());
+        let place = RejectOutput::Table(RejectTable::default());
         RejectWriter { id: "id".to_owned(), max, count: AtomicU64::new(0), place }
     }
 

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::sql::FoundRejects;
-use super::{Reject, RejectWriteError, Report};
+use super::{Reject, RejectReport, RejectWriteError};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
 use crate::job::{Job, RejectPlace, Rejects};
@@ -59,9 +59,9 @@ enum RowType {
 
 /// A row of the table.
 #[derive(Serialize)]
-struct Stored<'r> {
+struct RejectRow<'r> {
     #[serde(flatten)]
-    report: Report<'r>,
+    report: RejectReport<'r>,
     row: StoredRow<'r>,
 }
 
@@ -134,7 +134,7 @@ impl RejectTable {
     ) -> Result<(), RejectWriteError> {
         let rows = rejects.iter().map(|reject| {
             let row = self.convert(&reject.row)?;
-            Ok(Stored { report: Report::new(id, reject), row })
+            Ok(RejectRow { report: RejectReport::new(id, reject), row })
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let rows = serde_json::to_string(&rows).map_err(|error| {

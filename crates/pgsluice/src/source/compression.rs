@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use super::gzip::Members;
+use super::gzip::MemberReader;
 
 /// The compression of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Compression {
         compressed: impl BufRead + Send + 'static,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(Members::new(compressed)),
+            Self::Gzip => Box::new(MemberReader::new(compressed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(compressed)?),
         })
     }

@@ -5,21 +5,21 @@ use encoding_rs::{DecoderResult, Encoding as Library};
 
 /// The encoding of an input, by PostgreSQL's names for encodings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Encoding(Option<&'static Known>);
+pub struct Encoding(Option<&'static EncodingFacts>);
 
 /// An encoding other than UTF-8.
 #[derive(Debug, PartialEq, Eq)]
-struct Known {
+struct EncodingFacts {
     /// PostgreSQL's name, if it has one.
     name: &'static str,
     /// Other names, reduced to letters and digits. PostgreSQL lists them in `pg_encname_tbl` of
     /// `src/common/encnames.c` (version 18).
     others: &'static [&'static str],
-    reads: Reads,
+    reads: Decoding,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Reads {
+enum Decoding {
     /// Each byte is the character of its number.
     Latin1,
     /// Bytes from 0xa0 on are converted by the library, except `but`, which PostgreSQL does not accept.
@@ -40,8 +40,8 @@ const fn bytes(
     others: &'static [&'static str],
     from: &'static Library,
     but: &'static [u8],
-) -> Known {
-    Known { name, others, reads: Reads::Bytes { from, but } }
+) -> EncodingFacts {
+    EncodingFacts { name, others, reads: Decoding::Bytes { from, but } }
 }
 
 const fn page(
@@ -49,13 +49,13 @@ const fn page(
     others: &'static [&'static str],
     from: &'static Library,
     but: &'static [u8],
-) -> Known {
-    Known { name, others, reads: Reads::CodePage { from, but } }
+) -> EncodingFacts {
+    EncodingFacts { name, others, reads: Decoding::CodePage { from, but } }
 }
 
 /// All encodings other than UTF-8.
-static KNOWN: [Known; 28] = [
-    Known { name: "LATIN1", others: &["iso88591", "l1"], reads: Reads::Latin1 },
+static KNOWN: [EncodingFacts; 28] = [
+    EncodingFacts { name: "LATIN1", others: &["iso88591", "l1"], reads: Decoding::Latin1 },
     bytes("LATIN2", &["iso88592", "l2"], &encoding_rs::ISO_8859_2_INIT, &[]),
     bytes("LATIN3", &["iso88593", "l3"], &encoding_rs::ISO_8859_3_INIT, &[]),
     bytes("LATIN4", &["iso88594", "l4"], &encoding_rs::ISO_8859_4_INIT, &[]),
@@ -82,12 +82,16 @@ static KNOWN: [Known; 28] = [
     page("WIN1258", &["windows1258", "cp1258"], &encoding_rs::WINDOWS_1258_INIT, &[]),
     page("KOI8R", &["koi8"], &encoding_rs::KOI8_R_INIT, &[]),
     // PostgreSQL does not have this name.
-    Known {
+    EncodingFacts {
         name: "UTF16",
         others: &["utf16le", "ucs2"],
-        reads: Reads::Utf16(&encoding_rs::UTF_16LE_INIT),
+        reads: Decoding::Utf16(&encoding_rs::UTF_16LE_INIT),
     },
-    Known { name: "UTF16BE", others: &[], reads: Reads::Utf16(&encoding_rs::UTF_16BE_INIT) },
+    EncodingFacts {
+        name: "UTF16BE",
+        others: &[],
+        reads: Decoding::Utf16(&encoding_rs::UTF_16BE_INIT),
+    },
 ];
 
 impl Encoding {
@@ -99,7 +103,8 @@ impl Encoding {
         if ["utf8", "unicode"].contains(&plain.as_str()) {
             return Some(Self(None));
         }
-        let is_it = |known: &&Known| plain_name(known) == plain || known.others.contains(&&*plain);
+        let is_it =
+            |known: &&EncodingFacts| plain_name(known) == plain || known.others.contains(&&*plain);
         KNOWN.iter().find(is_it).map(|known| Self(Some(known)))
     }
 
@@ -122,10 +127,10 @@ impl Encoding {
     pub(super) fn decoder(self) -> Option<Decoder> {
         let known = self.0?;
         let (from, but, from_byte) = match known.reads {
-            Reads::Latin1 => return Some(Decoder::table(|byte| Some(char::from(byte)))),
-            Reads::Utf16(order) => return Some(Decoder::Utf16(order.new_decoder())),
-            Reads::Bytes { from, but } => (from, but, 0xa0),
-            Reads::CodePage { from, but } => (from, but, 0x80),
+            Decoding::Latin1 => return Some(Decoder::table(|byte| Some(char::from(byte)))),
+            Decoding::Utf16(order) => return Some(Decoder::Utf16(order.new_decoder())),
+            Decoding::Bytes { from, but } => (from, but, 0xa0),
+            Decoding::CodePage { from, but } => (from, but, 0x80),
         };
         Some(Decoder::table(|byte| {
             if byte < from_byte {
@@ -139,7 +144,7 @@ impl Encoding {
     }
 }
 
-fn plain_name(known: &Known) -> String {
+fn plain_name(known: &EncodingFacts) -> String {
     known.name.replace('_', "").to_ascii_lowercase()
 }
 

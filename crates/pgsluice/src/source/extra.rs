@@ -15,10 +15,10 @@ const REPORTED: usize = 100;
 
 /// A collection of the names that are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Extra(Mutex<Found>);
+pub(crate) struct Extra(Mutex<KnownNames>);
 
 #[derive(Debug, Default)]
-struct Found {
+struct KnownNames {
     names: Vec<String>,
     known: HashSet<String>,
     /// The number of names that were known before any row was read.
@@ -37,7 +37,7 @@ pub struct ExtraNames {
 impl Extra {
     /// Begins with the names that are known before any row is read.
     pub(crate) fn new(names: &[String]) -> Self {
-        let mut found = Found::default();
+        let mut found = KnownNames::default();
         found.add(names);
         found.ahead = found.names.len();
         Self(Mutex::new(found))
@@ -66,7 +66,7 @@ impl Extra {
     }
 }
 
-impl Found {
+impl KnownNames {
     fn add(&mut self, names: &[String]) {
         for name in names.iter().map(|name| shorten_name(name)) {
             if self.names.len() < MAX && self.known.insert(name.clone()) {

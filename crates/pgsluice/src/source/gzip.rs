@@ -9,14 +9,14 @@ use flate2::bufread::GzDecoder;
 const MEMBER: u8 = 0x1f;
 
 /// Reads the members one after another.
-pub(super) struct Members<R> {
+pub(super) struct MemberReader<R> {
     /// The current member; `None` after the last one.
     member: Option<GzDecoder<Placed<R>>>,
     /// The place of a member that has not produced any text yet, unless it is the first.
     begun: Option<u64>,
 }
 
-impl<R: BufRead> Members<R> {
+impl<R: BufRead> MemberReader<R> {
     pub(super) fn new(compressed: R) -> Self {
         Self { member: Some(GzDecoder::new(Placed { inner: compressed, at: 0 })), begun: None }
     }
@@ -37,7 +37,7 @@ impl<R: BufRead> Members<R> {
     }
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl<R: BufRead> Read for MemberReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let count = match (member.read(into), self.begun) {
@@ -123,7 +123,7 @@ mod tests {
     /// Returns the text of all members, read through a buffer of this size.
     fn read(bytes: &[u8], buffer: usize) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        Members::new(BufReader::with_capacity(buffer, bytes)).read_to_end(&mut text)?;
+        MemberReader::new(BufReader::with_capacity(buffer, bytes)).read_to_end(&mut text)?;
         Ok(text)
     }
 

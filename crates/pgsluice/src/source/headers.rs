@@ -13,13 +13,13 @@ use crate::error::kind::Kind;
 use crate::error::{Error, Remedy, Result, option};
 
 /// The fields of a header; `None` is NULL.
-type Fields = Vec<Option<Vec<u8>>>;
+type HeaderFields = Vec<Option<Vec<u8>>>;
 
 /// The header of the first input that has one.
 #[derive(Debug)]
 pub(crate) struct FirstHeader {
     source: String,
-    fields: Fields,
+    fields: HeaderFields,
 }
 
 impl Shape {
@@ -43,7 +43,7 @@ impl Shape {
 
     /// Rejects a header that lists the columns in another order, or that differs from that of the first
     /// input.
-    fn check_present(&self, fields: Fields, source: &str) -> Result<()> {
+    fn check_present(&self, fields: HeaderFields, source: &str) -> Result<()> {
         let first = self
             .first
             .get_or_init(|| FirstHeader { source: source.to_owned(), fields: fields.clone() });
@@ -69,7 +69,7 @@ impl Shape {
 
     /// Returns the index of the first field whose name belongs to the column of another field, and the column
     /// that this field is read into.
-    fn find_misplaced(&self, fields: &Fields) -> Option<(usize, &String)> {
+    fn find_misplaced(&self, fields: &HeaderFields) -> Option<(usize, &String)> {
         let texts: Vec<Option<&str>> =
             fields.iter().map(|field| str::from_utf8(field.as_ref()?).ok()).collect();
         let own: HashSet<&str> = texts.iter().flatten().copied().collect();
@@ -93,7 +93,7 @@ impl Shape {
 
     /// Checks `HEADER MATCH`, with the messages of `NextCopyFromRawFields` in `copyfromparse.c` (PostgreSQL
     /// 18).
-    fn check_names(&self, fields: &Fields) -> Result<()> {
+    fn check_names(&self, fields: &HeaderFields) -> Result<()> {
         let columns = &self.names;
         let refuse = |message: String| {
             let error = Error::new(Kind::Data, message).with_sqlstate("22P04");
@@ -127,7 +127,7 @@ impl Shape {
 }
 
 /// Whether a field has an empty name or one that matches no column.
-fn has_extra(fields: &Fields, known: &[String]) -> bool {
+fn has_extra(fields: &HeaderFields, known: &[String]) -> bool {
     let lookup = ColumnLookup::new(known, HashMap::new());
     let is_led = |field: &Option<Vec<u8>>| {
         let name = str::from_utf8(field.as_deref().unwrap_or_default()).ok();
@@ -137,7 +137,7 @@ fn has_extra(fields: &Fields, known: &[String]) -> bool {
 }
 
 /// Returns the error for a first row that differs from the header of the first input.
-fn not_the_first(first: &FirstHeader, fields: &Fields, source: &str) -> Error {
+fn not_the_first(first: &FirstHeader, fields: &HeaderFields, source: &str) -> Error {
     let message = format!("the first row of {source} is not the header of {}", first.source);
     let [expected, got] = [&first.fields, fields].map(|fields| {
         let labels: Vec<String> = names(fields).iter().map(|name| label(name)).collect();

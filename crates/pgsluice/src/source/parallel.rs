@@ -38,13 +38,13 @@ pub(super) trait InputPart<B> {
 }
 
 /// A batch and its bytes; `None` at the end of a part.
-type Read<B> = Result<Option<(B, u64)>>;
+type NextBatch<B> = Result<Option<(B, u64)>>;
 
 /// A reader of the parts of one input, in order.
 pub(super) struct ParallelReader<B> {
     /// Batches to return first.
     ready: VecDeque<(B, u64)>,
-    receivers: Vec<Receiver<Read<B>>>,
+    receivers: Vec<Receiver<NextBatch<B>>>,
     /// Bytes of empty batches, which count with the next batch.
     skipped: u64,
     /// The number of the part whose batches come next.
@@ -118,7 +118,7 @@ fn prepare<B>(part: &impl InputPart<B>) {
 
 /// Sends the batches of one part. Returns false if the part could not be read to its end, or the receiver is
 /// gone.
-fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<Read<B>>) -> bool {
+fn hand_over<B>(part: &impl InputPart<B>, full: &SyncSender<NextBatch<B>>) -> bool {
     let mut is_taken = true;
     let mut give = |batch: B, raw_bytes| {
         is_taken = full.send(Ok(Some((batch, raw_bytes)))).is_ok();

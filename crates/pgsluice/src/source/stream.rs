@@ -17,17 +17,17 @@ const BLOCK: usize = 256 << 10;
 const BLOCKS: usize = 4;
 
 /// The text of an input, converted to UTF-8.
-pub struct Stream(Text);
+pub struct Stream(StreamText);
 
-enum Text {
+enum StreamText {
     /// Bytes that need no conversion.
     Plain(Box<dyn Read + Send>),
     /// Text that a thread reads ahead, and the number of bytes read from the input.
-    Ahead(Ahead, Arc<AtomicU64>),
+    Ahead(ReadAhead, Arc<AtomicU64>),
 }
 
 /// Blocks of text from another thread.
-struct Ahead {
+struct ReadAhead {
     full: Receiver<io::Result<Option<Vec<u8>>>>,
     empty: Sender<Vec<u8>>,
     block: Vec<u8>,
@@ -44,9 +44,9 @@ impl Stream {
         encoding: Encoding,
     ) -> io::Result<Self> {
         if compression.is_none() && encoding.is_utf8() {
-            return Ok(Self(Text::Plain(raw)));
+            return Ok(Self(StreamText::Plain(raw)));
         }
-        let (counted, raw_bytes) = Counted::new(raw);
+        let (counted, raw_bytes) = CountedReader::new(raw);
         let counted = BufReader::with_capacity(BLOCK, counted);
         let inner: Box<dyn Read + Send> = match compression {
             Some(compression) => compression.reader(counted)?,
@@ -54,10 +54,10 @@ impl Stream {
         };
         let (full_to, full) = sync_channel(BLOCKS);
         let (empty, empty_from) = channel();
-        let reading = Reading { inner, compression, decoder: encoding.decoder() };
+        let reading = DecodeTask { inner, compression, decoder: encoding.decoder() };
         thread::spawn(move || reading.read(&full_to, &empty_from));
-        let ahead = Ahead { full, empty, block: Vec::new(), at: 0, is_over: false };
-        Ok(Self(Text::Ahead(ahead, raw_bytes)))
+        let ahead = ReadAhead { full, empty, block: Vec::new(), at: 0, is_over: false };
+        Ok(Self(StreamText::Ahead(ahead, raw_bytes)))
     }
 
     /// Returns the text of an input that can be read only once. Its first bytes show whether it is
@@ -72,8 +72,8 @@ impl Stream {
     /// Returns how many bytes of the input were read for the text, if they differ from the text.
     pub(super) fn raw_bytes(&self) -> Option<u64> {
         match &self.0 {
-            Text::Plain(_) => None,
-            Text::Ahead(_, raw_bytes) => Some(raw_bytes.load(Relaxed)),
+            StreamText::Plain(_) => None,
+            StreamText::Ahead(_, raw_bytes) => Some(raw_bytes.load(Relaxed)),
         }
     }
 }
@@ -81,13 +81,13 @@ impl Stream {
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Text::Plain(raw) => raw.read(into),
-            Text::Ahead(ahead, _) => ahead.read(into),
+            StreamText::Plain(raw) => raw.read(into),
+            StreamText::Ahead(ahead, _) => ahead.read(into),
         }
     }
 }
 
-impl Ahead {
+impl ReadAhead {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.block.len() && !self.is_over {
             // This fails when the thread has ended and needs no more blocks.
@@ -112,12 +112,12 @@ impl Ahead {
 }
 
 /// A reader that counts its bytes.
-pub(super) struct Counted<R> {
+pub(super) struct CountedReader<R> {
     raw: R,
     count: Arc<AtomicU64>,
 }
 
-impl<R> Counted<R> {
+impl<R> CountedReader<R> {
     /// Returns a reader of `raw` and its counter.
     pub(super) fn new(raw: R) -> (Self, Arc<AtomicU64>) {
         let count = Arc::new(AtomicU64::new(0));
@@ -125,7 +125,7 @@ impl<R> Counted<R> {
     }
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.raw.read(into)?;
         self.count.fetch_add(read as u64, Relaxed);
@@ -133,20 +133,20 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-impl<R: Seek> Seek for Counted<R> {
+impl<R: Seek> Seek for CountedReader<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.raw.seek(to)
     }
 }
 
 /// The reading thread's work.
-struct Reading {
+struct DecodeTask {
     inner: Box<dyn Read + Send>,
     compression: Option<Compression>,
     decoder: Option<Decoder>,
 }
 
-impl Reading {
+impl DecodeTask {
     /// Reads to the end, or until the receiver is gone. Bytes that were read before an error are sent before
     /// it.
     fn read(mut self, full: &SyncSender<io::Result<Option<Vec<u8>>>>, empty: &Receiver<Vec<u8>>) {

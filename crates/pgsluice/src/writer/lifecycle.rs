@@ -9,7 +9,7 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use super::failure::{WriteFailure, came_through, lost, pause, perhaps_lost};
-use super::record::{Found, WriterRecord};
+use super::record::{PositionsByName, WriterRecord};
 use super::session::Session;
 use super::{Durability, FIRST_PAUSE, LONGEST_PAUSE, Writer};
 use crate::control::Control;
@@ -77,7 +77,7 @@ impl Writer {
     }
 
     /// Continues from the writer's positions in the ledger. Fails if the server has lost rows.
-    fn take_up(&mut self, found: Found) -> Result<(), WriteFailure> {
+    fn take_up(&mut self, found: PositionsByName) -> Result<(), WriteFailure> {
         let Some(record) = &mut self.record else { return Ok(()) };
         let had_position = record.has_position();
         match record.take_up(found) {

@@ -42,7 +42,7 @@ struct OpenParticipant {
 }
 
 /// The position of each participant in the ledger, by name.
-pub(super) type Found = BTreeMap<String, WriterPosition>;
+pub(super) type PositionsByName = BTreeMap<String, WriterPosition>;
 
 /// The writer in the ledger, if it has one, and the positions after the rows that are sent.
 pub(super) type RecordUpdate<'k> = Option<(&'k WriterRecord, Positions<'k>)>;
@@ -78,7 +78,7 @@ impl WriterRecord {
     }
 
     /// Opens the writer, or opens it again. Returns its positions in the ledger.
-    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<Found> {
+    pub(super) async fn open(&self, client: &mut Client, table: &str) -> Result<PositionsByName> {
         let Self { named, run, terms, is_shared, open } = self;
         let attempt = |name: &str| open.get(name).map(|open| open.at.attempt);
         let of_load = named.open_writer(client, table, run, terms, attempt(WHOLE)).await?;
@@ -120,7 +120,7 @@ impl WriterRecord {
     /// # Errors
     ///
     /// Returns the number of rows that the server has lost since.
-    pub(super) fn take_up(&mut self, found: Found) -> Result<RowCounts, u64> {
+    pub(super) fn take_up(&mut self, found: PositionsByName) -> Result<RowCounts, u64> {
         let sum = |counts: &mut dyn Iterator<Item = RowCounts>| {
             counts.fold(RowCounts::default(), |mut sum, counts| {
                 sum.add(counts);

@@ -10,7 +10,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
 use super::link::Link;
-use super::watch::{TlsState, Watched};
+use super::watch::{TlsState, WatchedConnector};
 use crate::conninfo::{Endpoint, Place, SessionAttrs, Target};
 use crate::error::chain;
 use crate::failure::FailedAttempt;
@@ -87,7 +87,7 @@ async fn connect_encrypted(
     mode: SslMode,
 ) -> Result<Link, (FailedAttempt, bool)> {
     let tls = tls::client_config(target.tls(), candidate.host_name()).map_err(|f| (f, true))?;
-    let tls = Watched::new(tls);
+    let tls = WatchedConnector::new(tls);
     let mut config = candidate.config(target);
     config.ssl_mode(mode).ssl_negotiation(target.tls().negotiation);
     start(&config, tls.clone(), Some(tls.clone())).await.map_err(|error| {
@@ -108,7 +108,7 @@ async fn connect_encrypted(
 async fn start<T>(
     config: &Config,
     tls: T,
-    watched: Option<Watched>,
+    watched: Option<WatchedConnector>,
 ) -> Result<Link, tokio_postgres::Error>
 where
     T: MakeTlsConnect<Socket>,

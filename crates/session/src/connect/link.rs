@@ -13,7 +13,7 @@ use tokio_postgres::{CancelToken, Client, Connection, Error, NoTls, SimpleQueryM
 use super::backend::{BACKEND, Backend, PROCESS};
 use super::login_pid::login_pid;
 use super::timeouts;
-use super::watch::Watched;
+use super::watch::WatchedConnector;
 use crate::Result;
 use crate::conninfo::Target;
 
@@ -70,7 +70,7 @@ impl Link {
     pub(super) fn new<S, T>(
         client: Client,
         connection: Connection<S, T>,
-        tls: Option<Watched>,
+        tls: Option<WatchedConnector>,
     ) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -180,7 +180,7 @@ fn major(version: &str) -> u32 {
 /// Cancels the current statement of a connection.
 pub struct Canceller {
     token: CancelToken,
-    tls: Option<Watched>,
+    tls: Option<WatchedConnector>,
     /// The server's process ID of the session, once known.
     pid: Pid,
 }

@@ -25,12 +25,12 @@ pub(super) enum TlsState {
 
 /// tokio-postgres's connector for rustls, watched.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct WatchedConnector {
     inner: MakeRustlsConnect,
     state: Arc<AtomicU8>,
 }
 
-impl Watched {
+impl WatchedConnector {
     pub(super) fn new(config: ClientConfig) -> Self {
         Self { inner: MakeRustlsConnect::new(config), state: Arc::default() }
     }
@@ -53,7 +53,7 @@ pub(super) struct Handshake {
     state: Arc<AtomicU8>,
 }
 
-impl MakeTlsConnect<Socket> for Watched {
+impl MakeTlsConnect<Socket> for WatchedConnector {
     type Stream = WatchedStream;
     type TlsConnect = Handshake;
     type Error = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Error;

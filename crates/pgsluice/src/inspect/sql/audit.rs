@@ -167,11 +167,11 @@ pub(crate) struct ChangedRows<'a> {
     pub(crate) delete_when: Option<(&'a str, bool)>,
     /// Whether the last row with a key wins, instead of the first.
     pub(crate) last_counts: bool,
-    pub(crate) expected: Expected<'a>,
+    pub(crate) expected: ExpectedRow<'a>,
 }
 
 /// The expected row of the table for the key of an input row.
-pub(crate) enum Expected<'a> {
+pub(crate) enum ExpectedRow<'a> {
     /// Any row.
     There,
     /// A row with the same values in these columns; if not `inserted`, the row may also be missing.
@@ -198,14 +198,14 @@ impl ChangedRows<'_> {
         };
         let newer = self.newer.map_or_else(|| "true".to_owned(), |column| is_newer(column, "i"));
         let deleting = match (&self.expected, self.delete_when) {
-            (Expected::Gone, _) => "true".to_owned(),
+            (ExpectedRow::Gone, _) => "true".to_owned(),
             (_, Some(flag)) => format!("i.{}", is_flagged(flag)),
             (_, None) => "false".to_owned(),
         };
         let missing = match self.expected {
-            Expected::Gone => "false".to_owned(),
-            Expected::There => "t.\"pgsluice found\" IS NULL".to_owned(),
-            Expected::As { set, inserted } => {
+            ExpectedRow::Gone => "false".to_owned(),
+            ExpectedRow::There => "t.\"pgsluice found\" IS NULL".to_owned(),
+            ExpectedRow::As { set, inserted } => {
                 let absent = if inserted { "t.\"pgsluice found\" IS NULL OR " } else { "" };
                 let differs = differs(set, "i");
                 format!("({absent}t.\"pgsluice found\" AND {newer} AND {differs})")

@@ -9,7 +9,7 @@
 use super::{Audit, AuditComparison, count};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
-use crate::inspect::sql::audit::{ChangedRows, Expected};
+use crate::inspect::sql::audit::{ChangedRows, ExpectedRow};
 use crate::job::OnConflict;
 use crate::plan::changes::Changes;
 use pgsluice_core::duplicates::Rule;
@@ -32,9 +32,9 @@ impl AuditComparison<'_> {
         }
         let mut audit = self.sums(&changes.columns).await?;
         let expected = match changes.on_conflict {
-            OnConflict::Error | OnConflict::Skip => Expected::There,
-            OnConflict::Update => Expected::As { set: &changes.set, inserted: changes.inserts },
-            OnConflict::Delete => Expected::Gone,
+            OnConflict::Error | OnConflict::Skip => ExpectedRow::There,
+            OnConflict::Update => ExpectedRow::As { set: &changes.set, inserted: changes.inserts },
+            OnConflict::Delete => ExpectedRow::Gone,
         };
         let changed = ChangedRows {
             table: &self.table,

@@ -119,7 +119,7 @@ impl Participant {
     ) -> Result<WriterPosition> {
         self.schema.make(client, Access::Write).await?;
         let transaction = client.transaction().await?;
-        let opening = Opening { table, run, terms: &terms::expression(options, None) };
+        let opening = WriterOpening { table, run, terms: &terms::expression(options, None) };
         let position = self.take_over(&transaction, &opening, attempt).await?;
         transaction.commit().await?;
         client.simple_query(&self.hold_alive_lock()).await?;
@@ -138,7 +138,7 @@ impl Participant {
         names: impl Iterator<Item = (&str, Option<i32>)>,
     ) -> Result<Vec<WriterPosition>> {
         let transaction = client.transaction().await?;
-        let opening = Opening { table, run, terms: &terms::expression(options, None) };
+        let opening = WriterOpening { table, run, terms: &terms::expression(options, None) };
         let mut positions = Vec::new();
         for (name, attempt) in names {
             let taken = self.participant(name).take_over(&transaction, &opening, attempt).await?;
@@ -157,10 +157,10 @@ impl Participant {
     async fn take_over(
         &self,
         transaction: &Transaction<'_>,
-        opening: &Opening<'_>,
+        opening: &WriterOpening<'_>,
         attempt: Option<i32>,
     ) -> Result<WriterPosition> {
-        let Opening { table, run, terms } = opening;
+        let WriterOpening { table, run, terms } = opening;
         let sql = |statement: &str| {
             let run = running(&literal(run.as_bytes()));
             // The terms contain column names, which may look like placeholders, so they are inserted last.
@@ -333,7 +333,7 @@ fn counts(row: &Row, first: usize) -> RowCounts {
 }
 
 /// The values for opening a writer and its participants.
-struct Opening<'o> {
+struct WriterOpening<'o> {
     table: &'o str,
     /// The process that works at it, as JSON.
     run: &'o str,

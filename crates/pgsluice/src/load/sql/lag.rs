@@ -31,7 +31,7 @@ WHERE current_setting('archive_mode') <> 'off'
   AND (last_archived_wal ~ '^[0-9A-F]{24}$' OR last_archived_wal IS NULL AND failed)";
 
 /// A follower of the server's WAL; places are bytes since its beginning.
-pub(crate) struct Follower {
+pub(crate) struct WalFollower {
     pub(crate) name: String,
     /// The place that it must reach.
     pub(crate) end: u64,
@@ -40,10 +40,10 @@ pub(crate) struct Follower {
 }
 
 /// Returns all followers.
-pub(crate) async fn followers(client: &impl GenericClient) -> Result<Vec<Follower>> {
+pub(crate) async fn followers(client: &impl GenericClient) -> Result<Vec<WalFollower>> {
     let rows = client.query(FOLLOWERS, &[]).await?;
     let place = |place: i64| place.max(0).unsigned_abs();
-    let follower = |row: &tokio_postgres::Row| Follower {
+    let follower = |row: &tokio_postgres::Row| WalFollower {
         name: row.get(1),
         end: place(row.get(0)),
         place: row.get::<_, Option<i64>>(2).map(place),

@@ -3,7 +3,7 @@
 use pgsluice_core::catalog::{NodeId, label};
 use pgsluice_core::route::Cause;
 
-use super::{Changes, Chosen, MatchKey, no_column};
+use super::{Changes, ChosenIndex, MatchKey, no_column};
 use crate::error::kind::Kind;
 use crate::error::{Error, Result, option};
 use crate::job::{ChangeOptions, Duplicates, FieldOptions, Job, OnConflict};
@@ -77,7 +77,7 @@ pub(super) fn changed_key(
     catalogue: &Catalogue,
     triggers: &[RowTrigger],
     options: &ChangeOptions,
-    chosen: &Chosen,
+    chosen: &ChosenIndex,
 ) -> Result<Option<String>> {
     let updates = options.on_conflict == OnConflict::Update;
     let inserts = !options.no_insert && options.on_conflict != OnConflict::Delete;

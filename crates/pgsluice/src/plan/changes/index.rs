@@ -14,7 +14,7 @@ const NAMED: usize = 5;
 
 /// The chosen index.
 #[derive(Clone, Debug)]
-pub(in crate::plan) struct Chosen {
+pub(in crate::plan) struct ChosenIndex {
     /// `None` if several indexes identify rows.
     pub(super) index: Option<Index>,
     /// The reason why rows are sent in input order, if they are.
@@ -33,7 +33,7 @@ pub(super) struct Index {
     pub(super) is_of_root: bool,
 }
 
-impl Chosen {
+impl ChosenIndex {
     /// Returns the facts to read about the tables. A leaf rejects the insertion of another leaf's row, and a
     /// key of the whole table never matches a row in another leaf. In all other cases the leaf's constraint
     /// is needed.
@@ -60,7 +60,7 @@ pub(super) fn choose(
     tree: &Tree,
     indexes: &[UniqueIndex],
     options: &ChangeOptions,
-) -> Result<Chosen> {
+) -> Result<ChosenIndex> {
     let indexes = Indexes { tree, all: indexes };
     let Some(first_leaf) = tree.leaves().next() else {
         let message = format!("table {} has no partition", indexes.name(ROOT));
@@ -83,7 +83,7 @@ pub(super) fn choose(
         }
     };
     let index = Some(indexes.describe(chosen));
-    Ok(Chosen { index, in_order: None, has_row_triggers: false })
+    Ok(ChosenIndex { index, in_order: None, has_row_triggers: false })
 }
 
 impl<'i> Indexes<'i> {
@@ -168,7 +168,7 @@ impl<'i> Indexes<'i> {
     }
 
     /// Chooses among all indexes that identify the rows of a leaf.
-    fn any(&self) -> Result<Chosen> {
+    fn any(&self) -> Result<ChosenIndex> {
         let leaves: Vec<NodeId> = self.tree.leaves().collect();
         let all: Vec<&UniqueIndex> = leaves.iter().flat_map(|leaf| self.list(*leaf)).collect();
         if all.is_empty() {
@@ -188,7 +188,7 @@ impl<'i> Indexes<'i> {
             None => Some("some leaves have no unique index".to_owned()),
         };
         let index = in_order.is_none().then(|| self.describe(first));
-        Ok(Chosen { index, in_order, has_row_triggers: false })
+        Ok(ChosenIndex { index, in_order, has_row_triggers: false })
     }
 
     fn describe(&self, index: &UniqueIndex) -> Index {

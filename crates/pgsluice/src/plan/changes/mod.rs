@@ -12,7 +12,7 @@ use pgsluice_core::types::KeyType;
 
 pub(super) use self::allowed::{check_detours, check_leaves};
 use self::columns::{exact, is_boolean, is_readable};
-pub(super) use self::index::Chosen;
+pub(super) use self::index::ChosenIndex;
 use self::index::Index;
 use crate::error::kind::Kind;
 use crate::error::{Error, Result};
@@ -134,7 +134,7 @@ fn places(catalogue: &Catalogue) -> HashMap<NodeId, String> {
 
 impl Changes {
     /// Decides how rows change existing ones, based on the index that [`choose`] has chosen.
-    pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: Chosen) -> Result<Self> {
+    pub(super) fn new(job: &Job, catalogue: &Catalogue, chosen: ChosenIndex) -> Result<Self> {
         let options = &job.changes;
         let (found, newer) = match &catalogue.match_facts {
             Some(match_facts) => (&match_facts.keys[..], match_facts.newer.as_ref()),
@@ -284,7 +284,7 @@ pub(super) fn choose(
     catalogue: &Catalogue,
     uniques: &Uniques,
     options: &ChangeOptions,
-) -> Result<Chosen> {
+) -> Result<ChosenIndex> {
     allowed::check_columns(catalogue, options)?;
     allowed::check_tables(catalogue, options, &uniques.changing)?;
     if let Some(grant) = &uniques.staging {
@@ -300,14 +300,14 @@ pub(super) fn choose(
     }
     let has_row_triggers = catalogue.facts.iter().any(|facts| facts.row_triggers)
         || uniques.changing.iter().any(|changing| changing.row_triggers);
-    Ok(Chosen { has_row_triggers, ..chosen })
+    Ok(ChosenIndex { has_row_triggers, ..chosen })
 }
 
 /// Returns the key, if there is a single one whose columns can be compared here, and the reason why rows are
 /// sent in input order, if they are.
 fn key(
     options: &ChangeOptions,
-    chosen: &Chosen,
+    chosen: &ChosenIndex,
     found: &[Vec<KeyColumn>],
     any_constraint: bool,
 ) -> Result<(MatchKey, Option<String>)> {

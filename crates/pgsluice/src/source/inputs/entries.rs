@@ -15,11 +15,11 @@ pub(super) const GLOB: [char; 3] = ['*', '?', '['];
 const LISTED: usize = 5;
 
 /// Files, and sentences about entries that are skipped.
-type Entries = (Vec<PathBuf>, Vec<String>);
+type FoundFiles = (Vec<PathBuf>, Vec<String>);
 
 /// Finds the files of a directory, sorted by name. Skips subdirectories and names that begin with `_` or `.`,
 /// like Spark, Hive and pyarrow.
-pub(super) fn directory(path: &Path) -> Result<Entries> {
+pub(super) fn directory(path: &Path) -> Result<FoundFiles> {
     let (mut files, mut left_out, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for entry in sorted_entries(path)? {
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -68,7 +68,7 @@ fn sorted_entries(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Finds the files that a pattern matches, sorted by name. Skips directories.
-pub(super) fn pattern(pattern: &str) -> Result<Entries> {
+pub(super) fn pattern(pattern: &str) -> Result<FoundFiles> {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for path in glob::glob(pattern).map_err(|error| invalid(pattern, &error))? {
         let path = path.map_err(|error| cannot_open(error.path(), error.error()))?;

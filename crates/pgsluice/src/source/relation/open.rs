@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::source::sql::relation::{COLUMNS, EXPORT, FIND, HEAPS, NOTHING, hold};
 
 /// A table whose name was resolved, before its snapshot is taken.
-struct Found {
+struct ResolvedTable {
     oid: u32,
     name: catalog::Relation,
     version: u32,
@@ -51,13 +51,13 @@ pub(in crate::source) fn open(
         // The portal of the last query would keep its snapshot.
         holder.run(control, async |link| Ok(link.client.batch_execute(NOTHING).await?))?;
     }
-    let Found { name, version, page, .. } = found;
+    let ResolvedTable { name, version, page, .. } = found;
     let sessions = Sessions::new(server.clone(), snapshot, holder, Arc::clone(control), readers);
     let (label, alias, filter) = (name.label(), name.name, relation.filter.clone());
     Ok(OpenRelation { sessions, label, alias, filter, columns, heaps, page, version })
 }
 
-async fn find(name: &str, client: &Client) -> Result<Found> {
+async fn find(name: &str, client: &Client) -> Result<ResolvedTable> {
     let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
     let rows = match is_number {
         true => Vec::new(),
@@ -72,7 +72,7 @@ async fn find(name: &str, client: &Client) -> Result<Found> {
     let name = catalog::Relation { schema: row.get(1), name: row.get(2) };
     let (version, page) = (row.get::<_, i32>(3), row.get::<_, i64>(4));
     let [version, page] = [u64::from(version.unsigned_abs()), page.unsigned_abs()];
-    Ok(Found { oid: row.get(0), name, version: version as u32, page: page.max(1) })
+    Ok(ResolvedTable { oid: row.get(0), name, version: version as u32, page: page.max(1) })
 }
 
 fn column(row: &Row) -> SourceColumn {
@@ -83,7 +83,7 @@ fn column(row: &Row) -> SourceColumn {
 ///
 /// The locks are taken after the snapshot. A table that was truncated or rewritten in between would look empty under
 /// the snapshot, so it is refused.
-async fn read_heaps(found: &Found, client: &Client) -> Result<Vec<Heap>> {
+async fn read_heaps(found: &ResolvedTable, client: &Client) -> Result<Vec<Heap>> {
     let label = found.name.label();
     let sql = fill(HEAPS, &[]);
     let names = client.query_typed(&sql, &[(&found.oid, Type::OID)]).await?;

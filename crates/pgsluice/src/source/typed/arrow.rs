@@ -9,7 +9,7 @@ use pgsluice_arrow::Mapping;
 
 use super::super::guard::catch_panic;
 use super::super::parallel::ParallelReader;
-use super::super::stream::Counted;
+use super::super::stream::CountedReader;
 use super::super::{FileFormat, Input, ReadSeek};
 use super::batches::{self, Batch, GiveRows, TypedPart};
 use super::frames::Frames;
@@ -24,7 +24,7 @@ const FEATHER_1: &[u8] = b"FEA1";
 
 /// Returns the columns of an input.
 pub(super) fn schema(input: &Input) -> Result<SchemaRef> {
-    catch_panic(|| Ok(Reader::open(input)?.batches.schema()), || lost(input))
+    catch_panic(|| Ok(FrameReader::open(input)?.batches.schema()), || lost(input))
 }
 
 /// Begins to read an input.
@@ -36,7 +36,7 @@ pub(super) fn open(
     // Fields without a column are not decoded.
     let places = mapping.places();
     let mapping = Arc::new(mapping.narrow(&places));
-    Ok(batches::begin(vec![Whole { input: input.clone(), places }], &mapping, lost(input)))
+    Ok(batches::begin(vec![ArrowPart { input: input.clone(), places }], &mapping, lost(input)))
 }
 
 fn lost(input: &Input) -> Error {
@@ -44,15 +44,15 @@ fn lost(input: &Input) -> Error {
 }
 
 /// All batches of an input, reduced to the columns at these indexes.
-struct Whole {
+struct ArrowPart {
     input: Input,
     places: Vec<usize>,
 }
 
-impl TypedPart for Whole {
+impl TypedPart for ArrowPart {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self { input, places } = self;
-        let Reader { batches, raw_bytes } = Reader::open(input)?;
+        let FrameReader { batches, raw_bytes } = FrameReader::open(input)?;
         let mut before = 0;
         for (number, batch) in batches.narrow(places.clone()).enumerate() {
             let batch = batch.map_err(|error| {
@@ -73,12 +73,12 @@ impl TypedPart for Whole {
 }
 
 /// The batches of an input, and the number of bytes that were read for them.
-struct Reader {
-    batches: Frames<BufReader<Counted<Box<dyn ReadSeek>>>>,
+struct FrameReader {
+    batches: Frames<BufReader<CountedReader<Box<dyn ReadSeek>>>>,
     raw_bytes: Arc<AtomicU64>,
 }
 
-impl Reader {
+impl FrameReader {
     fn open(input: &Input) -> Result<Self> {
         let unreadable = |reason: &str| unreadable(input, FileFormat::Arrow, reason);
         let damaged = |error: ArrowError| unreadable(&plain(&error));
@@ -96,7 +96,7 @@ impl Reader {
                 "it is a Feather version 1 file, which only pandas and R wrote",
             ));
         }
-        let (file, raw_bytes) = Counted::new(file);
+        let (file, raw_bytes) = CountedReader::new(file);
         let file = BufReader::new(file);
         let batches = match start == MAGIC {
             true => Frames::from_file(file),

@@ -33,19 +33,19 @@ pub(in crate::source) enum CallerBatches {
     /// A table, which can be read again.
     Table { schema: SchemaRef, batches: Arc<[RecordBatch]> },
     /// A stream of batches, which can be read once.
-    Stream(Arc<Mutex<Stream>>),
+    Stream(Arc<Mutex<ExaminedStream>>),
 }
 
 /// A stream, and the part of it that was already examined.
-pub(in crate::source) struct Stream {
+pub(in crate::source) struct ExaminedStream {
     schema: Option<SchemaRef>,
     first: Option<RecordBatch>,
-    rest: Option<Rest>,
+    rest: Option<RemainingBatches>,
 }
 
-type Rest = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+type RemainingBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for ExaminedStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Stream")
     }
@@ -108,7 +108,7 @@ impl Input {
         name: impl Into<String>,
         batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     ) -> Self {
-        let stream = Stream { schema: None, first: None, rest: Some(Box::new(batches)) };
+        let stream = ExaminedStream { schema: None, first: None, rest: Some(Box::new(batches)) };
         Self::from_batches(name.into(), CallerBatches::Stream(Arc::new(Mutex::new(stream))), None)
     }
 }
@@ -145,7 +145,7 @@ impl CallerBatches {
             ready.retain(|(batch, _)| batch.count() > 0);
             return Ok(ParallelReader::from_memory(ready, lost(input)));
         }
-        Ok(batches::begin(vec![Whole(input.clone(), self.clone())], &mapping, lost(input)))
+        Ok(batches::begin(vec![MemoryPart(input.clone(), self.clone())], &mapping, lost(input)))
     }
 
     /// Passes all batches to `give`, until it returns false.
@@ -202,7 +202,7 @@ impl CallerBatches {
     }
 }
 
-impl Stream {
+impl ExaminedStream {
     fn schema(&mut self, input: &Input) -> Result<SchemaRef> {
         if let Some(schema) = &self.schema {
             return Ok(Arc::clone(schema));
@@ -214,7 +214,7 @@ impl Stream {
         Ok(schema)
     }
 
-    fn take(&mut self, input: &Input) -> Result<(Option<RecordBatch>, Rest)> {
+    fn take(&mut self, input: &Input) -> Result<(Option<RecordBatch>, RemainingBatches)> {
         let rest = self.rest.take().ok_or_else(|| once(input))?;
         Ok((self.first.take(), rest))
     }
@@ -225,7 +225,7 @@ fn schema_of(first: Option<&RecordBatch>) -> SchemaRef {
     first.map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema)
 }
 
-fn lock_stream(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
+fn lock_stream(stream: &Mutex<ExaminedStream>) -> MutexGuard<'_, ExaminedStream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -237,9 +237,9 @@ fn lost(input: &Input) -> Error {
     unreadable(input, FileFormat::Arrow, "its producer ended unexpectedly")
 }
 
-struct Whole(Input, CallerBatches);
+struct MemoryPart(Input, CallerBatches);
 
-impl TypedPart for Whole {
+impl TypedPart for MemoryPart {
     fn read(&self, give: GiveRows<'_>) -> Result<()> {
         let Self(input, batches) = self;
         batches.read(input, &mut |batch| {

@@ -33,7 +33,7 @@ pub(crate) fn read_group<R: ChunkReader + 'static>(
     // Views share a string that a page refers to many times, instead of copying it.
     let hint: Fields = metadata.schema().fields().iter().map(with_views).collect();
     let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(&hint))?;
-    let file = Arc::new(Whole(file));
+    let file = Arc::new(CheckedFile(file));
     let group = CheckedGroup { file, metadata: Arc::clone(metadata.metadata()), group };
     let max = max.min(group.num_rows());
     ParquetRecordBatchReader::try_new_with_row_groups(&levels, &group, max, None)
@@ -51,15 +51,15 @@ fn with_views(field: &FieldRef) -> FieldRef {
 
 /// A file whose end is checked: reading past the end is an error. Without it, the reader of page headers
 /// would skip any number of missing values there, one by one.
-struct Whole<R>(Arc<R>);
+struct CheckedFile<R>(Arc<R>);
 
-impl<R: ChunkReader> Length for Whole<R> {
+impl<R: ChunkReader> Length for CheckedFile<R> {
     fn len(&self) -> u64 {
         self.0.len()
     }
 }
 
-impl<R: ChunkReader> ChunkReader for Whole<R> {
+impl<R: ChunkReader> ChunkReader for CheckedFile<R> {
     type T = ExactReader<R::T>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -83,7 +83,7 @@ impl<T: Read> Read for ExactReader<T> {
 }
 
 struct CheckedGroup<R> {
-    file: Arc<Whole<R>>,
+    file: Arc<CheckedFile<R>>,
     metadata: Arc<ParquetMetaData>,
     group: usize,
 }
@@ -130,7 +130,7 @@ impl<R: ChunkReader + 'static> Iterator for OneChunk<R> {
 impl<R: ChunkReader + 'static> PageIterator for OneChunk<R> {}
 
 struct CheckedPages<R: ChunkReader> {
-    pages: SerializedPageReader<Whole<R>>,
+    pages: SerializedPageReader<CheckedFile<R>>,
     column: Arc<ColumnDescriptor>,
 }
 
