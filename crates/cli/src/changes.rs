@@ -37,7 +37,7 @@ pub(crate) struct ChangeArgs {
     /// otherwise first]
     #[arg(long, value_name = "WHICH")]
     #[serde(deserialize_with = "listed")]
-    duplicates: Option<NameRole>,
+    duplicates: Option<DuplicatesName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,7 +53,7 @@ enum ActionName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum NameRole {
+enum DuplicatesName {
     First,
     Last,
     /// None: the load fails
@@ -82,9 +82,9 @@ impl ChangeArgs {
         options.delete_when.clone_from(&self.delete_when);
         options.no_insert = self.no_insert;
         options.duplicates = self.duplicates.map(|which| match which {
-            NameRole::First => Duplicates::First,
-            NameRole::Last => Duplicates::Last,
-            NameRole::Error => Duplicates::Error,
+            DuplicatesName::First => Duplicates::First,
+            DuplicatesName::Last => Duplicates::Last,
+            DuplicatesName::Error => Duplicates::Error,
         });
         Ok(options)
     }

@@ -117,7 +117,7 @@ Exit status: 0 finished, 1 failed, 2 usage error.",
 ];
 
 /// Options that most uses of `load` need.
-const MAX_USED: [&str; 16] = [
+const COMMON_OPTIONS: [&str; 16] = [
     "table",
     "format",
     "header",
@@ -157,7 +157,7 @@ fn at(command: Command, path: &[&str], text: &'static str) -> Command {
 pub(crate) fn brief(command: Command) -> Command {
     let is_shown = |arg: &Arg| {
         arg.is_positional()
-            || arg.get_long().is_some_and(|long| MAX_USED.contains(&long) || long == "help")
+            || arg.get_long().is_some_and(|long| COMMON_OPTIONS.contains(&long) || long == "help")
     };
     command.mut_subcommand("load", |load| {
         load.mut_args(|arg| {

@@ -256,7 +256,7 @@ fn keys_lead_to_the_columns_of_a_table() {
     }
     let late = row_of(&mut ignoring, r#"{"id":1,"LATE":2,"a":3}"#).expect_err("late");
     assert_eq!(late.hint.as_ref().map(Words::as_str), Some("Map LATE."));
-    let text =
+    let refused =
         row_of(&mut objects(UnknownKeys::Refuse), r#"{"ID":1,"id":2,"a":3}"#).expect_err("both");
-    assert_eq!(text.message, "keys \"ID\" and \"id\" match the same column");
+    assert_eq!(refused.message, "keys \"ID\" and \"id\" match the same column");
 }

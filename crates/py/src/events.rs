@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pgsluice::{Control, Event, Events, Level};
 
 /// Maximum number of events that wait for Python.
-const MAX: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 
 // The levels of Python's `logging`.
 const DEBUG: u8 = 10;
@@ -50,7 +50,7 @@ impl Events for EventQueue {
             return;
         }
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() == MAX {
+        if events.len() == MAX_EVENTS {
             // Texts for the user are rare, and worth more than the oldest event.
             let place = events.iter().position(|(level, _)| *level == DEBUG).unwrap_or(0);
             events.remove(place);

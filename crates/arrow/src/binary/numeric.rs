@@ -13,12 +13,13 @@ const INFINITY: u16 = 0xD000;
 const NEGATIVE_INFINITY: u16 = 0xF000;
 
 /// The number of groups of the longest number, with 77 digits and at most three zeros after them.
-const MAX: usize = 20;
+const MAX_GROUPS: usize = 20;
 
 /// Appends the field.
 #[inline]
 pub(super) fn put(value: &Decimal, field: &mut Vec<u8>) {
-    let mut groups = NumericGroups { bytes: [0; HEAD + 2 * MAX], first: MAX, last: MAX };
+    let mut groups =
+        NumericGroups { bytes: [0; HEAD + 2 * MAX_GROUPS], first: MAX_GROUPS, last: MAX_GROUPS };
     // Digits missing from the last group are zeros.
     let lowest = (-value.scale).div_euclid(4);
     let zeros = TENS[(-value.scale).rem_euclid(4) as usize];
@@ -46,7 +47,7 @@ const TENS: [u64; 4] = [1, 10, 100, 1_000];
 /// Groups of four digits, filled from the last.
 struct NumericGroups {
     /// The groups, at the end, after room for the head.
-    bytes: [u8; HEAD + 2 * MAX],
+    bytes: [u8; HEAD + 2 * MAX_GROUPS],
     /// The place of the first group that is not zero.
     first: usize,
     /// The place after the last group that is not zero.
@@ -56,7 +57,7 @@ struct NumericGroups {
 impl NumericGroups {
     #[inline]
     fn fill(&mut self, mut digits: u64) {
-        let mut place = MAX;
+        let mut place = MAX_GROUPS;
         while digits != 0 {
             place -= 1;
             self.set(place, (digits % 10_000) as u16);
@@ -67,7 +68,7 @@ impl NumericGroups {
     #[inline(never)]
     fn fill_long(&mut self, chunks: [u64; 5], zeros: u64) {
         const CHUNK: u64 = crate::decimal::CHUNK;
-        let mut place = MAX;
+        let mut place = MAX_GROUPS;
         let mut carried = 0;
         for chunk in chunks {
             // At most three digits are carried, so this is below 10^19.
@@ -85,7 +86,7 @@ impl NumericGroups {
     #[inline]
     fn set(&mut self, place: usize, group: u16) {
         if group != 0 {
-            if self.last == MAX && self.first == MAX {
+            if self.last == MAX_GROUPS && self.first == MAX_GROUPS {
                 self.last = place + 1;
             }
             self.first = place;
@@ -99,7 +100,7 @@ impl NumericGroups {
     fn put(&mut self, lowest: i32, value: &Decimal, field: &mut Vec<u8>) {
         let count = self.last - self.first;
         // Zero has no sign and no weight.
-        let weight = if count > 0 { lowest + (MAX - 1 - self.first) as i32 } else { 0 };
+        let weight = if count > 0 { lowest + (MAX_GROUPS - 1 - self.first) as i32 } else { 0 };
         let sign = if value.is_negative() { NEGATIVE } else { 0 };
         // An array's scale fits a byte, and a float's has three digits, so all of these are small.
         let head = [count as u16, weight as u16, sign, value.scale.max(0) as u16];

@@ -107,9 +107,9 @@ fn a_float_is_narrowed_as_the_server_casts_it() {
     assert_eq!(texts(&floats, &ty(FLOAT4)), ["0.5", "-Infinity", "NaN"]);
     let nearest = Float64Array::from(vec![0.1, 16_777_217.0, 1e-45, 3.4028235677973366e38 - 1e31]);
     assert_eq!(texts(&nearest, &ty(FLOAT4)), ["0.1", "1.6777216e+07", "1e-45", "3.4028235e+38"]);
-    for (value, message) in [(1e39, "1e+39"), (-3.5e38, "-3.5e+38"), (1e-46, "1e-46")] {
+    for (value, expected) in [(1e39, "1e+39"), (-3.5e38, "-3.5e+38"), (1e-46, "1e-46")] {
         let why = unfit(&Float64Array::from(vec![value]), &ty(FLOAT4));
-        assert_eq!(why, format!("{message} is out of range for real"));
+        assert_eq!(why, format!("{expected} is out of range for real"));
     }
     assert!(unfit(&Int32Array::from(vec![16_777_217]), &ty(FLOAT4)).contains("real"));
     let half =

@@ -98,7 +98,7 @@ struct Swap<'a> {
 }
 
 /// A difference of a leaf from its state when its shadow was created.
-enum Differs {
+enum LeafDifference {
     Obstacle(String),
     Property(Difference),
 }
@@ -174,23 +174,23 @@ impl Swap<'_> {
         let error =
             Error::new(Kind::Server, message).with_sqlstate("55000").with_hint("Load again.");
         Err(match what {
-            Differs::Obstacle(why) => error.with_detail(format!("Now {why}.")),
-            Differs::Property(difference) => error
+            LeafDifference::Obstacle(why) => error.with_detail(format!("Now {why}.")),
+            LeafDifference::Property(difference) => error
                 .with_detail(format!("Its {} {} was changed.", difference.kind, difference.name)),
         })
     }
 
     /// Returns the first leaf that has changed. `oids` are the current oids of the leaves.
-    async fn differs(&self, oids: &[u32]) -> Result<Option<(NodeId, Differs)>> {
+    async fn differs(&self, oids: &[u32]) -> Result<Option<(NodeId, LeafDifference)>> {
         let columns = &self.plan.catalogue.columns;
         let obstacles = obstacles(self.client, oids, columns, self.plan.replaces()).await?;
         if let Some((place, why)) = obstacles.into_iter().next() {
-            return Ok(Some((self.leaves[place].0, Differs::Obstacle(why))));
+            return Ok(Some((self.leaves[place].0, LeafDifference::Obstacle(why))));
         }
         let now = self.reader.describe(self.client, oids).await?;
         Ok(self.leaves.iter().zip(now).find_map(|((node, shadow), now)| {
             let difference = difference(&shadow.defined.itself, &now)?;
-            Some((*node, Differs::Property(difference)))
+            Some((*node, LeafDifference::Property(difference)))
         }))
     }
 
@@ -247,10 +247,10 @@ impl Swap<'_> {
         let Some((node, what)) = self.differs(&oids).await? else { return Ok(()) };
         let leaf = self.plan.tree.nodes[node].relation.label();
         let (why, detail) = match what {
-            Differs::Obstacle(why) => {
+            LeafDifference::Obstacle(why) => {
                 (why, "The new table acquired this when it was created.".to_owned())
             }
-            Differs::Property(it) => {
+            LeafDifference::Property(it) => {
                 let Difference { kind, name, before, now } = it;
                 let none = || "none".to_owned();
                 (

@@ -24,14 +24,12 @@ pub fn note(job: &Job, plan: &Plan) -> Option<String> {
     let Some(KeyColumn::Native { column, field: Some(field), ty }) = key.columns.first() else {
         return None;
     };
-    let KeySpan { ends: [min, greatest], texts: [from, to] } = span(job, plan, *field, ty)?;
+    let KeySpan { ends: [min, max], texts: [from, to] } = span(job, plan, *field, ty)?;
     let may_overlap = |bound: &Bound| match bound {
-        Bound::List(values) => {
-            values.iter().flatten().any(|value| (&min..=&greatest).contains(&value))
-        }
+        Bound::List(values) => values.iter().flatten().any(|value| (&min..=&max).contains(&value)),
         Bound::Range { lower, upper } => {
             let begins = match lower.first() {
-                Some(Edge::Datum(lower)) => *lower <= greatest,
+                Some(Edge::Datum(lower)) => *lower <= max,
                 edge => edge != Some(&Edge::MaxValue),
             };
             let ends = match upper.first() {
@@ -63,15 +61,15 @@ fn span(job: &Job, plan: &Plan, field: usize, ty: &KeyType) -> Option<KeySpan> {
         for text in plan.shape.extremes(input, field)? {
             let datum = OwnedDatum::from(ty.parse(&text, &mut scratch)?);
             let text = String::from_utf8(text).ok()?;
-            let Some(KeySpan { ends: [min, greatest], texts: [from, to] }) = &mut found else {
+            let Some(KeySpan { ends: [min, max], texts: [from, to] }) = &mut found else {
                 let (ends, texts) = ([datum.clone(), datum], [text.clone(), text]);
                 found = Some(KeySpan { ends, texts });
                 continue;
             };
             if datum < *min {
                 (*min, *from) = (datum, text);
-            } else if datum > *greatest {
-                (*greatest, *to) = (datum, text);
+            } else if datum > *max {
+                (*max, *to) = (datum, text);
             }
         }
     }

@@ -332,7 +332,7 @@ impl LookupSession {
         let begun = client.simple_query(&named.begin_unless_running()).await?;
         if !sql::is_held(&begun) {
             client.batch_execute(ROLLBACK).await?;
-            return match named.foreign_holder(client).await? {
+            return match named.find_foreign_holder(client).await? {
                 Some(holder) => Err(named.held_up(&holder)),
                 None => Ok(false),
             };

@@ -147,7 +147,7 @@ impl Ledger {
     pub(crate) async fn hold_alive_lock(&self, client: &Client) -> Result<()> {
         while !sql::is_held(&client.simple_query(&self.named.hold_alive_lock()).await?) {
             // Another run may hold it exclusively for a moment.
-            if let Some(holder) = self.named.foreign_holder(client).await? {
+            if let Some(holder) = self.named.find_foreign_holder(client).await? {
                 return Err(self.named.held_up(&holder));
             }
             tokio::time::sleep(PAUSE).await;
@@ -169,7 +169,7 @@ impl Ledger {
     /// must have ended.
     pub(crate) async fn lost_attempt(&self, client: &Client) -> Error {
         let _ = client.batch_execute(ROLLBACK).await;
-        match self.named.foreign_holder(client).await {
+        match self.named.find_foreign_holder(client).await {
             Ok(Some(holder)) => self.named.held_up(&holder),
             _ => self.share.as_ref().map_or_else(|| self.overtaken(), Share::locked_out),
         }

@@ -34,7 +34,7 @@ pub(super) async fn lock_out_others(
     let began = Instant::now();
     while !named.take_alive_lock(client).await? {
         if !named.is_running(&lives(&named.schema, client).await?)
-            && let Some(holder) = named.foreign_holder(client).await?
+            && let Some(holder) = named.find_foreign_holder(client).await?
         {
             // A shared lock does not keep another session out.
             return match is_held(&client.simple_query(&named.hold_alive_lock()).await?) {
@@ -87,7 +87,7 @@ pub(super) async fn wait_for(
                 other.insert(client)
             }
         };
-        if let Some(holder) = named.foreign_holder(other).await? {
+        if let Some(holder) = named.find_foreign_holder(other).await? {
             return Err(named.held_up(&holder));
         }
         let mut holders = named.holders(other).await?;

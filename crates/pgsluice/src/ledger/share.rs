@@ -175,7 +175,7 @@ impl Share {
         watch: &mut IdleTimes,
         control: &Control,
     ) -> Result<()> {
-        let blockers = self.participant.blockers(other, waiting, self.version).await?;
+        let blockers = self.participant.find_blockers(other, waiting, self.version).await?;
         let silent: Vec<i32> = blockers
             .into_iter()
             .filter(|it| watch.is_silent(it.pid, it.waits_for_client.then_some(&it.activity)))

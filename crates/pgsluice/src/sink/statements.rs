@@ -9,7 +9,7 @@ use tokio_postgres::{Client, CopyInSink, Error, Statement};
 use crate::bucket::message::Message;
 
 /// The maximum number of prepared statements. The server needs some kilobytes for each.
-const MAX: usize = 64;
+const MAX_STATEMENTS: usize = 64;
 
 /// A COPY that has begun, to which rows are sent.
 pub(crate) type CopySink = Pin<Box<CopyInSink<Message>>>;
@@ -42,7 +42,7 @@ impl Statements {
 
     fn store(&self, copy: &str, statement: Statement) -> Statement {
         let mut statements = self.by_text.borrow_mut();
-        if statements.len() == MAX {
+        if statements.len() == MAX_STATEMENTS {
             statements.clear();
         }
         statements.insert(copy.to_owned(), statement.clone());

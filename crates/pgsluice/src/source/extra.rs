@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::shorten::{shorten_list, shorten_name};
 
 /// The number of names that are counted.
-const MAX: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 /// The number of names that are reported.
 const REPORTED: usize = 100;
@@ -69,7 +69,7 @@ impl Extra {
 impl KnownNames {
     fn add(&mut self, names: &[String]) {
         for name in names.iter().map(|name| shorten_name(name)) {
-            if self.names.len() < MAX && self.known.insert(name.clone()) {
+            if self.names.len() < MAX_NAMES && self.known.insert(name.clone()) {
                 self.names.push(name);
             }
         }
@@ -91,6 +91,6 @@ mod tests {
         let many: Vec<String> = (0..100_000).map(|name| name.to_string()).collect();
         extra.add(&many);
         let ExtraNames { extra_names, extra_names_count } = extra.names();
-        assert_eq!((extra_names.len(), extra_names_count), (REPORTED, MAX));
+        assert_eq!((extra_names.len(), extra_names_count), (REPORTED, MAX_NAMES));
     }
 }

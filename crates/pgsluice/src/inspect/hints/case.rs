@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::source::{OPENING, Shape};
 
 /// Maximum number of bytes that are read from an input.
-const MAX: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 /// Number of rows on which a rule tries its advice.
 const ROWS: usize = 1000;
@@ -143,7 +143,7 @@ impl Sample {
         }
         let opening = OPENING as u64;
         let max = match input.is_rereadable() {
-            true => place.offset.saturating_add(opening).min(MAX),
+            true => place.offset.saturating_add(opening).min(MAX_BYTES),
             false => opening,
         };
         let text = input.opening(max)?;

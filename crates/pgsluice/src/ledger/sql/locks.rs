@@ -162,7 +162,7 @@ impl Participant {
         let lock = self.schema.lock(*b"onceonly", input);
         let take = format!("SELECT pg_catalog.pg_try_advisory_xact_lock({lock})");
         while !is_held(&client.simple_query(&take).await?) {
-            if let Some(holder) = self.foreign_holder_at(client, &[lock]).await? {
+            if let Some(holder) = self.find_foreign_holder_at(client, &[lock]).await? {
                 return Err(self.held_up(&holder));
             }
             tokio::time::sleep(PAUSE).await;
@@ -221,11 +221,14 @@ impl Participant {
 
     /// Returns a session that holds one of this load's locks but does not belong to pgsluice, if there is
     /// one.
-    pub(crate) async fn foreign_holder(&self, client: &Client) -> Result<Option<ForeignHolder>> {
-        self.foreign_holder_at(client, &[self.attempt_lock(), self.alive_lock()]).await
+    pub(crate) async fn find_foreign_holder(
+        &self,
+        client: &Client,
+    ) -> Result<Option<ForeignHolder>> {
+        self.find_foreign_holder_at(client, &[self.attempt_lock(), self.alive_lock()]).await
     }
 
-    async fn foreign_holder_at(
+    async fn find_foreign_holder_at(
         &self,
         client: &Client,
         own: &[i64],

@@ -38,7 +38,7 @@ FROM pg_catalog.pg_class c WHERE c.oid {any} ({tables})";
 
 /// Query for whether the partition of `{tables}` with the most writes may hold rows. It usually does, and
 /// opening all partitions takes long. It needs PostgreSQL 15 or later, where statistics are in shared memory.
-const MAX_WRITTEN: &str = "
+const MOST_WRITTEN: &str = "
 SELECT pg_catalog.pg_relation_size(m.inhrelid) {gt} 0
 FROM (SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent {any} ({tables})
       ORDER BY pg_catalog.pg_stat_get_tuples_inserted(i.inhrelid) DESC LIMIT 1) m";
@@ -110,7 +110,7 @@ pub(crate) async fn may_hold_rows(
     let all = vec![of(HOLDING, &root), of(HOLDING, &leaves), of(PARTITIONS, &leaves)];
     let (mut questions, mut next) = (all, None);
     if version >= 150_000 {
-        let first = [&root, &leaves].map(|tables| of(MAX_WRITTEN, tables));
+        let first = [&root, &leaves].map(|tables| of(MOST_WRITTEN, tables));
         next = Some(mem::replace(&mut questions, first.into()));
     }
     loop {

@@ -92,7 +92,7 @@ impl Participant {
     }
 
     /// Returns the sessions that the session `pid` waits for. `version` is the server's.
-    pub(crate) async fn blockers(
+    pub(crate) async fn find_blockers(
         &self,
         client: &Client,
         pid: i32,
