@@ -5,7 +5,6 @@ from typing import Any
 import confluent_kafka  # pyright: ignore[reportMissingImports]
 from confluent_kafka import admin  # pyright: ignore[reportMissingImports]
 
-OFFSET_BEGINNING: int = confluent_kafka.OFFSET_BEGINNING
 AdminClient: Any = admin.AdminClient
 Consumer: Any = confluent_kafka.Consumer
 KafkaError: Any = confluent_kafka.KafkaError

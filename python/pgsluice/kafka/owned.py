@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgsluice.errors import python_error
-from pgsluice.kafka.client import OFFSET_BEGINNING, KafkaException, TopicPartition
+from pgsluice.kafka.client import KafkaException, TopicPartition
 from pgsluice.kafka.cluster import Cluster, Topic
 from pgsluice.kafka.settings import Settings
 from pgsluice.writer import Writer
@@ -34,6 +34,8 @@ class Partition:
     start: int | None = None
     """The offset at which the client is to go on reading, if it is not there yet."""
     at_end: bool = False
+    is_renewed: bool = False
+    """Whether its topic was created again while this consumer read: all of its messages are new."""
 
     @property
     def label(self) -> str:
@@ -80,12 +82,13 @@ class Owned:
         renewed = [it for it in self if it.topic in topics and topics[it.topic].id != it.topic_id]
         for it in renewed:
             named = self._named(it.topic, it.number, topics[it.topic].id)
+            named.is_renewed = bool(it.topic_id)
             self._partitions[it.topic, it.number] = named
         return sorted({it.topic for it in renewed})
 
     def _named(self, topic: str, number: int, topic_id: str) -> Partition:
         name = f"{topic}/{number} {topic_id} {self._cluster.id}"
-        return Partition(topic, number, topic_id, name, start=OFFSET_BEGINNING)
+        return Partition(topic, number, topic_id, name, start=0)
 
     def take(self) -> None:
         """Open all partitions in the ledger, and continue from the recorded positions.
@@ -98,24 +101,29 @@ class Owned:
         for it in known:
             position: int | None = found[it.participant]
             if position != it.position or it.start is not None or position is None:
-                it.position, it.at_end = position, False
-                it.start = OFFSET_BEGINNING if position is None else position
-                self._begin(it)
+                it.position = position
+                self.begin(it)
 
-    def _begin(self, it: Partition) -> None:
-        """Find the offset from which a partition is to be read, and check that it still exists."""
+    def begin(self, it: Partition) -> None:
+        """Find the offset from which a partition is to be read, and check that it still exists.
+
+        This is also needed when the client reports that it cannot read on: it has stopped by then.
+        """
+        it.start, it.at_end = it.position or 0, False
         reach = self._cluster.reach(self._consumer, it.topic, it.number)
         if reach is None:
+            # A broker that does not know the partition yet learns of it before its first message.
             return
         first, end = reach
         if it.position is None:
-            # Earlier messages were not asked for.
+            it.start = first
             if self._settings.start == "latest":
-                self._move(it, end)
-                it.start = end
+                # Messages before the consumer started were not asked for.
+                it.start = first if it.is_renewed else end
+                self._move(it, it.start)
         elif it.position < first:
             self._lose(it, first)
-        elif it.position > end and not self._is_renewed(it):
+        elif it.position > end and not self._is_gone(it):
             raise python_error(
                 "input",
                 f"the position {it.position} of {it.label} is behind its last message: the"
@@ -124,17 +132,7 @@ class Owned:
                 detail="The cluster has lost messages that were read before.",
             )
 
-    def lost(self, it: Partition) -> None:
-        """Handle the client's report that the next message of a partition is gone."""
-        reach = self._cluster.reach(self._consumer, it.topic, it.number)
-        if reach is not None and it.position is not None:
-            if it.position > reach[1] and self._is_renewed(it):
-                return
-            self._lose(it, max(reach[0], it.position))
-        elif reach is not None:
-            it.start = OFFSET_BEGINNING
-
-    def _is_renewed(self, it: Partition) -> bool:
+    def _is_gone(self, it: Partition) -> bool:
         """Return whether the topic was deleted or created again, which brokers may learn late.
 
         The next check of the topics starts with the new one.
@@ -170,10 +168,16 @@ class Owned:
         it.position = to
 
     def seek(self) -> None:
-        """Make the client continue at the positions of the partitions."""
+        """Make the client continue at the positions of the partitions.
+
+        Its own `seek` is refused for a partition that it has stopped reading after an error.
+        """
         for it in self:
             if it.start is not None and it.topic_id:
-                # A newly assigned partition may not be readable yet. It is tried again.
+                place = [it.at(it.start)]
+                # A refused partition is tried again.
                 with suppress(KafkaException):
-                    self._consumer.seek(it.at(it.start))
+                    self._consumer.incremental_unassign(place)
+                with suppress(KafkaException):
+                    self._consumer.incremental_assign(place)
                     it.start = None

@@ -177,14 +177,17 @@ class Pump:
 
     def _heed(self, error: Any, message: Any) -> None:
         """Handle an error that the client reports about a partition, or about itself."""
-        it = self._owned.get((message.topic(), message.partition()))
+        place = message.topic(), message.partition()
+        it = self._owned.get(place)
         if error.code() == KafkaError._PARTITION_EOF:
             if it is not None and it.start is None:
                 it.at_end = True
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            if it is not None and self._is_same():
-                self._flush()
-                self._owned.lost(it)
+            self._is_same()
+            self._flush()
+            # Otherwise the topic was created again, and is read from its beginning.
+            if it is not None and self._owned.get(place) is it:
+                self._owned.begin(it)
         else:
             # Other errors are temporary: the client retries by itself.
             self._cluster.raise_forbidden(error)

@@ -158,6 +158,13 @@ class OnKafka(Topics, Limited, OnServer):
         row = self.connection.execute(query, [f"{self.topic}/{partition} %"]).fetchone()
         return -1 if row is None or row[0] is None else int(row[0])
 
+    def position_is_open(self) -> bool:
+        query = "SELECT to_regclass('pgsluice.load') IS NOT NULL"
+        if not self.connection.execute(query).fetchone()[0]:
+            return False
+        query = "SELECT count(*) FROM pgsluice.load WHERE participant <> ''"
+        return self.connection.execute(query).fetchone()[0] > 0
+
 
 class Background:
     """A consumer in a thread, with its notices."""

@@ -5,6 +5,7 @@ KILLS is the number of kills, and EVENTS the number of events that are de-duplic
 
 import os
 import random
+import re
 import signal
 import time
 import unittest
@@ -17,7 +18,7 @@ from loads.own_server import OwnServer
 from pgsluice.kafka.cluster import Cluster
 
 from .kafka_broker import Broker
-from .kafka_place import TABLE, Background, OnKafka, Topics, wait_until
+from .kafka_place import SOON, TABLE, Background, OnKafka, Topics, wait_until
 
 KILLS = int(os.environ.get("KILLS", "6"))
 EVENTS = int(os.environ.get("EVENTS", "20000"))
@@ -60,13 +61,6 @@ class Killed(OnKafka):
         consumer.send_signal(signal.SIGINT)
         self.assertEqual(consumer.wait(30), 0, consumer.stderr.read())
         self.check_ids(range(100))
-
-    def position_is_open(self) -> bool:
-        query = "SELECT to_regclass('pgsluice.load') IS NOT NULL"
-        if not self.connection.execute(query).fetchone()[0]:
-            return False
-        query = "SELECT count(*) FROM pgsluice.load WHERE participant <> ''"
-        return self.connection.execute(query).fetchone()[0] > 0
 
 
 class Shared(OnKafka):
@@ -124,6 +118,46 @@ class Shared(OnKafka):
         consumer.stop()
         self.assertIsNone(consumer.error)
         self.check_ids([*range(100), *range(1000, 1500)])
+
+    def test_a_topic_that_is_created_again_with_fewer_messages(self):
+        """The client cannot read on at its offset, and stops reading."""
+        self.make_topic()
+        self.check_created_again(self.in_background())
+
+    def test_a_topic_that_is_created_again_has_only_new_messages(self):
+        self.make_topic()
+        consumer = self.in_background(start="latest")
+        wait_until(lambda: self.position_is_open() and self.position() == 0)
+        self.check_created_again(consumer)
+
+    def check_created_again(self, consumer: Background) -> None:
+        """Create the topic again while it is read, with fewer messages than before."""
+        self.produce({"id": number} for number in range(100))
+        wait_until(lambda: self.count() == 100 or consumer.error is not None)
+        self.remove_before(100)
+        self.delete_topic()
+        self.make_topic()
+        self.produce({"id": number} for number in range(1000, 1030))
+        wait_until(lambda: self.count() >= 130 or consumer.error is not None)
+        consumer.stop()
+        self.assertIsNone(consumer.error)
+        self.check_ids([*range(100), *range(1000, 1030)])
+
+    def test_messages_that_are_removed_while_a_consumer_waits(self):
+        self.make_topic()
+        # The client fetches few messages ahead.
+        little = {"queued.min.messages": 1, "fetch.message.max.bytes": 200}
+        consumer = self.in_background(skip_lost=True, flush_rows=5, config=SOON | little)
+        with self.connection.transaction():
+            self.connection.execute("LOCK TABLE events")
+            for number in range(100):
+                self.produce([{"id": number}])
+            self.remove_before(90)
+        wait_until(lambda: self.position() == 100 or consumer.error is not None)
+        consumer.stop()
+        self.assertIsNone(consumer.error)
+        first = int(re.search(r"offsets (\d+) to 89 are skipped", consumer.notices[0])[1])
+        self.check_ids([*range(first), *range(90, 100)])
 
     def test_a_broker_that_hears_of_a_topic_late(self):
         """The group may assign partitions of a topic that the broker does not know yet."""
