@@ -2,8 +2,11 @@
 
 import atexit
 import os
+from contextlib import ExitStack
 from functools import cache
+from itertools import count
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 from formats.place import server
@@ -18,6 +21,8 @@ LEAVES = 4
 JOBS = int(os.environ.get("JOBS") or 6)
 RESTARTS = int(os.environ.get("RESTARTS") or 3)
 JDBC = "org.postgresql:postgresql:42.7.14"
+# The numbers of the tests' databases.
+_NUMBERS = count(1)
 
 
 @cache
@@ -49,18 +54,24 @@ class OnCluster(Limited):
     limit = 600
 
     def setUp(self):
-        self.connection = psycopg.connect(server(), autocommit=True)
-        self.addCleanup(self.connection.close)
+        self._database = self.enterContext(ExitStack())
+        self.use_database()
 
-    def make(
-        self,
-        columns: str = "id bigint NOT NULL, v int, note text",
-        key: str = "id",
-        keeps_ledger: bool = False,
-    ) -> None:
-        """Recreate both tables, with hash partitions; forget all loads unless `keeps_ledger`."""
-        if not keeps_ledger:
-            self.connection.execute("DROP SCHEMA IF EXISTS pgsluice CASCADE")
+    def use_database(self) -> None:
+        """Use a new database, in place of the former one.
+
+        An attempt at a task may outlive its job. If the next job had the same table and a new
+        ledger, such an attempt would add its rows to the table.
+        """
+        self._database.close()
+        name = f"test_{next(_NUMBERS)}"
+        execute_on_server(f"CREATE DATABASE {name}")
+        self._database.callback(execute_on_server, f"DROP DATABASE {name} WITH (FORCE)")
+        self.url = urlsplit(server())._replace(path=f"/{name}").geturl()
+        self.connection = self._database.enter_context(psycopg.connect(self.url, autocommit=True))
+
+    def make(self, columns: str = "id bigint NOT NULL, v int, note text", key: str = "id") -> None:
+        """Create both tables, with hash partitions."""
         for table in ("events", "events_jdbc"):
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
             self.connection.execute(f"CREATE TABLE {table} ({columns}) PARTITION BY HASH ({key})")
@@ -82,6 +93,12 @@ class OnCluster(Limited):
             f"SELECT count(*), count(DISTINCT id), min(id), max(id), sum(id), sum(v),"
             f" sum(hashtext(note)::bigint) FROM {table}"
         )
+
+
+def execute_on_server(statement: str) -> None:
+    """Execute a statement outside of the databases of the tests."""
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(statement)
 
 
 def frame(rows: int, partitions: int) -> DataFrame:

@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import pgsluice
-from formats.place import server
 
 from .faults import FAULTS, FaultySource
 from .spark_place import JOBS, OnCluster, expected, frame, session
@@ -39,20 +38,20 @@ class Jobs(OnCluster):
         self.assertGreater(twins, 0)
 
     def run_job(self, job: int, folder: Path) -> None:
-        # A slow task of the previous job may still run, and only the ledger rejects its rows.
-        self.make(keeps_ledger=job > 0)
+        self.use_database()
+        self.make()
         chosen = random.Random(job)
         plan = {}
         for number in range(FAULTS_EACH):
             fault = FAULTS[(job * FAULTS_EACH + number) % len(FAULTS)]
             plan.setdefault(str(chosen.randrange(PARTITIONS)), []).append(fault)
         (folder / "plan.json").write_text(json.dumps(plan))
-        options = {"table": "events", "conninfo": server(), "load_id": f"job {job}"}
+        options = {"table": "events", "conninfo": self.url, "load_id": f"job {job}"}
         writer = frame(ROWS, PARTITIONS).write.format("faulty").options(**options)
         writer.option("faults", str(folder)).mode("append").save()
         self.assertEqual(self.sums(), expected(self.connection, ROWS), plan)
-        (load,) = (each for each in pgsluice.ledger(server()) if each.id == f"job {job}")
-        self.assertEqual((load.state, load.rows), ("finished", ROWS))
+        (load,) = pgsluice.ledger(self.url)
+        self.assertEqual((load.id, load.state, load.rows), (f"job {job}", "finished", ROWS))
 
 
 if __name__ == "__main__":

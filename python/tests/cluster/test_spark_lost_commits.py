@@ -3,8 +3,6 @@
 import unittest
 from urllib.parse import urlsplit
 
-from formats.place import server
-
 from .proxy import LostCommits
 from .spark_place import OnCluster, expected, frame
 
@@ -17,13 +15,13 @@ class LostAnswers(OnCluster):
     def setUp(self):
         super().setUp()
         self.make()
-        self.url = urlsplit(server())
-        self.proxy = self.enterContext(LostCommits(self.url.port, LOSSES))
+        self.place = urlsplit(self.url)
+        self.proxy = self.enterContext(LostCommits(self.place.port, LOSSES))
 
     def test_jdbc_doubles_the_rows_of_a_task(self):
-        url = f"jdbc:postgresql://127.0.0.1:{self.proxy.port}{self.url.path}?sslmode=disable"
+        url = f"jdbc:postgresql://127.0.0.1:{self.proxy.port}{self.place.path}?sslmode=disable"
         writer = frame(ROWS, PARTITIONS).write.format("jdbc").option("url", url)
-        writer = writer.option("user", self.url.username).option("password", self.url.password)
+        writer = writer.option("user", self.place.username).option("password", self.place.password)
         writer = writer.option("driver", "org.postgresql.Driver").option("dbtable", "events_jdbc")
         writer.mode("append").save()
         self.assertEqual(self.proxy.lost, LOSSES)
@@ -32,7 +30,8 @@ class LostAnswers(OnCluster):
         self.assertEqual(rows, ROWS + LOSSES * ROWS // PARTITIONS)
 
     def test_pgsluice_does_not(self):
-        url = self.url._replace(netloc=f"{self.url.netloc.rpartition(':')[0]}:{self.proxy.port}")
+        host = self.place.netloc.rpartition(":")[0]
+        url = self.place._replace(netloc=f"{host}:{self.proxy.port}")
         writer = frame(ROWS, PARTITIONS).write.format("pgsluice").option("table", "events")
         writer.option("conninfo", url.geturl()).mode("append").save()
         self.assertEqual(self.proxy.lost, LOSSES)

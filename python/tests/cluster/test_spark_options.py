@@ -5,7 +5,6 @@ import unittest
 from unittest.mock import patch
 
 import pgsluice
-from formats.place import server
 from pgsluice.spark.spool import bytes_of
 from pgsluice.spark.target import target_of, with_password
 from pyspark.errors import AnalysisException, PySparkException
@@ -20,7 +19,7 @@ class Refused(OnCluster):
 
     def refuse(self, data=None, mode: str = "append", error=AnalysisException, **options) -> str:
         """Write, expect a rejection, and return its message."""
-        options = {"table": "events", "conninfo": server()} | options
+        options = {"table": "events", "conninfo": self.url} | options
         given = {name: value for name, value in options.items() if value is not None}
         writer = (data or frame(10, 1)).write.format("pgsluice").options(**given).mode(mode)
         with self.assertRaises(error) as caught:
@@ -75,12 +74,9 @@ class Refused(OnCluster):
         self.connection.execute("ALTER TABLE events ADD CHECK (v <> 7)")
         options = {"reject_table": "bad_rows", "max_rejects": "2", "load_id": "rejecting"}
         self.assertIn('relation "bad_rows" does not exist', self.refuse(**options))
-        self.connection.execute(
-            "DROP TABLE IF EXISTS bad_rows;"
-            'CREATE TABLE bad_rows (load text, sqlstate text, "row" jsonb)'
-        )
+        self.connection.execute('CREATE TABLE bad_rows (load text, sqlstate text, "row" jsonb)')
         rows = frame(5000, 4)
-        target = {"table": "events", "conninfo": server()} | options
+        target = {"table": "events", "conninfo": self.url} | options
         for _ in range(2):
             rows.write.format("pgsluice").options(**target).mode("append").save()
             self.assertEqual(self.count(), 4995)
@@ -89,10 +85,9 @@ class Refused(OnCluster):
             ).fetchall()
             bad = [("rejecting", "23514", number) for number in range(7, 5000, 1009)]
             self.assertEqual(stored, bad)
-        self.connection.execute("DROP TABLE bad_rows")
 
     def test_other_splits(self):
-        options = {"table": "events", "conninfo": server(), "load_id": "again"}
+        options = {"table": "events", "conninfo": self.url, "load_id": "again"}
         frame(1000, 4).write.format("pgsluice").options(**options).mode("append").save()
         for other in (frame(1000, 3), frame(1000, 5), frame(1001, 4)):
             with self.assertRaises(PySparkException) as caught:

@@ -7,15 +7,12 @@ import unittest
 from pathlib import Path
 
 import pgsluice
-from formats.place import server
 
 from .spark_place import OnCluster, session
 
 PAGE = Path(__file__).parents[3] / "docs/manual/spark.md"
 EXAMPLE = re.compile("```python\n(.*?)```", re.DOTALL)
 ORDERS = """
-    DROP TABLE IF EXISTS orders;
-    DROP SCHEMA IF EXISTS pgsluice CASCADE;
     CREATE TABLE orders (id bigint, placed date, total numeric(10,2) NOT NULL,
         PRIMARY KEY (id, placed)) PARTITION BY RANGE (placed);
     CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2026-07-01');
@@ -28,14 +25,13 @@ class Page(OnCluster):
     def test_examples_run(self):
         session()
         self.connection.execute(ORDERS)
-        self.addCleanup(self.connection.execute, "DROP TABLE orders")
         checkpoint = self.enterContext(tempfile.TemporaryDirectory(dir="/var/tmp"))
         frame, stream = EXAMPLE.findall(PAGE.read_text())
         names: dict[str, object] = {}
         for _ in range(2):
             exec(self.here(frame, checkpoint), names)
             self.assertEqual(self.count("orders"), FRAME)
-        (load,) = pgsluice.ledger(server())
+        (load,) = pgsluice.ledger(self.url)
         self.assertEqual((load.id, load.state, load.rows), ("orders of 2026", "finished", FRAME))
         exec(self.here(stream, checkpoint), names)
         query = names["stream"]
@@ -47,7 +43,7 @@ class Page(OnCluster):
     def here(self, example: str, checkpoint: str) -> str:
         """Return an example with the server and the folder of this test."""
         self.assertIn('"dbname=shop"', example)
-        example = example.replace('"dbname=shop"', repr(server()))
+        example = example.replace('"dbname=shop"', repr(self.url))
         return example.replace("/var/lib/shop/checkpoint", checkpoint)
 
 

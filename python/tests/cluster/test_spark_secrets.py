@@ -8,8 +8,6 @@ import unittest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from formats.place import server
-
 from .spark_place import OnCluster, cluster
 
 SECRET = "Xk7_wQ2zSecret"
@@ -22,7 +20,7 @@ class Secrets(OnCluster):
             "ALTER TABLE events ADD CHECK (v >= 0); DROP ROLE IF EXISTS secretive;"
             f"CREATE ROLE secretive SUPERUSER LOGIN PASSWORD '{SECRET}'"
         )
-        url = urlsplit(server())
+        url = urlsplit(self.url)
         place = f"host={url.hostname} port={url.port} dbname={url.path[1:]} user=secretive"
         options = [
             {"table": "events", "conninfo": f"{place} password={SECRET}"},

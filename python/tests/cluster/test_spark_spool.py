@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 import pgsluice
 import pyarrow as pa
-from formats.place import server
 from pgsluice.spark.spool import Spool, local_directory
 
 from .spark_place import OnCluster, expected, frame
@@ -35,8 +34,8 @@ class Spooled(OnCluster):
                 self.assertEqual(isinstance(data, str), memory < 1 << 20)
                 how = {"format": "arrow"} if isinstance(data, str) else {}
                 # It can be read more than once.
-                self.assertEqual(pgsluice.plan(data, "events", server(), **how).rows, 10_000)
-                done = pgsluice.load(data, "events", server(), **how)
+                self.assertEqual(pgsluice.plan(data, "events", self.url, **how).rows, 10_000)
+                done = pgsluice.load(data, "events", self.url, **how)
                 self.assertEqual(done.rows_inserted, 10_000)
             self.assertEqual(list(self.folder.iterdir()), [])
         self.assertEqual(self.ask("SELECT sum(id), count(*) FROM events"), (3 * 49_995_000, 30_000))
@@ -64,7 +63,7 @@ class SpooledTasks(OnCluster):
         self.make()
         rows = 60_000
         writer = frame(rows, 3).write.format("pgsluice").option("table", "events")
-        writer.options(conninfo=server(), memory="1MB").mode("append").save()
+        writer.options(conninfo=self.url, memory="1MB").mode("append").save()
         self.assertEqual(self.sums(), expected(self.connection, rows))
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pgsluice
 import pyarrow as pa
 import pyarrow.parquet as pq
-from formats.place import server
 
 from .spark_cluster import SETTINGS, end_group
 from .spark_place import RESTARTS, OnCluster, cluster, expected
@@ -53,7 +52,7 @@ class Streams(OnCluster):
             "spark": SETTINGS | {"spark.cores.max": 2, "spark.executor.cores": 1},
             "files": str(self.folder / "files"),
             "checkpoint": str(self.folder / "checkpoint"),
-            "conninfo": server(),
+            "conninfo": self.url,
         } | more
         program = Path(__file__).with_name("stream_driver.py")
         process = subprocess.Popen(
@@ -117,7 +116,7 @@ class Restarts(Streams):
         self.wait_for("done")
         rows = BATCH * (2 * RESTARTS + 4)
         self.assertEqual(self.sums()[:6], expected(self.connection, rows)[:6])
-        loads = pgsluice.ledger(server())
+        loads = pgsluice.ledger(self.url)
         self.assertEqual({load.state for load in loads}, {"finished"})
         self.assertEqual(sum(load.rows for load in loads), rows)
         print(f"\n{RESTARTS} restarts, {within} within micro-batches, {kills} by kills", flush=True)

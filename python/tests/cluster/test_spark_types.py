@@ -3,7 +3,7 @@
 import unittest
 from urllib.parse import urlsplit
 
-from formats.place import server
+from formats.place import TYPES
 
 from .spark_place import OnCluster, session
 
@@ -112,6 +112,7 @@ COLUMNS = {
 class Types(OnCluster):
     def setUp(self):
         super().setUp()
+        self.connection.execute(TYPES)
         columns = ", ".join(f'"{name}" {kind[0]}' for name, kind in COLUMNS.items())
         self.make(f"id int NOT NULL, {columns}")
 
@@ -128,7 +129,7 @@ class Types(OnCluster):
         return session().sql(f"{select(0)} UNION ALL {select(1)} UNION ALL SELECT 2, {nulls}")
 
     def write(self, names: list[str], **options: str) -> None:
-        writer = self.frame(names).write.format("pgsluice").option("conninfo", server())
+        writer = self.frame(names).write.format("pgsluice").option("conninfo", self.url)
         writer.option("table", "events").options(**options).mode("append").save()
 
     def test_they_are_as_literals(self):
@@ -144,7 +145,7 @@ class Types(OnCluster):
     def test_they_are_as_jdbc_has_them(self):
         names = [name for name, (*_, is_of_jdbc) in COLUMNS.items() if is_of_jdbc]
         self.write(names, wire="text")
-        url = urlsplit(server())
+        url = urlsplit(self.url)
         place = f"jdbc:postgresql://{url.hostname}:{url.port}{url.path}"
         writer = self.frame(names).write.format("jdbc").option("url", place)
         writer = writer.option("user", url.username).option("password", url.password)
