@@ -148,9 +148,11 @@ class Shared(OnKafka):
         # The client fetches few messages ahead.
         little = {"queued.min.messages": 1, "fetch.message.max.bytes": 200}
         consumer = self.in_background(skip_lost=True, flush_rows=5, config=SOON | little)
+        self.produce([{"id": 0}])
+        wait_until(lambda: self.count() == 1 or consumer.error is not None)
         with self.connection.transaction():
             self.connection.execute("LOCK TABLE events")
-            for number in range(100):
+            for number in range(1, 100):
                 self.produce([{"id": number}])
             self.remove_before(90)
         wait_until(lambda: self.position() == 100 or consumer.error is not None)
