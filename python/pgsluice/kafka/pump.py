@@ -182,11 +182,11 @@ class Pump:
         if error.code() == KafkaError._PARTITION_EOF:
             if it is not None and it.start is None:
                 it.at_end = True
-        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET and it is not None:
             self._is_same()
             self._flush()
             # Otherwise the topic was created again, and is read from its beginning.
-            if it is not None and self._owned.get(place) is it:
+            if self._owned.get(place) is it:
                 self._owned.begin(it)
         else:
             # Other errors are temporary: the client retries by itself.

@@ -108,40 +108,33 @@ class Shared(OnKafka):
 
     def test_a_topic_that_is_deleted_and_created_again(self):
         self.make_topic(2)
-        self.produce({"id": number} for number in range(100))
-        consumer = self.in_background()
-        wait_until(lambda: self.count() == 100)
-        self.delete_topic()
-        self.make_topic(2)
-        self.produce({"id": number} for number in range(1000, 1500))
-        wait_until(lambda: self.count() >= 600 or consumer.error is not None)
-        consumer.stop()
-        self.assertIsNone(consumer.error)
-        self.check_ids([*range(100), *range(1000, 1500)])
+        self.check_created_again(self.in_background(), range(1000, 1500), partitions=2)
 
     def test_a_topic_that_is_created_again_with_fewer_messages(self):
         """The client cannot read on at its offset, and stops reading."""
         self.make_topic()
-        self.check_created_again(self.in_background())
+        self.check_created_again(self.in_background(), range(1000, 1030), removed=100)
 
     def test_a_topic_that_is_created_again_has_only_new_messages(self):
         self.make_topic()
         consumer = self.in_background(start="latest")
         wait_until(lambda: self.position_is_open() and self.position() == 0)
-        self.check_created_again(consumer)
+        self.check_created_again(consumer, range(1000, 1030), removed=100)
 
-    def check_created_again(self, consumer: Background) -> None:
-        """Create the topic again while it is read, with fewer messages than before."""
+    def check_created_again(
+        self, consumer: Background, ids: range, partitions: int = 1, removed: int = 0
+    ) -> None:
+        """Create the topic again while it is read, after some of its messages were removed."""
         self.produce({"id": number} for number in range(100))
         wait_until(lambda: self.count() == 100 or consumer.error is not None)
-        self.remove_before(100)
+        self.remove_before(removed)
         self.delete_topic()
-        self.make_topic()
-        self.produce({"id": number} for number in range(1000, 1030))
-        wait_until(lambda: self.count() >= 130 or consumer.error is not None)
+        self.make_topic(partitions)
+        self.produce({"id": number} for number in ids)
+        wait_until(lambda: self.count() >= 100 + len(ids) or consumer.error is not None)
         consumer.stop()
         self.assertIsNone(consumer.error)
-        self.check_ids([*range(100), *range(1000, 1030)])
+        self.check_ids([*range(100), *ids])
 
     def test_messages_that_are_removed_while_a_consumer_waits(self):
         self.make_topic()
